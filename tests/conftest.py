@@ -1,5 +1,5 @@
-"""Rules for the whole suite: examples and order are the same in every run, what takes long to start comes first, and
-where CI says so, a test that was skipped has not passed."""
+"""Rules for the whole suite: examples and order are the same in every run, tests that take long to start come first,
+and with CI=true a skipped test is a failed one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import pytest
 
 from kwcli.reference.versions import is_compiled
 
-# A slow moment of the machine is no failure of an example. `--hypothesis-profile random` draws other examples.
+# A slow machine does not make an example fail. `--hypothesis-profile random` draws other examples.
 hypothesis.settings.register_profile(
     "same", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.register_profile("random", hypothesis.settings.get_profile("same"), derandomize=False)
 hypothesis.settings.load_profile("same")
 
-# Hundreds of tests start `kw`: what it is made of is compiled once, whatever the environment says of byte code.
+# Hundreds of tests start `kw`: its modules are compiled once, whatever the environment says of byte code.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Tests that are run in the background have inherited deafness to Ctrl-C, and so would each program that they start.
+# Tests run in the background inherit that SIGINT is ignored, and so would each program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
@@ -35,7 +35,7 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the files that start brokers or JVMs, so that no worker waits for one of them at the end.
 
-    Of compiled code nothing is asked that only plain code can do.
+    With compiled code, tests that need plain code (the mark `plain`) are left out.
     """
     if is_compiled():
         items[:] = [item for item in items if item.get_closest_marker("plain") is None]
@@ -44,12 +44,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection() -> None:
-    """Thousands of tests are collected and stay to the end: no collection of garbage looks at them over and over."""
+    """Disable garbage collection while tests are collected: thousands of objects are made that stay to the end."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """From here on there is garbage."""
+    """Freeze the collected tests, and enable garbage collection again."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -76,7 +76,7 @@ def pytest_runtest_makereport(
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """The same for a whole module (`pytest.importorskip`)."""
+    """Turn the skip of a whole module (`pytest.importorskip`) into a failure when CI=true."""
     report = yield
     if IN_CI and report.outcome == "skipped":
         report.outcome = "failed"

@@ -1,4 +1,4 @@
-"""Rows of one rule, of which some are enough for each change, in; the same rows, marked, out."""
+"""Parameters of a test in, the same ones out, with all but a sample marked."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ FULL = pytest.mark.full
 
 
 def sampled(rows: Iterable[Any], every: int, rest: pytest.MarkDecorator = FULL) -> list[Any]:
-    """For `parametrize` over one name: the first and each `every`th row as the test is marked, others `rest`."""
+    """Rows for `parametrize` over one name: the first and each `every`th row unmarked, the others marked `rest`."""
     return [row if at % every == 0 else pytest.param(row, marks=rest) for at, row in enumerate(rows)]

@@ -1,4 +1,4 @@
-"""The house rules of the sources, read from their syntax trees: who may import whom, what the library may not touch."""
+"""The house rules of the sources, read from syntax trees: allowed imports, and modules the library must not use."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.main", "kwcli.completion.__main__"),
     ("kwcli",),
 ]
-# Modules that the library does without: files, sockets, clocks, the environment, printing, and the layers above it.
+# Modules that the library must not use: files, sockets, clocks, the environment, printing, and the layers above.
 FORBIDDEN_MODULES: Final = {
     *("asyncio", "click", "duckdb", "fsspec", "getpass", "glob", "http", "kwcli", "logging", "multiprocessing", "os"),
     *("pandas", "pathlib", "pyarrow", "pyspark", "rich", "scapy", "selectors", "shutil", "signal", "socket", "ssl"),
@@ -74,12 +74,12 @@ RESERVED: Final = {
 LOGIC: Final = (
     *(ast.If, ast.IfExp, ast.For, ast.While, ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.Import, ast.ImportFrom),
 )
-# A concept of this many lines is rare: look whether the file holds two.
+# A concept with this many lines is rare: look whether the file holds two.
 MODULE_LINES: Final = 700
-# More files than these want rooms. Declarations and embedded structures are one a file, however many Kafka has.
+# A folder with more files should have subfolders. Declarations and structures have one file each, as many as Kafka has.
 FOLDER_FILES: Final = 20
 UNBOUNDED_FOLDERS: Final = frozenset({"decoders/apis", "decoders/embedded"})
-# More parameters than these, besides self and cls, want a value that names them.
+# A function with more parameters, besides self and cls, should take a value that names them.
 PARAMETERS: Final = 8
 
 TREES: Final = {
@@ -90,16 +90,16 @@ TREES: Final = {
     for top in ("decoders", "kwcli")
     for path in sorted((ROOT / top).rglob("*.py"))
 }
-# Errors that are raised again in another thread, and tell where they are from.
+# Modules with errors that are raised again in another thread, with their traceback.
 RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Every module a file imports, wherever in it and for whatever use, with its line.
+    """Every module that a file imports, anywhere in it and for any use, with its line.
 
-    `from a import b` gives `a.b` where that is a module of ours, else `a`.
+    `from a import b` gives `a.b` if that is a module of the project, else `a`.
     """
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -112,7 +112,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def layer(module: str) -> int | None:
-    """The layer a module lives in: the longest name in the table that it is or lies in."""
+    """The layer of a module: that of the longest name in the table that is the module or a package around it."""
     best: tuple[int, int] | None = None
     for number, names in enumerate(LAYERS):
         for name in names:
@@ -136,7 +136,7 @@ def test_modules_import_only_from_their_own_layer_and_below() -> None:
 
 
 def test_no_modules_import_each_other() -> None:
-    """Circles of imports, those for annotations only included."""
+    """No cycle of imports, also not by imports for annotations only."""
     graph = {
         module: {name for name, _ in imports(tree) if name in TREES and name != module}
         for module, (_, tree) in TREES.items()
@@ -145,7 +145,7 @@ def test_no_modules_import_each_other() -> None:
 
 
 def reached_from(module: str, graph: Mapping[str, set[str]]) -> set[str]:
-    """The modules that importing this one brings in, at any distance."""
+    """The modules that an import of this one loads, at any distance."""
     found: set[str] = set()
     left = [*graph[module]]
     while left:
@@ -182,7 +182,7 @@ def test_reserved_libraries_are_imported_by_their_owners_only() -> None:
 
 
 def test_an_error_that_is_kept_keeps_no_frames() -> None:
-    """What `except … as error` binds is assigned, returned or put into something by `without_frames(error)` alone."""
+    """The name bound by `except … as error` is assigned, returned or stored only as `without_frames(error)`."""
     offenders = [
         f"{path.relative_to(ROOT)}:{line}"
         for module, (path, tree) in TREES.items()
@@ -194,7 +194,7 @@ def test_an_error_that_is_kept_keeps_no_frames() -> None:
 
 
 def kept(handler: ast.ExceptHandler) -> Iterator[int]:
-    """The lines at which the error itself becomes a value."""
+    """The lines on which the error itself is stored."""
     for node in ast.walk(handler):
         if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign) and node.value is not None:
             held: list[ast.expr] = [node.value]
@@ -213,7 +213,7 @@ def kept(handler: ast.ExceptHandler) -> Iterator[int]:
 
 
 def test_a_class_name_is_one_thing() -> None:
-    """In each of the two packages."""
+    """A class name occurs once in each of the two packages."""
     found: dict[tuple[str, str], list[str]] = {}
     for module, (_, tree) in TREES.items():
         for node in ast.walk(tree):
@@ -223,7 +223,7 @@ def test_a_class_name_is_one_thing() -> None:
 
 
 def test_a_function_has_few_parameters() -> None:
-    """Those of click's commands, which options fill, included."""
+    """No function has too many parameters, click's commands included, whose parameters are options."""
     wrong = [
         f"{module}:{node.lineno} {node.name} has {count}"
         for module, (_, tree) in TREES.items()
@@ -234,7 +234,7 @@ def test_a_function_has_few_parameters() -> None:
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """How many a caller sees; `*` and `**` are one each."""
+    """The number of parameters that a caller sees; `*` and `**` are one each."""
     asked = function.args
     named = [*asked.posonlyargs, *asked.args, *asked.kwonlyargs, *filter(None, (asked.vararg, asked.kwarg))]
     return sum(each.arg not in ("self", "cls") for each in named)

@@ -1,4 +1,4 @@
-"""How many files stand between a command line and what it shows: no more than before (`python -m tests.walk`)."""
+"""The number of files that a command line runs through does not grow (`python -m tests.walk`)."""
 
 from __future__ import annotations
 

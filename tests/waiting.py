@@ -1,4 +1,4 @@
-"""Wait until something holds: for what a test causes in another process."""
+"""Waits for the effect of a test in another process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["until"]
 
 
 def until(holds: Callable[[], object], *, seconds: float = 60, pause: float = 0.05) -> None:
-    """Ask again and again; AssertionError where it does not hold in time."""
+    """Wait until this holds. Raises AssertionError if it does not in time."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, f"still not so behind {seconds} s"

@@ -1,10 +1,10 @@
-"""A command line in, the files of the project that it enters out: `python -m tests.walk`.
+"""A command line in, the files of the project that it runs through out: `python -m tests.walk`.
 
-A file is entered where one of its functions runs, modules and classes that are made by importing not counted: neither
-their bodies nor what these call. Declarations (decoders/apis, decoders/embedded) are data and not counted either.
-Without words the two command lines are walked that say how far it is through the project:
+A file is entered if one of its functions runs. Imports do not count: neither the bodies of modules and classes nor the
+functions that these bodies call. Declarations (decoders/apis, decoders/embedded) are data and do not count either.
+Without words, two command lines are walked:
 
-    kw call Metadata        against a broker by script (tests/calling/scripted.py)
+    kw call Metadata        against a scripted broker (tests/calling/scripted.py)
     kw sniff tour.pcapng
 
 With words, that command line: `python -m tests.walk sniff captures/tour.pcapng --records`. `--files` lists the files.
@@ -31,14 +31,14 @@ _CHILD: Final = "--in-this-process"
 
 
 class Walk:
-    """Counts the calls of functions by file, while it is the profiler of all threads."""
+    """Counts calls of functions by file, while it is the profiler of all threads."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
         self._importing = threading.local()
 
     def start(self) -> None:
-        """Count from here on."""
+        """Start counting."""
         threading.setprofile(self._profile)
         sys.setprofile(self._profile)
 
@@ -53,7 +53,7 @@ class Walk:
             self.calls[code.co_filename] += 1
 
     def files(self) -> dict[str, int]:
-        """Calls by file of the project, declarations left out."""
+        """The number of calls in each file of the project, without declarations."""
         found = {}
         for name, count in sorted(self.calls.items()):
             path = Path(name)
@@ -66,7 +66,7 @@ class Walk:
 
 
 def walk(words: Sequence[str]) -> dict[str, int]:
-    """The files that `kw WORDS…` enters, with the calls of their functions, from a process of its own."""
+    """The files that `kw WORDS…` runs through in a new process, with the number of calls in each."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "files.json"
         command = [sys.executable, "-m", "tests.walk", _CHILD, str(out), *words]
@@ -91,7 +91,7 @@ def _walk_here(out: str, words: Sequence[str]) -> int:
 
 
 def walks() -> dict[str, dict[str, int]]:
-    """The two command lines with what they enter."""
+    """The two command lines, each with the files that it runs through."""
     from tests.calling.scripted import Node, metadata
 
     with Node({3: (0, 12)}, {}) as node:
@@ -101,7 +101,7 @@ def walks() -> dict[str, dict[str, int]]:
 
 
 def main(words: Sequence[str]) -> int:
-    """Print how many files are entered, and which."""
+    """Print the number of files that are entered, and their names with `--files`."""
     if words and words[0] == _CHILD:
         return _walk_here(words[1], words[2:])
     listed = "--files" in words

@@ -1,4 +1,4 @@
-"""faults/NAME.pcap.zst: what goes wrong on purpose, a capture a finding; names as arguments, else all that ship."""
+"""faults/NAME.pcap.zst: one capture a finding, of a fault made on purpose; names as arguments, else all that ship."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.analysis.faults.recording import (
     three_brokers,
 )
 
-# Those whose captures are small; the others are recorded by the tests alone.
+# Findings whose captures are small; the captures of the others are recorded by the tests only.
 SHIP: Final = (
     *("advertised-elsewhere", "advertised-loopback", "advertised-wildcard", "clock-ahead", "heartbeats-late"),
     *("idle-cut", "isr-flapping", "isr-shrunk", "leaders-move", "no-connection", "producer-fenced", "records-corrupt"),
@@ -35,7 +35,7 @@ SHIP: Final = (
 
 
 def make(wanted: Collection[str]) -> None:
-    """Record them, one cluster for all that can share it."""
+    """Record the faults of these names; faults that can share a cluster share one."""
     with tempfile.TemporaryDirectory(prefix="kw-faults-") as scratch:
         folder, raw = Path(scratch), Path(scratch) / "raw.pcap"
 

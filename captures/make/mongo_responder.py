@@ -1,6 +1,6 @@
 """Answers a MongoDB client over OP_MSG and OP_QUERY as a stand-alone server would, from the BSON library of pymongo.
 
-No MongoDB server can be had from the package sources that the other captures use; the client is the real one.
+The client is a real one; the package sources of the other captures have no MongoDB server.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _reply(document: dict[str, Any]) -> bytes:
 
 
 class Server(socketserver.ThreadingTCPServer):
-    """Listens on a free port of 127.0.0.1."""
+    """A server on a free port of 127.0.0.1."""
 
     daemon_threads = True
 

@@ -1,4 +1,4 @@
-"""negative/*.pcap: real clients and servers of other protocols, for tests that nothing in them is taken for Kafka.
+"""negative/*.pcap: real clients and servers of other protocols, which must not be taken for Kafka.
 
 Needs redis-server and redis-cli, PostgreSQL's programs (run as the user postgres), nghttpd and nghttp, curl
 and pymongo, besides what brokers need.
@@ -154,7 +154,7 @@ def _quiet(command: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Make all of them."""
+    """Make all captures."""
     NEGATIVE.mkdir(exist_ok=True)
     for play in _ALL:
         with tempfile.TemporaryDirectory(prefix="kw-negative-") as scratch:

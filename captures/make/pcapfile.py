@@ -1,4 +1,4 @@
-"""A pcap of tcpdump in; what ships out: chosen ports only, as pcap or pcapng, plain or compressed, by the name."""
+"""A pcap of tcpdump in, a capture to ship out: chosen ports only, pcap or pcapng, plain or compressed, by its name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ship(
     ports: Collection[int] = (),
     keep: Callable[[int, Packet], bool] = lambda _number, _packet: True,
 ) -> int:
-    """Write the packets of `source` that touch one of `ports` (all: empty) and that `keep` wants; gives their count."""
+    """Write packets of `source` that touch one of `ports` (empty: any) and that `keep` accepts; gives their count."""
     link, found = packets(source.read_bytes())
     if ports:
         found = [packet for packet in found if set(_ports(packet[3])) & set(ports)]
@@ -53,7 +53,7 @@ def ship(
 
 
 def _ports(frame: bytes) -> tuple[int, int]:
-    """TCP ports of an Ethernet frame with IPv4 or IPv6 without extension headers (all that loopback gives)."""
+    """TCP ports of an Ethernet frame with IPv4, or IPv6 without extension headers (loopback has no others)."""
     kind = frame[12:14]
     at = 14 + (40 if kind == b"\x86\xdd" else (frame[14] & 15) * 4)
     source, target = struct.unpack_from(">HH", frame, at)

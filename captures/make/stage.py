@@ -1,4 +1,4 @@
-"""Sets the stage for one capture: a cluster that is recorded from its first packet to its last."""
+"""Runs one cluster for one capture, recorded from its first packet to its last."""
 
 from __future__ import annotations
 

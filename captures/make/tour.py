@@ -11,7 +11,7 @@ from tests.broker.options import Options
 
 
 def warm_up(cluster: Cluster) -> None:
-    """Let the brokers make their own topics (offsets, transactions), so that the story begins without excuses."""
+    """Let the brokers make their own topics (offsets, transactions) first; the capture then begins without errors."""
     steps: list[Step] = [
         ("create", {"topics": {"warm": 1}}),
         ("transact", {"topic": "warm", "id": "warm", "count": 1}),
@@ -50,7 +50,7 @@ def play(cluster: Cluster) -> None:
     lost = {"topic": "order", "count": 1, "config": {"message.timeout.ms": "300"}}
     run("librdkafka", place, [("produce", lost)], {"client.id": "checkout-8"})
     run("go", place, [("produce", {"topic": "metrics", "count": 5})], {"client.id": "sensor-4", "acks": "1"})
-    # A client of 2015: Kafka 4 hangs up on its requests.
+    # A client of 2015: Kafka 4 closes the connection on its requests.
     old = {"topics": ["orders"], "group": "report", "count": 1, "polls": 3, "commit": False}
     report = start("java-0.9.0.1", place, [("consume", old)], {"client.id": "report-1", "reconnect.backoff.ms": "2000"})
     time.sleep(4)

@@ -1,4 +1,4 @@
-"""Conversations by the clock: who asks which broker what, when, and how it is answered; exchanges come out."""
+"""Scripted conversations by the clock in (client, broker, time, request, answer), exchanges out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Line:
 
 
 class Scene:
-    """What happens, by seconds after the beginning."""
+    """A script of requests, answers and connection ends, each at a time in seconds after the beginning."""
 
     def __init__(self) -> None:
         self._segments: list[tuple[int, Line, bool, int, bytes]] = []
@@ -55,7 +55,7 @@ class Scene:
         took: float = 0.001,
         ends: int = 0,
     ) -> Scene:
-        """A request, and its answer `took` seconds later; without one the connection ends (`ends`: FIN or RST)."""
+        """A request, answered `took` seconds later; without a response the connection ends (`ends`: FIN or RST)."""
         key, version = what
         self._asked += 1
         port = 20_000 + line * 100 + sum(client.encode()) % 100
@@ -80,13 +80,13 @@ class Scene:
         return self
 
     def reset(self, at: float, *, by_broker: bool = True, broker: str = BROKER) -> Scene:
-        """Somebody resets the connection of the default client."""
+        """Reset the connection of the default client."""
         its = self._lines.pop(("10.0.0.1", broker, self._last_port))
         self._segments.append((round(BEGUN + at * NS), its, not by_broker, RST, b""))
         return self
 
     def shut(self, begin: float, end: float, *, broker: bool) -> Scene:
-        """A side of the default client's connection says every 0.2 s that it can take nothing."""
+        """One side of the default client's connection announces a window of zero every 0.2 s."""
         its = self._lines["10.0.0.1", BROKER, self._last_port]
         for number in range(round((end - begin) * 5) + 1):
             now = round(BEGUN + (begin + number / 5) * NS)
@@ -94,7 +94,7 @@ class Scene:
         return self
 
     def knock(self, at: float, broker: str, *, refused: bool = True) -> Scene:
-        """A connection that a broker refuses, or does not answer."""
+        """A connection that a broker refuses, or does not answer at all."""
         self._asked_ports += 1
         its = Line("10.0.0.1", broker, 40_000 + self._asked_ports)
         now = round(BEGUN + at * NS)
@@ -104,7 +104,7 @@ class Scene:
         return self
 
     def segments(self) -> list[Segment]:
-        """All of it as TCP segments, by time."""
+        """All packets of the scene as TCP segments, by time."""
         found: list[Segment] = []
         for number, (now, line, client, flags, data) in enumerate(sorted(self._segments, key=lambda item: item[0]), 1):
             seq, ack = line.seq[client], line.seq[not client]
@@ -113,11 +113,11 @@ class Scene:
         return found
 
     def exchanges(self, fold: Fold) -> list[Exchange]:
-        """Its exchanges, with what a fold reads of them."""
+        """The exchanges of the scene, with the fields that a fold reads."""
         return [each for each in self.rows(fold) if isinstance(each, Exchange)]
 
     def rows(self, fold: Fold) -> list[Exchange | Ended]:
-        """Likewise, and the ends of its connections."""
+        """The exchanges of the scene and the ends of its connections."""
         engine = Engine(ports=frozenset({9092, 9093, 9094}), needs=Wanted(fold.needs), connections=True)
         settled: list[Row] = [*engine.feed(self.segments()), *engine.finish()]
         found = [each for each in settled if isinstance(each, Exchange | Ended)]

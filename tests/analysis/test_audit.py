@@ -1,4 +1,4 @@
-"""Verdicts on clients: what breaks, what works, what cannot be said, and the same whatever was split where."""
+"""Verdicts on clients: what breaks, what works, what cannot be said; the same however exchanges are split."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def offering(release: str) -> dict[str, Any]:
 
 
 class Told:
-    """What a client said to a broker, as turns."""
+    """A client's requests to a broker and the answers, as turns."""
 
     def __init__(self, client_id: str | None = "app") -> None:
         self.client_id = client_id
@@ -107,7 +107,7 @@ class Told:
         return self
 
     def use(self, *uses: tuple[int, int]) -> Told:
-        """Use versions of APIs, with bodies at random."""
+        """Use versions of APIs, with random bodies."""
         for number, (key, version) in enumerate(uses, 2):
             random = Random(number)
             asked = random_value(plan(key, version, "request"), random, strange=False, values=5)
@@ -134,24 +134,24 @@ PRODUCE, FETCH, METADATA = 0, 1, 3
 @pytest.mark.parametrize(
     ("told", "verdict", "why", "needs"),
     [
-        # It had a choice and knows no newer.
+        # The client had a choice, and uses its newest version.
         (Told().ask("3.9").use((METADATA, 1), (FETCH, 2)), "breaks", "Fetch 2 (4 to 17 are served)", "0.11.0"),
-        # It never asks, so it does not choose.
+        # The client never asks for versions, so it makes no choice.
         (Told().use((METADATA, 12), (PRODUCE, 2)), "breaks", "Produce 2 (3 to 12 are served)", "0.11.0"),
-        # Its broker had nothing that the target serves.
+        # The client's broker had no version that the target serves.
         (Told().ask("0.10.0").use((METADATA, 1), (PRODUCE, 2)), "unknown", "no choice", None),
         (
             Told().ask("0.10.0", **JAVA, client_software_version="3.9.1").use((METADATA, 1), (PRODUCE, 2)),
             *("works", "library", None),
         ),
-        # The answer of its broker is not there.
+        # The answer of the client's broker is not in the capture.
         (Told().ask("3.9").use((METADATA, 12)), "unknown", "produces or fetches", None),
         (Told().use((PRODUCE, 9)), "unknown", "how it connects", None),
         (Told().ask("3.9").use((METADATA, 12), (12, 4), (FETCH, 12)), "unknown", "joins its group", None),
         (Told().ask("3.9").use((METADATA, 12), (11, 7), (12, 4), (FETCH, 12)), "works", "all that it did", None),
         (Told().ask("3.9").use((METADATA, 12), (PRODUCE, 9)), "works", "all that it did", None),
         (Told().ask("3.9").use((METADATA, 12), (19, 7)), "works", "all that it did", None),
-        # Known libraries need not be seen for long.
+        # Known libraries are judged after a short time.
         (Told().ask("3.9", **JAVA, client_software_version="2.4.0").use((METADATA, 9)), "works", "library", None),
         (
             Told().ask("3.9", client_software_name="librdkafka", client_software_version="1.6.0").use((METADATA, 4)),
@@ -161,7 +161,7 @@ PRODUCE, FETCH, METADATA = 0, 1, 3
             Told().ask("3.9", client_software_name="librdkafka", client_software_version="2.1.1").use((METADATA, 4)),
             *("works", "library", None),
         ),
-        # An API that is gone.
+        # An API that was removed.
         (Told().ask("3.9").use((METADATA, 12), (4, 0)), "breaks", "LeaderAndIsr 0 (is gone)", None),
     ],
 )

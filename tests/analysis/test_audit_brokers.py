@@ -1,4 +1,4 @@
-"""Verdicts against reality: clients recorded at brokers of old releases, then let loose on the one that is asked about.
+"""Verdicts against reality: clients recorded at brokers of old releases, then run against the broker asked about.
 
 A client that is judged `breaks` does not get its records through the new broker, and one that `works` does.
 """
@@ -40,7 +40,7 @@ CLIENTS: Final = (
 )
 QUICK: Final = ("java 0.10.2.2", "librdkafka 2.14.0", "kafka-python 2.0.2")
 RECORDS: Final = 20
-# One that has not come through by then does not come through.
+# A client without all its records by then does not get them.
 PATIENCE_S: Final = 25
 
 
@@ -64,7 +64,7 @@ def play(label: str, place: str, topic: str) -> None:
 
 
 def have(label: str) -> None:
-    """A client that cannot be had would be one that no broker serves. Raises Missing, or what its installer does."""
+    """Fetch or build a client, so that a missing one fails here. Raises Missing, or the error of its installer."""
     family, _, release = label.partition(" ")
     if family == "java":
         client_jars(release)
@@ -75,7 +75,7 @@ def have(label: str) -> None:
 
 
 def came_through(place: str, topic: str) -> bool:
-    """Whether all records are on the broker, and the group has said that it read them."""
+    """Whether all records are on the broker, and the group has committed that it read them."""
     where = TopicPartition(topic, 0)
     asking = Consumer({"bootstrap.servers": place, "group.id": topic})
     try:
@@ -91,7 +91,7 @@ def topics_of(labels: Sequence[str]) -> list[str]:
 
 
 def make_topics(place: str, topics: Sequence[str]) -> None:
-    """By kw: new releases of librdkafka do not understand brokers of 0.10 any more."""
+    """Create topics by kw: new releases of librdkafka do not understand brokers of 0.10 any more."""
     wanted = [{"name": name, "num_partitions": 1, "replication_factor": 1} for name in topics]
     body = json.dumps({"topics": wanted, "timeout_ms": 20_000}).encode()
     made = kw("call", "CreateTopics", "-b", place, "-o", "ndjson", "-", env=world(stdin=body))
@@ -131,7 +131,7 @@ def outcomes(labels: Sequence[str]) -> dict[str, bool]:
 
 
 def compare(folder: Path, brokers: Sequence[str], labels: Sequence[str]) -> dict[tuple[str, str], str]:
-    """(broker, client) → the verdict; those that the new broker contradicts are an error."""
+    """(broker, client) → the verdict; fails for verdicts that the new broker contradicts."""
     for label in labels:
         have(label)
     works = outcomes(labels)
@@ -163,5 +163,5 @@ def test_verdicts_on_clients_of_a_broker_of_1_1_come_true(tmp_path: Path) -> Non
 @pytest.mark.full
 def test_verdicts_come_true(tmp_path: Path) -> None:
     found = compare(tmp_path, BROKERS, CLIENTS)
-    # Brokers of 3.9 hold nobody down, so that there is something to say of all.
+    # Brokers of 3.9 limit no client's versions, so that there is a verdict on each.
     assert [label for label in CLIENTS if found["3.9.1", label] == "unknown"] == []

@@ -1,4 +1,4 @@
-"""Findings: what shows each of them, what comes near and is none, and the same whatever was split where."""
+"""Findings: scenes that show each, scenes that come near and show none; the same however exchanges are split."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def folded(some: list[Exchange | Ended]) -> Doctor:
 
 
 def merged(some: list[Exchange | Ended]) -> Doctor:
-    """Four folds of them, handed over and merged in any order."""
+    """Four folds of parts of the exchanges, handed over and merged in any order."""
     draw = Random(len(some))
     parts: list[list[Exchange | Ended]] = [[] for _ in range(4)]
     for each in some:
@@ -84,7 +84,7 @@ def test_any_split_gives_the_same_rows(name: str) -> None:
 
 
 def test_records_give_what_their_capture_gives() -> None:
-    """But for what no record says: how connections began."""
+    """`kw doctor` finds in exchange records what it finds in their capture."""
     tour = FOLDER / "tour.pcapng"
     records = kw("sniff", str(tour), "-o", "ndjson").out
 
@@ -112,7 +112,7 @@ def test_what_is_read_is_declared(key: int, side: Any) -> None:
             fields = field.fields
 
 
-# Scenes, and those that come near.
+# Scenes that show a finding, and scenes that come near.
 
 
 def metadata(*topics: dict[str, Any], brokers: list[dict[str, Any]] | None = None) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def produce(name: str, *, count: int = 1, ahead_ms: int = 0, broken: bool = Fals
 
 
 def sent(times: int, *, producer: int = -1, code: int = 0, alike: bool = False, late: bool = False) -> Scene:
-    """Batches that are each sent twice: the first try unanswered, refused or answered late; or that are alike."""
+    """Batches that are each sent twice (the first unanswered, refused or answered late), or that are alike."""
     scene = Scene()
     for number in range(times):
         record = Record(0, BEGUN // MS, None, b"x" * (40 + number))
@@ -193,7 +193,7 @@ def joined(generations: int, members: int = 1) -> Scene:
 
 
 def latencies(slow: float, usual: float, times: int = 60, *, every: float = 1, pauses: int = 0) -> Scene:
-    """One client's heartbeats to three brokers, of which the first is the slow one, but for so many at the end."""
+    """A client's heartbeats to three brokers, the first of them slow, except for the last `pauses`."""
     scene = Scene()
     for number in range(times):
         took = usual if number >= times - pauses else slow
@@ -203,7 +203,7 @@ def latencies(slow: float, usual: float, times: int = 60, *, every: float = 1, p
 
 
 def other_work(slow: float, usual: float) -> Scene:
-    """A client that waits for long asks the first broker alone, another one asks them all."""
+    """One client with long waits asks the first broker only, another client asks all three."""
     scene = Scene()
     for number in range(120):
         scene.ask(number, (HEARTBEAT, 3), {}, {}, broker="10.0.0.9:9092", took=slow, client="heavy")
@@ -284,7 +284,7 @@ def logins(times: int) -> Scene:
 
 
 def beats(*seconds: float, timeout: int = 45_000, member: str = "m") -> Scene:
-    """A member joins and is heard at these seconds."""
+    """A member joins, and sends heartbeats at these seconds."""
     asked, answer = join(1, member)
     scene = Scene().ask(0, (JOIN_GROUP, 5), asked | {"session_timeout_ms": timeout}, answer)
     for second in seconds:
@@ -304,7 +304,7 @@ def read_from(*positions: int, connections: int = 1) -> Scene:
 
 
 def followed(behind: int, times: int = 8, topic: str = "orders") -> Scene:
-    """A follower that asks for what is so much before the high watermark."""
+    """A follower that fetches at an offset this far before the high watermark."""
     scene = Scene()
     for number in range(times):
         asked, answer = fetch(number, number + behind)
@@ -315,7 +315,7 @@ def followed(behind: int, times: int = 8, topic: str = "orders") -> Scene:
 
 
 def led(*epochs: int) -> Scene:
-    """Metadata of a topic of one partition, its leader's epoch each time."""
+    """Metadata answers for a topic of one partition, with these leader epochs."""
     scene = Scene()
     for number, epoch in enumerate(epochs):
         answer = metadata(topic("orders"))
@@ -325,7 +325,7 @@ def led(*epochs: int) -> Scene:
 
 
 def assigned(*epochs: int) -> Scene:
-    """Leaders as a controller of the ZooKeeper era tells them to brokers."""
+    """Leaders as a controller of the ZooKeeper era announces them to brokers (LeaderAndIsr)."""
     scene = Scene()
     for number, epoch in enumerate(epochs):
         part = {"partition_index": 0, "leader": number % 2, "leader_epoch": epoch, "isr": [1, 2], "replicas": [1, 2]}
@@ -335,7 +335,7 @@ def assigned(*epochs: int) -> Scene:
 
 
 def under_way(count: int, every: float, took: float, *, idempotent: bool = False) -> Scene:
-    """Produce requests on one connection."""
+    """Produce requests that overlap on one connection, each answered `took` seconds later."""
     scene = Scene()
     if idempotent:
         scene.ask(0, (22, 1), {}, {"producer_id": 7})
@@ -370,7 +370,7 @@ BEGIN = {f"v3_and_below_{name}": value for name, value in PART.items()}
 THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 
 SCENES: list[tuple[str, Scene, str, str]] = [
-    # finding, what happens, its severity, what its title says
+    # finding, scene, severity, text in the title
     ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (is orders meant?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
     ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres does not exist"),
@@ -524,7 +524,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("sent-twice", sent(4, code=7), "warning", "app sent 4 batches to orders again without idempotence"),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
-# What comes with a finding, for it is its cause.
+# Findings that come with another one as its cause.
 BESIDES = {"sent-twice": {"timed-out"}}
 NEAR: list[tuple[str, Scene]] = [
     ("advertised-loopback", advertised("localhost", client="127.0.0.1")),
@@ -544,7 +544,7 @@ NEAR: list[tuple[str, Scene]] = [
     ("slow-broker", latencies(0.025, 0.01)),
     ("slow-broker", latencies(0.1, 0.01, times=40)),
     ("slow-broker", latencies(0.024, 0.005)),
-    # For 20 seconds alone, for half of the time, in other work than its peers have.
+    # For 20 seconds only, half of the time, or in other work than the peers'.
     ("slow-broker", latencies(0.1, 0.01, every=0.3)),
     ("slow-broker", latencies(0.1, 0.01, times=100, pauses=45)),
     ("slow-broker", other_work(0.1, 0.01)),

@@ -1,4 +1,4 @@
-"""What `kw doctor` says of three healthy brokers: nothing when they are idle, no warning when they are busy."""
+"""`kw doctor` on three healthy brokers: no finding when they are idle, no warning when they are busy."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.broker, pytest.mark.full, needs_brokers]
 
 CLIENTS: Final = ("java-4.4.0", "java-2.8.2", "librdkafka", "aiokafka", "python", "go", "node")
 MINUTES: Final = float(os.environ.get("KW_BUSY_MINUTES", "10"))
-# A producer for each round; more often would be the churn that is a finding.
+# One producer a round; more would be churn, which is a finding.
 ROUND_S: Final = 30
 RECORDS: Final = 20_000
-# As the handbook of every library says for throughput, in the words of the Java client; others know the same ones.
+# Settings for throughput from every library's handbook, under the Java client's names; other libraries know them too.
 BATCHED: Final = {"compression.type": "gzip", "linger.ms": "20"}
 
 
@@ -37,12 +37,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def _ports(cluster: Cluster) -> list[int]:
-    """Of clients, brokers and controllers."""
+    """The ports of clients, brokers and controllers."""
     return [port for node in cluster.nodes for port in node.ports.values()]
 
 
 def _findings(file: Path) -> list[dict[str, Any]]:
-    """All but that the capture begins when brokers are connected already."""
+    """The findings in a capture, without the one that connections were open when it began."""
     rows = [json.loads(line) for line in kw("doctor", str(file), "-o", "ndjson").out.splitlines()]
     return [row for row in rows if row["id"] != "capture-begins-late"]
 

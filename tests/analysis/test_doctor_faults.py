@@ -1,4 +1,4 @@
-"""What goes wrong on purpose with real brokers and clients is found, and little else: a row a finding."""
+"""Faults made on purpose with real brokers and clients are found, and little else: one row a finding."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def judge(fault: Fault[Any], file: Path) -> None:
-    """What is wrong is found, and what is found is wrong."""
+    """The fault's finding is reported, and no other warning or error but those in `besides`."""
     rows = findings_in(file)
     told = [(row["severity"], row["id"], row["title"]) for row in rows]
     assert fault.finding in {row["id"] for row in rows}, told
@@ -49,7 +49,7 @@ def judge(fault: Fault[Any], file: Path) -> None:
 
 
 def names(faults: tuple[Fault[Any], ...]) -> list[str]:
-    """The findings of rows."""
+    """The names of the findings in rows."""
     return [fault.finding for fault in faults]
 
 

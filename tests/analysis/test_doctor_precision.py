@@ -1,4 +1,4 @@
-"""Precision and recall of findings over the captures that ship: what is in each, by hand, against what is told.
+"""Precision and recall of findings over the captures that ship: contents listed by hand, against what is reported.
 
 A capture's row counts findings by severity and kind. `python -m pytest -s` on this file prints the table of figures.
 """
@@ -144,7 +144,7 @@ TRUTH: Final[dict[str, dict[str, int]]] = {
         "note coordinator-moved": 2,
     },
 }
-# Those of a look at a cluster itself (tests/cli/test_live_doctor.py).
+# Findings of a look at a live cluster (tests/cli/test_live_doctor.py).
 LIVE: Final = {
     *("controller-clock", "controller-silent", "feature-behind", "not-looked-at", "releases-differ", "unreachable")
 }
@@ -153,7 +153,7 @@ FAULTS: Final = sorted(f"faults/{file.name}" for file in (FOLDER / "faults").ite
 
 @cache
 def told(name: str) -> list[dict[str, Any]]:
-    """The rows of `kw doctor` on a capture, each as its schema wants it."""
+    """The rows of `kw doctor` on a capture, each valid by its schema."""
     outcome = kw("doctor", str(FOLDER / name), "-o", "ndjson")
     rows = [json.loads(line) for line in outcome.out.splitlines()]
     assert outcome.code == (Exit.FINDINGS if any(row["severity"] == "error" for row in rows) else Exit.DONE)
@@ -166,7 +166,7 @@ def told(name: str) -> list[dict[str, Any]]:
 
 
 def counted(name: str) -> Counter[str]:
-    """How many findings of each severity and kind."""
+    """The number of findings of each severity and kind in a capture."""
     return Counter(f"{row['severity']} {row['id']}" for row in told(name))
 
 

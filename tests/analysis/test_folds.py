@@ -1,4 +1,4 @@
-"""Folds over the captures that ship: split anywhere, merged in any order, handed over at any point: the same rows."""
+"""Folds over the captures that ship give the same rows, however split and merged, and handed over at any point."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ FOLDS: dict[str, Make] = {
 
 
 class Wanted(Needs):
-    """What these folds need, and nothing else."""
+    """The fields that these folds need, and nothing else."""
 
     def __init__(self, *folds: Fold) -> None:
         super().__init__({(key, side): _needed(folds, key, side) for key in KEYS for side in ("request", "response")})
@@ -85,7 +85,7 @@ def folded(make: Make, some: list[Exchange]) -> Any:
 
 @cache
 def rows_of(kind: str, name: str) -> list[dict[str, Any]]:
-    """What one fold makes of a whole capture."""
+    """The rows of one fold over a whole capture."""
     return list(folded(FOLDS[kind], exchanges(name)).rows())
 
 

@@ -1,4 +1,4 @@
-"""Groups: who caused each generation, how members went, lag from the wire; and what must not be taken for it."""
+"""Groups: the cause of each generation, how members left, lag from the wire; and what must not be taken for those."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHIPPED = ("tour.pcapng", "share-groups.pcapng", "first-steps.pcapng", "old-clie
 
 
 def rows(scene: Scene) -> dict[str, dict[str, Any]]:
-    """The rows of a scene, by group; split and merged they are the same."""
+    """The rows of a scene, by group; asserts that split and merged folds give the same."""
     fold = Groups()
     exchanges = scene.exchanges(fold)
     for each in exchanges:
@@ -69,7 +69,7 @@ def join(
     error: int = 0,
     **more: Any,
 ) -> None:
-    """A JoinGroup; `member` is its client as well."""
+    """Add a JoinGroup to the scene; `member` is the client id too."""
     request = {
         "group_id": "billing",
         "member_id": member if known else "",
@@ -119,7 +119,7 @@ def beat(scene: Scene, at: float, member: str, generation: int, error: int = 0) 
 
 
 def two_members() -> Scene:
-    """Generation 1 is of a and b, at 1 s."""
+    """Members a and b form generation 1 at 1 s."""
     scene = Scene()
     join(scene, 0, "a", 1, took=0.6, known=False, members=("a", "b"))
     join(scene, 0.2, "b", 1, took=0.4, known=False)
@@ -327,7 +327,7 @@ def test_what_is_read_again_is_counted_over_members() -> None:
     scene = two_members()
     fetch(scene, 2, 0, 100, got=40, partition=2, client="b")
     fetch(scene, 3, 20, 100, got=40, partition=2)
-    fetch(scene, 3.5, 0, 100, got=40, partition=2, client="stranger")  # of no group
+    fetch(scene, 3.5, 0, 100, got=40, partition=2, client="stranger")  # no member of a group
     row = rows(scene)["billing"]
     assert row["refetched"] == pytest.approx(20 / 80)
 
@@ -337,7 +337,7 @@ def test_one_client_in_two_groups_reads_for_the_one_that_has_the_partition() -> 
     commit(scene, 1.5, 10, group="other", partition=7)
     fetch(scene, 2, 40, 100)
     fetch(scene, 3, 30, 100, partition=7)
-    fetch(scene, 4, 20, 100, partition=9)  # nobody has it: not known whose
+    fetch(scene, 4, 20, 100, partition=9)  # no member has it: the group is unknown
     found = rows(scene)
     assert {(each["partition"], each["position"]) for each in found["billing"]["partitions"]} == {
         (0, 40),
@@ -392,7 +392,7 @@ def test_rows_of_records_are_those_of_the_capture(name: str, tmp_path: Any) -> N
 
 
 def cut(value: Any, draw: Random) -> Any:
-    """A view that ends in the middle: of its structs fields are missing."""
+    """A decoded value with fields missing at random, as of a message that is cut."""
     if isinstance(value, dict):
         return {name: cut(each, draw) for name, each in value.items() if draw.random() > 0.15}
     return [cut(each, draw) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Timelines and lags of `kw groups` on a real broker: as its own log and kafka-consumer-groups tell them."""
+"""Timelines and lags of `kw groups` on a real broker, against the broker's log and kafka-consumer-groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLACK = 150 * 10**6  # between the clock of the log and that of the capture, in 
 QUICK = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "1000"}
 STABLE = re.compile(r"Stabilized group (\S+) generation (\d+) .*?with (\d+) members")
 PREPARING = re.compile(r"Preparing to rebalance group (\S+) in state \w+ with old generation (\d+) \(reason: (.*)\)\.")
-# What the broker says of the reason → what is said of the cause, and where the member id stands.
+# The broker's reason → our cause, and where the member id is.
 REASONS = (
     (re.compile(r"Adding new member (\S+)|[Dd]ynamic member (\S+) joins|new member (\S+)"), "joined"),
     (re.compile(r"explicit `LeaveGroup` request for \((\S+?)[,)]|emoving member (\S+) on LeaveGroup"), "left"),
@@ -40,7 +40,7 @@ REASONS = (
 
 
 class Scene(NamedTuple):
-    """What was recorded, what the broker logged, what kafka-consumer-groups said at the end, by group."""
+    """The rows of a recording, the broker's log, and the output of kafka-consumer-groups at the end, by group."""
 
     rows: dict[str, dict[str, Any]]
     log: str
@@ -78,7 +78,7 @@ def _play(place: str) -> None:
     new = {"topics": ["orders"], "group": "fraud", "count": 300, "polls": 30, "config": {"group.protocol": "consumer"}}
     run("java-4.4.0", place, [("consume", new)], {"client.id": "fraud-1"})
     run("librdkafka", place, [("consume", {**reads, "group": "audit", "count": 120})], {"client.id": "audit-1"})
-    time.sleep(8)  # until the third is missed
+    time.sleep(8)  # until the third heartbeat is missed
     run("librdkafka", place, [("produce", {"topic": "orders", "count": 90, "first": 300})], {"client.id": "shop"})
     time.sleep(2)
     first.kill()
@@ -101,7 +101,7 @@ def _ask(place: str, group: str) -> dict[tuple[str, int], tuple[int | None, int 
 
 
 def _times(log: str) -> Iterator[tuple[int, str]]:
-    """Time in ns and text of each line with a time."""
+    """Time in ns and text of each line of a log that begins with a time."""
     for line in log.splitlines():
         match = re.match(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d),(\d{3}) (.*)", line)
         if match:
@@ -158,7 +158,7 @@ def test_lags_are_those_of_kafka_consumer_groups(scene: Scene, group: str) -> No
     told = {
         (each["topic"], each["partition"]): (each["committed"], each["high_watermark"], each["commit_lag"])
         for each in partitions
-        if each["committed"] is not None or each["member_id"]  # what only was read, the tool does not list
+        if each["committed"] is not None or each["member_id"]  # the tool does not list partitions that were only read
     }
     assert told == scene.said[group]
     assert scene.rows[group]["commit_lag"] == sum(lag or 0 for _, _, lag in scene.said[group].values())

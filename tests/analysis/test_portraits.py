@@ -1,4 +1,4 @@
-"""Portraits of clients and topics: the counts of exchange records, the same rows whatever was split where."""
+"""Portraits of clients and topics: the counts of exchange records, the same however exchanges are split and merged."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_brokers_by_node() -> None:
     ]
     assert {row["release"] for row in rows} == {"4.3"}
     assert sum(row["count"] for row in rows) == len(exchanges("tour.pcapng"))
-    # What brokers advertise is learnt from exchanges that the filter leaves out.
+    # Advertised names are learnt from exchanges that the filter leaves out.
     fetches = [json.loads(line) for line in kw("brokers", TOUR, "--api", "fetch", "-o", "ndjson").out.splitlines()]
     assert [row["node_id"] for row in fetches] == [1, 2, 3]
     (one,) = [json.loads(line) for line in kw("brokers", TOUR, "--name", "2", "-o", "ndjson").out.splitlines()]

@@ -1,4 +1,4 @@
-"""What `kw audit --security` finds: in captures that ship, in scenes, and what comes near and must not be found."""
+"""Findings of `kw audit --security`: in captures that ship, in scenes, and near misses that must not be found."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VERSIONS, META, HANDSHAKE, LOGIN, SCRAM, NEW_TOKEN, NEW_ACLS = (
     (30, 3),
 )
 ALTER = (44, 1)
-# Captures with errors or warnings: what they are.
+# Captures with errors or warnings, and the reasons.
 SHIPPED = {
     "sasl-framed.pcapng": [
         *("login-failed", "login-failed", "mechanism-refused", "password-in-clear", "scram-in-clear", "scram-in-clear"),
@@ -185,7 +185,7 @@ def test_a_listener_where_others_log_in_is_not_anonymous() -> None:
     scene = Scene().ask(0, VERSIONS, {}, {"api_keys": []})
     plain(scene, 1, "alice")
     served(scene, 2)
-    served(scene, 3, client="other", line=1)  # it was there before
+    served(scene, 3, client="other", line=1)  # the client was there before
     rows = found(scene)
     assert set(rows) == {"plaintext", "password-in-clear"}
     assert rows["password-in-clear"]["users"] == ["alice"]
@@ -213,7 +213,7 @@ def test_a_mechanism_that_the_broker_does_not_take() -> None:
     scene = Scene().ask(0, *handshake("SCRAM-SHA-1", error=33))
     rows = found(scene)
     assert rows["mechanism-refused"]["mechanism"] == "SCRAM-SHA-1"
-    assert set(rows) == {"mechanism-refused", "plaintext"}  # nothing of a login crossed
+    assert set(rows) == {"mechanism-refused", "plaintext"}  # no byte of a login was sent in clear
 
 
 def test_secrets_of_administration_that_cross_in_clear() -> None:

@@ -1,4 +1,4 @@
-"""A declaration in, what is wrong with it out: mistakes that the vocabulary allows and Kafka's protocol does not."""
+"""A declaration in, its mistakes out: those that the vocabulary allows and Kafka's protocol does not."""
 
 from __future__ import annotations
 

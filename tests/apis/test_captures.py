@@ -44,5 +44,5 @@ def test_frames_come_back(path: Path) -> None:
 
 
 def whole(raw: bytes | None) -> bool:
-    """Whether all of the frame is there: the last ones of a connection may be cut."""
+    """Whether a frame is complete: the last frames of a connection may be cut."""
     return raw is not None and len(raw) >= 4 and len(raw) - 4 == int.from_bytes(raw[:4], "big")

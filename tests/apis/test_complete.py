@@ -1,4 +1,4 @@
-"""One list of what each API lacks, by the file that wants the row: every table that has to know all APIs."""
+"""Every table that has to know all APIs: one list of the rows that each API lacks, by file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
 
 
 def lacks(tables: Mapping[str, Collection[int]]) -> Iterator[str]:
-    """One line for each row that is missing, or that no API has."""
+    """One line for each row that is missing from a table, and for each key that no file declares."""
     files = declared()
     for key in sorted({*files, *KEYS}.union(*tables.values())):
         if key not in files:
@@ -95,7 +95,7 @@ COMMANDS: Final = (
     ["apis.releases HISTORY", "apis.routing ROUTES", "apis.examples EXAMPLES", "apis.returned OBSERVED"],
 )
 def test_an_api_without_a_row_is_shown_all_the_same(table: str) -> None:
-    """In a process of its own: rows are kept once they are read."""
+    """An API without a row in a table is still shown; run in its own process, since rows are cached once read."""
     module, _, name = table.partition(" ")
     code = f"""
 import sys

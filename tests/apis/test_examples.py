@@ -1,4 +1,4 @@
-"""The table of examples against the declarations: every version encodes, and nothing in it names what may exist."""
+"""The table of examples against the declarations: every version encodes, and no name in it can be a real one."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_an_example_encodes_at_every_version(key: int, controller: bool) -> None
 
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_a_row_holds_every_field_and_no_other(key: int) -> None:
-    """What a row leaves out would take a schema's default, which may be a real broker's id."""
+    """An example sets every field: a schema's default for a missing one may be a real broker's id."""
     missing = [path for path in unsaid(api(key).request.fields, EXAMPLES[key], "") if path not in LEFT_OUT]
     assert missing == [], f"fields that row {key} of decoders/apis/examples.py says nothing about"
     for row in (EXAMPLES[key], ON_CONTROLLER.get(key, {})):
         assert not list(unknown(api(key).request.fields, row))
 
 
-# Tagged fields whose defaults say what an example would: nothing.
+# Tagged fields whose default has the meaning that an example would have: nothing.
 LEFT_OUT = {"cluster_id", "replica_state", "offline_log_dirs", "cordoned_log_dirs"}
 LEFT_OUT |= {"topics[].partitions[].replica_directory_id", "topics[].partitions[].high_watermark"}
 
@@ -64,7 +64,7 @@ def unsaid(fields: Sequence[Field], row: Any, path: str) -> Iterator[str]:
 
 
 def unknown(fields: Sequence[Field], row: Any) -> Iterator[str]:
-    """The names of a row that the declaration does not have, or whose versions are not the field's."""
+    """The names in a row that the declaration does not have, or that have other versions there."""
     for name, value in row.items():
         plain, _, versions = name.partition("@")
         found = next((field for field in fields if field.name == plain), None)
@@ -89,7 +89,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-# Where 0 is Kafka's word for none, or the only one there is.
+# Fields in which 0 means none to Kafka, or is the only value.
 ZERO = {
     "Fetch session_id",
     "Fetch topics[].partitions[].partition",
@@ -109,7 +109,7 @@ def test_no_id_is_0(key: int, controller: bool) -> None:
 
 
 def names(fields: Sequence[Field], value: dict[str, Any], version: int) -> Iterator[str]:
-    """Every text of a body that stands for a topic, a group, a transactional id or a cluster."""
+    """Every text of a body that names a topic, a group, a transactional id, a member or a cluster."""
     for field in fields:
         inner = value.get(field.name)
         for each in inner if isinstance(inner, list) else [inner]:
@@ -164,7 +164,7 @@ def test_no_number_of_an_element_is_left_to_a_schema() -> None:
 
 
 def every_element(key: int, version: int) -> dict[str, Any]:
-    """A request whose arrays of structs have one new element each, also inside each other."""
+    """A request whose arrays of structs have one new element each, nested arrays included."""
 
     def struct(fields: Sequence[Field]) -> dict[str, Any]:
         made = element(api(key), fields, version)

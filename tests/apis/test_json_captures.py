@@ -1,4 +1,4 @@
-"""Every body of the captures that ship: as a record shows it with all records and secrets, encoded again."""
+"""Every body of the captures that ship: its JSON form with all records and secrets, encoded again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SIDES: tuple[Side, Side] = ("request", "response")
 
 
 class Body:
-    """One side of an exchange: its bytes, and how its record shows them."""
+    """One side of an exchange: its bytes, and its JSON form in the exchange record."""
 
     def __init__(self, exchange: Exchange, side: Side, record: dict[str, Any]) -> None:
         assert exchange.api_key is not None
@@ -37,7 +37,7 @@ class Body:
         self.layout: str | None = record.get("layout", {}).get(side)
         self.version = exchange.api_version
         if self.key == 18 and side == "response" and record["errors"]:
-            self.version = 0  # a broker that does not know the version answers so
+            self.version = 0  # a broker answers so if it does not know the version
         raw = exchange.request_raw if side == "request" else exchange.response_raw
         assert raw is not None
         self.data = raw[exchange.spec.body(side, raw) :]
@@ -60,7 +60,7 @@ class Body:
 
 
 def bodies(name: str) -> Iterator[Body]:
-    """The bodies that are whole."""
+    """The bodies of a capture that were decoded completely."""
     for exchange in decoders.read_exchanges(capture_bytes(name)):
         if not isinstance(exchange, Exchange) or exchange.api_key is None:
             continue
@@ -83,7 +83,7 @@ def batches(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def without_sizes(value: Any) -> Any:
-    """The same body without what compressing again may change."""
+    """The body without the sizes of batches, which compressing again may change."""
     for batch in batches(value):
         batch["size"] = None
     return value
@@ -103,7 +103,7 @@ def test_what_a_record_shows_can_be_sent_again(name: str) -> None:
         found[body.side] += 1
         if again == body.data:
             continue
-        # Compressed bytes may be others, and stamped records have lost their own times; their values may not differ.
+        # Compressed bytes may differ, and stamped records have lost their own times; other values must be equal.
         assert any(batch["codec"] != "none" or batch["timestamp_type"] == "log_append" for batch in batches(body.value))
         assert without_sizes(body.decoded(again)) == without_sizes(body.value), body.place
         found["compressed again"] += 1

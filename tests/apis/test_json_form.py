@@ -1,4 +1,4 @@
-"""The JSON form of every declared message, there and back; and whatever else may stand in its place."""
+"""The JSON form of every declared message, decoded and encoded; and values of wrong types in any place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def camel(name: str) -> str:
 
 
 def in_camel(value: Any) -> Any:
-    """The same body with camelCase names."""
+    """A body with its names in camelCase."""
     if isinstance(value, dict):
         return {camel(name): in_camel(inner) for name, inner in value.items()}
     return [in_camel(each) for each in value] if isinstance(value, list) else value
@@ -86,7 +86,7 @@ def test_anything_else_is_an_encode_error(key: int) -> None:
 
 
 def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a body where something stands."""
+    """Every place in a body that holds a value: (container, key or index)."""
     entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, inner in entries:
         yield value, name
@@ -94,7 +94,7 @@ def places_of(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def assert_refused_or_encoded(declared: Declared, value: Any) -> None:
-    """What the check lets pass is encoded; what is not encoded says so in one line."""
+    """The body is encoded, or refused by both the encoder and the check, in one line of text."""
     text = failure_of(lambda: encode_json(declared.key, declared.version, declared.side, value))
     if text is not None:
         assert len(text) < 1200, declared

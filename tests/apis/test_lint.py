@@ -1,4 +1,4 @@
-"""What the lint of declarations finds: one mistake a row, on an otherwise clean API."""
+"""The lint of declarations: one mistake a row, on an otherwise clean API."""
 
 from __future__ import annotations
 

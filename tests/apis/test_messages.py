@@ -1,4 +1,4 @@
-"""The library's calls: frames in hex with their fields, names as people write them, errors that say where."""
+"""The library's calls: frames in hex with their fields, names as people write them, errors with their place."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ RESPONSES: list[tuple[int, int, int, str, dict[str, Any]]] = [
         18,
         3,
         3,
-        "00000001  0023 01 00000000 00",  # one that does know it, and still says so
+        "00000001  0023 01 00000000 00",  # a broker that knows version 4, and answers in version 0 all the same
         {"error_code": 35, "api_keys": [], "throttle_time_ms": 0},
     ),
 ]

@@ -1,4 +1,4 @@
-"""Every declared message: what is written is read again, by generated code and walker alike; noise is refused."""
+"""Every declared message: what is written is read again, by generated code and by the walker; noise is refused."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_noise_gives_only_decode_errors(key: int) -> None:
         rng = Random(str(declared))
         for _ in range(NOISES):
             noise = rng.randbytes(rng.randrange(80))
-            if rng.random() < 0.5:  # small numbers come further than large ones
+            if rng.random() < 0.5:  # small numbers get further in a decoder than large ones
                 noise = bytes(byte % 3 for byte in noise)
             failure = failing(declared, noise)
             if failure is None:

@@ -1,4 +1,4 @@
-"""The routing table against the declarations, and the reading of places out of requests."""
+"""The routing table against the declarations, and how the target is read out of requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import ROUTES, Sender, To
 from decoders.schema.model import Field
 
-# What names a place of each kind: entities of fields, or their types where they have none.
+# What the places of a route are: entities of fields, or their types for fields without one.
 PARTS: dict[str, list[list[str]]] = {
     "any": [[]],
     "leader": [["topicName", "int32"], ["uuid", "int32"]],
@@ -32,7 +32,7 @@ def versions_of(key: int) -> range:
 
 
 def field_at(key: int, version: int, path: str) -> Field | None:
-    """The field that a path without indices leads to in this version, None where there is none."""
+    """The field at a path without indices in this version, None if there is none."""
     fields, found = api(key).request.fields, None
     for step in path.split("."):
         name = step.removesuffix("[]")
@@ -63,20 +63,20 @@ def test_a_path_exists_in_every_version(key: int) -> None:
 
 @pytest.mark.parametrize("key", ROUTES)
 def test_a_path_leads_to_what_its_kind_needs(key: int) -> None:
-    """What the declarations say a field is (`is groupId`) is known from Kafka's own definitions."""
+    """The fields that decide where a request goes are what its route needs (`is groupId` is Kafka's own definition)."""
     for version in versions_of(key):
         fields = [field_at(key, version, path) for path in routed_by(key, version)]
         assert [(each.entity or each.kind) if each else "?" for each in fields] in PARTS[ROUTES[key].to]
 
 
 def entities(fields: tuple[Field, ...]) -> Iterator[str]:
-    """What the fields of a request stand for, at any depth."""
+    """The entities of the fields of a request, at any depth."""
     for field in fields:
         yield field.entity
         yield from entities(field.fields)
 
 
-# Requests with a group or transactional id that go elsewhere: to another coordinator, or the leader.
+# Requests with a group or transactional id that go to another coordinator, or to the leader.
 ELSEWHERE = {"AddOffsetsToTxn": "groupId", "TxnOffsetCommit": "transactionalId", "Produce": "transactionalId"}
 ELSEWHERE |= {"ShareFetch": "groupId", "ShareAcknowledge": "groupId"}
 
@@ -93,7 +93,7 @@ def test_who_sends_fits_where_it_is_served() -> None:
     for key in ROUTES:
         listeners, sent_by = api(key).listeners, ROUTES[key].sent_by
         if "broker" not in listeners:
-            # Nobody's clients speak to controllers alone, nor to brokers the way a ZooKeeper controller does.
+            # No client sends requests to controllers only, or as a ZooKeeper controller sends them to brokers.
             assert not {"client", "tool"} & set(sent_by), api(key).name
         if ROUTES[key].to in ("leader", "group", "transaction", "share", "resource", "all"):
             assert "broker" in listeners, api(key).name

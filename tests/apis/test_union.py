@@ -54,7 +54,7 @@ def test_guides_hold_nothing_unknown(guide: str) -> None:
 
 
 def test_releases_speak_the_union_together() -> None:
-    """The newest version of each API is looked at in test_complete.py."""
+    """The versions in HISTORY are declared, and marks in UNSTABLE are the highest version of their release."""
     for key in HISTORY:
         assert min(one.low for one in history(key).values()) >= api(key).versions.low
     assert set(UNSTABLE) <= set(RELEASES)

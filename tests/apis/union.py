@@ -1,4 +1,4 @@
-"""What published protocol guides describe: APIs and their versions, by the guide's release."""
+"""APIs and their versions from published protocol guides, by the guide's release."""
 
 from __future__ import annotations
 

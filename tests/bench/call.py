@@ -22,13 +22,13 @@ from tests.broker.options import PASSWORDS, Options
 RELEASE = "4.3.1"
 TOOLS = (f"org.apache.kafka:kafka-tools:{RELEASE}", "org.slf4j:slf4j-nop:1.7.36")
 PYTHON = sys.executable
-# Milliseconds that a run of kw may take, and how many times as long others take at least.
+# The most milliseconds of a run of kw, and how many times slower the others are at least.
 MOST_MS = {"kw": 120, "kw, TLS and SCRAM": 200}
 LEAST = {"kafka-python": 1.4, "Java": 5.0}
 
 
 def commands(cluster: Cluster) -> Mapping[str, list[str]]:
-    """What is compared, by name."""
+    """The commands that are compared, by name."""
     plain, secured = cluster.bootstrap(), cluster.bootstrap("SASL_SSL")
     call = [PYTHON, "-m", "kwcli.main", "call", "ApiVersions", "-o", "ndjson", "-b"]
     properties = {
@@ -50,7 +50,7 @@ def commands(cluster: Cluster) -> Mapping[str, list[str]]:
 
 
 def measure(cluster: Cluster, runs: int, env: dict[str, str]) -> dict[str, list[Cost]]:
-    """Every command in turn, `runs` times; one more before that, which is not counted."""
+    """Run every command in turn, `runs` times, after one run that is not counted."""
     costs: dict[str, list[Cost]] = {}
     for number in range(-1, runs):
         for name, command in commands(cluster).items():
@@ -63,7 +63,7 @@ def measure(cluster: Cluster, runs: int, env: dict[str, str]) -> dict[str, list[
 
 
 def judge(costs: Mapping[str, list[Cost]]) -> bool:
-    """Print all, and whether everything is as it must be."""
+    """Print all figures; returns whether every limit is kept."""
     best = {name: min(cost.wall_s for cost in each) for name, each in costs.items()}
     good = True
     for name, each in costs.items():
@@ -84,7 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10)
     options = parser.parse_args()
-    # Compiled modules wherever they may be written, for all Python programs alike.
+    # All Python programs may write compiled modules, wherever the system allows it.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     listeners = Options(version=RELEASE, listeners=("PLAINTEXT", "SASL_SSL"), class_archive=True)
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder, Cluster(listeners) as cluster:

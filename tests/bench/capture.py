@@ -1,7 +1,7 @@
 """`python -m tests.bench.capture`: what a packet costs from capture bytes to segment, from segment to chunk, in a walk.
 
-Nanoseconds of CPU a packet, the best of some runs, beside the figure wanted and beside the plain way, which reads every
-packet. `--capture FILE` measures one's own capture.
+Prints nanoseconds of CPU a packet, the best of some runs, beside the aim and beside the plain reader without fused
+loops. `--capture FILE` measures one's own capture.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def traffic(writer: PcapWriter | PcapngWriter, version: int, size: int) -> Itera
 
 
 def blocks(data: bytes) -> list[bytes]:
-    """As the command reads a file."""
+    """A capture in blocks of the size in which the command reads a file."""
     return [data[at : at + BLOCK] for at in range(0, len(data), BLOCK)]
 
 
 def cost(data: list[bytes], *, fused: bool) -> tuple[int, float, float]:
-    """Packets, and seconds spent in the reader and in reassembly."""
+    """The number of packets, and the seconds spent in the reader and in reassembly."""
     reader, stage = CaptureReader(fused=fused), Reassembly()
     reading = joining = 0.0
     for block in data:
@@ -80,7 +80,7 @@ def cost(data: list[bytes], *, fused: bool) -> tuple[int, float, float]:
 
 
 def walked(data: list[bytes]) -> float:
-    """Seconds to find where packets begin and which times they have."""
+    """Seconds of a `Walk` over the blocks, which finds where packets begin and their times."""
     walk = Walk()
     windows = [block[at : at + WINDOW] for block in data for at in range(0, len(block), WINDOW)]
     began = process_time()
@@ -93,7 +93,7 @@ def walked(data: list[bytes]) -> float:
 
 
 def report(name: str, data: list[bytes], runs: int) -> None:
-    """One line of figures."""
+    """Print one line of figures."""
     costs = [cost(data, fused=True) for _ in range(runs)]
     packets = costs[0][0]
     plain = cost(data, fused=False)[1]

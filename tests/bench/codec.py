@@ -23,9 +23,9 @@ from decoders.schema.walk import write
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
-# Calls before measuring, at most: all sides generate code at first, kw again for what repeats (specialize/learn.py).
+# Calls before measuring, at most: all sides generate code at first, kw again for repeated ones (specialize/learn.py).
 WARM = 1000
-# Each cell is measured so many times, in turn with the others of its row.
+# Each cell is measured this many times, in turn with the others of its row.
 TURNS = 12
 TEXT = "orders-eu-central.0123456789"
 SIDES: tuple[Side, Side] = ("request", "response")
@@ -63,7 +63,7 @@ def _leaf(field: PlanField, number: int) -> Any:
 
 
 class Row(NamedTuple):
-    """Best times of one message in µs; None where a peer does not have it."""
+    """Best times of one message in µs; None if a peer does not have the message."""
 
     name: str
     decode: float
@@ -94,7 +94,7 @@ def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | 
 
 
 def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Row | None:
-    """One message in one size; None where no peer has it."""
+    """Measure one message in one size; None if no peer has the message."""
     declared = api(key)
     plan = resolve(declared.request if side == "request" else declared.response, version)
     data = write(plan, typical(plan, SIZES[size]))
@@ -125,7 +125,7 @@ def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Ro
 
 
 def measured(names: list[str], seconds: float) -> Iterator[Row]:
-    """All messages that a peer has as well."""
+    """A row for each message that a peer has as well."""
     for key in [api(name).key for name in names] or KEYS:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             for side in SIDES:
@@ -151,11 +151,11 @@ def ratios(rows: list[Row], ours: str, theirs: str) -> list[Ratio]:
 
 
 def mean(found: list[Ratio]) -> float:
-    """The geometric mean."""
+    """The geometric mean of ratios."""
     return math.exp(sum(math.log(each.ratio) for each in found) / len(found))
 
 
-# What is compared; minimum and aim of the mean, minimum and aim of the worst message.
+# The comparisons: minimum and aim of the mean, minimum and aim of the worst message.
 GOALS = [
     ("decode against kafka-python", "decode", "kafka_decode", 1.5, 3.0, 1.1, 1.5),
     ("decode against kio (native)", "decode", "kio_decode", 0.5, 1.0, None, None),
@@ -165,7 +165,7 @@ GOALS = [
 
 
 def report(rows: list[Row]) -> None:
-    """Print the means and the worst messages beside what they have to be."""
+    """Print the means and the worst messages beside their minimum and aim."""
     print(f"\n{'':30} {'messages':>8} {'mean':>7} {'minimum':>8} {'aim':>6}   {'worst':>6} {'minimum':>8} {'aim':>6}")
     for title, ours, theirs, least, aim, worst_least, worst_aim in GOALS:
         found = ratios(rows, ours, theirs)

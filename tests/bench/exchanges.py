@@ -24,7 +24,7 @@ from tests.messages.json_lines import to_json_bytes
 
 WANTED_US = 1.5
 BATCH = encode_batch([Record(77, 1_790_000_000_000, b"order-1", b"x" * 60)])
-# (API key, version, request, response): about what producers, consumers and groups say all day.
+# (API key, version, request, response): the most common requests of producers, consumers and groups.
 KINDS: tuple[tuple[int, int, dict[str, Any], dict[str, Any]], ...] = (
     (
         *(
@@ -61,7 +61,7 @@ def traffic(connections: int = 20, exchanges: int = 5000) -> list[Segment]:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """CPU seconds of a call, and what it gave."""
+    """CPU seconds of a call, and its result."""
     gc.collect()
     gc.freeze()
     begun = process_time()
@@ -70,7 +70,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def fed(stage: Any, items: list[Any], size: int = 20_000) -> list[Any]:
-    """What a stage gives, fed by batches."""
+    """The output of a stage that is fed in batches of `size` items."""
     out: list[Any] = []
     for at in range(0, len(items), size):
         out += stage.feed(items[at : at + size])

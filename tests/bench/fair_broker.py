@@ -1,7 +1,7 @@
 """A broker that is fair to its connections, as Kafka is: `python -m tests.bench.fair_broker`; it prints its port.
 
-Every connection gets so many answers a turn and no more, and one that does not read is not read either. ApiVersions and
-Metadata are answered with what a cluster of a few nodes would say; of one client's equal requests the answer is made
+Every connection gets a fixed number of answers a turn, and a connection that does not read is not read either.
+ApiVersions and Metadata get the answers of a cluster of a few nodes; the answer to equal requests of one client is made
 once.
 """
 
@@ -34,7 +34,7 @@ def _versions(version: int) -> bytes:
 
 
 def _metadata(version: int, port: int) -> bytes:
-    """Every node is at the only port there is."""
+    """The Metadata answer: every node has the address of the broker's only listener."""
     brokers = [{"node_id": number, "host": "127.0.0.1", "port": port} for number in range(1, NODES + 1)]
     partitions = [
         {"partition_index": number, "leader_id": 1 + number % NODES, "replica_nodes": [1, 2], "isr_nodes": [1, 2]}
@@ -45,7 +45,7 @@ def _metadata(version: int, port: int) -> bytes:
 
 
 class Broker:
-    """One listener, one thread."""
+    """A broker with one listener and one thread."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
@@ -58,8 +58,8 @@ class Broker:
         self._answers: dict[bytes, bytes] = {}
 
     def serve(self) -> None:
-        """Until killed."""
-        more: set[int] = set()  # who has whole requests that had no turn yet
+        """Answer requests until killed."""
+        more: set[int] = set()  # connections with complete requests that had no turn yet
         while True:
             for number, _ in self._poll.poll(0 if more else None):
                 if number == self._listener.fileno():
@@ -90,7 +90,7 @@ class Broker:
         del self._asked[number], self._unsent[number]
 
     def _turn(self, number: int) -> bool:
-        """Read, answer, send; whether there is more to answer at once. Raises OSError at the end."""
+        """Read, answer, send; gives whether there is more to answer at once. Raises OSError when a connection ends."""
         link, out = self._links[number], self._unsent[number]
         if not out:
             out = self._answered(number, link)

@@ -3,8 +3,8 @@
 `python -m tests.bench.fairness [--hogs 20] [--mib 50] [-- OPTIONS OF kw proxy]`. The broker (fair_broker.py) gives each
 connection its turn, as Kafka does; the hogs (hogs.py) send Metadata requests without a pause, read nothing, leave, and
 come again. Meanwhile a few others ask for Metadata at fixed times, and new ones connect and ask for ApiVersions. A wait
-is counted from the time at which the question was due, so that a stall counts for every question in it. Ends with what
-is promised and whether it was kept; 1 if not.
+is counted from the time at which the question was due, so that a stall counts for every question in it. Ends with the
+promises and whether they were kept; exit code 1 if not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HELLO: Final = request(API_VERSIONS, 3, {"client_software_name": "kw", "client_
 
 
 class Waits(NamedTuple):
-    """Milliseconds from when a question was due to its answer."""
+    """Milliseconds between the time a question was due and its answer."""
 
     p50: float
     p99: float
@@ -44,7 +44,7 @@ async def _answer(reader: asyncio.StreamReader) -> None:
 
 
 async def _patient(port: int, late_s: float, seconds: float, waits: list[float]) -> None:
-    """One that stays."""
+    """A client that stays connected and asks at fixed times."""
     loop = asyncio.get_running_loop()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     due = loop.time() + late_s
@@ -59,7 +59,7 @@ async def _patient(port: int, late_s: float, seconds: float, waits: list[float])
 
 
 async def _comer(port: int, late_s: float, seconds: float, waits: list[float]) -> None:
-    """One after the other, for a question each."""
+    """New clients, one after the other, that connect, ask one question and leave."""
     loop = asyncio.get_running_loop()
     due = loop.time() + late_s
     end = due + seconds
@@ -84,7 +84,7 @@ async def _others(port: int, seconds: float) -> tuple[list[float], list[float]]:
 
 
 def measure(port: int, seconds: float) -> tuple[Waits, Waits]:
-    """Those of clients that stay, and of new ones."""
+    """The waits of clients that stay connected, and of new ones."""
     stayed, came = (sorted(each * 1e3 for each in waits) for waits in asyncio.run(_others(port, seconds)))
     return _waits(stayed), _waits(came)
 
@@ -100,7 +100,7 @@ def _show(way: str, hogs: int, found: tuple[Waits, Waits], direct: tuple[Waits, 
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hogs", type=int, default=20)
     parser.add_argument("--mib", type=int, default=50, help="what each of them would send")
@@ -117,7 +117,7 @@ def main() -> int:
             for way, place in (("direct", port), ("proxy", proxy.port)):
                 found[way, 0] = measure(place, given.seconds)
                 _show(way, 0, found[way, 0], found["direct", 0])
-            # The second line is what the broker, and the machine, have left for others then.
+            # The second line shows what the broker and the machine have left for other clients.
             for way, place, taken in (
                 ("direct", port, port),
                 ("beside", port, proxy.port),

@@ -1,9 +1,9 @@
-"""A broker that answers without thinking: `python -m tests.bench.fake_broker [CERTIFICATE]`.
+"""A broker that answers with ready-made bytes: `python -m tests.bench.fake_broker [CERTIFICATE]`.
 
-It prints its port. The first request of a connection says which: ApiVersions and Metadata get a real answer, so that a
-proxy can start before it; on every other connection all requests are taken for copies of the first, and each is
-answered by the same bytes, sent as often as requests came in. So one turn costs two system calls, however many it
-answers. Connections with large answers, whose readers may be slow, have a thread each.
+It prints its port. ApiVersions and Metadata get a real answer, so that a proxy can start in front of it. On every other
+connection all requests are taken for copies of the first one, and each gets the same bytes as its answer. So one turn
+costs two system calls, whatever the number of answers. Connections with large answers, whose readers may be slow, have
+a thread each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LARGE: Final = 1 << 16
 
 
 def records(size: int) -> bytes:
-    """One batch of one record with a value of so many bytes; nobody opens it."""
+    """One batch of one record with a value of `size` bytes; its checksum is not made."""
     head = bytes.fromhex("0000000000000000 %08x 00000000 02 00000000 0000 00000000" % (size + 49))
     return head + bytes(61 - len(head)) + bytes(size)
 
@@ -58,7 +58,7 @@ def _id(topic: dict[str, Any]) -> dict[str, Any]:
     return {**topic, "topic_id": uuid.UUID(int=1)}
 
 
-# Name → request and response: what streams through, what is held and comes whole, what is held and does not.
+# Name → request and response: a load that streams through, that is held and fits one piece, that is held and does not.
 LOADS: Final[dict[str, Callable[[], tuple[bytes, bytes]]]] = {
     "small": lambda: _produce(9),
     "held": lambda: _produce(10),
@@ -67,7 +67,7 @@ LOADS: Final[dict[str, Callable[[], tuple[bytes, bytes]]]] = {
 
 
 class _Talk:
-    """One connection."""
+    """One connection of the broker."""
 
     def __init__(self, link: socket.socket, port: int) -> None:
         self.link = link
@@ -79,7 +79,7 @@ class _Talk:
         self._alone = False
 
     def turn(self) -> bool:
-        """Read once and answer; whether there may be more later, in this thread."""
+        """Read once and answer; returns whether this thread should call it again."""
         try:
             data = self.link.recv(_READ)
             while isinstance(self.link, ssl.SSLSocket) and self.link.pending():
@@ -103,7 +103,7 @@ class _Talk:
                 pass
 
     def take(self, data: bytes) -> bytes:
-        """What to send for these bytes."""
+        """The bytes to send in answer to these bytes."""
         if self._size:
             count, self._left = divmod(self._left + len(data), self._size)
             return self._answer * count
@@ -135,7 +135,7 @@ class _Talk:
 
 
 def serve(certificate: str | None) -> None:
-    """Until killed; by TLS where there is a certificate."""
+    """Serve until killed; by TLS if there is a certificate."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH) if certificate else None
     if context is not None and certificate is not None:
         context.load_cert_chain(certificate)

@@ -1,7 +1,7 @@
-"""Requests for a broker in, how many were answered and how long it took out: the load that a proxy is measured with.
+"""The load that a proxy is measured with: requests for a broker in, the number of answers and their times out.
 
-Frames are made before, a turn is two system calls, and answers are counted by their bytes. With several requests in
-flight on one connection, those that are answered together are asked anew together, as clients do.
+Frames are made beforehand, a turn is two system calls, and answers are counted by their bytes. With several requests in
+flight on one connection, requests that are answered together are sent again together, as clients do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_LIMIT: Final = 1e9
 
 
 class Figures(NamedTuple):
-    """Requests a second, bytes of answers a second, and times of turns in µs (of all answers that came together)."""
+    """Requests a second, bytes of answers a second, and times in µs of a turn (all answers that came together)."""
 
     rate: float
     bytes_rate: float
@@ -29,7 +29,7 @@ class Figures(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """So many connections with so many requests of a load in flight on each, `most` requests a second in all."""
+    """A load: `links` connections with `in_flight` requests on each, `most` requests a second in all."""
 
     title: str
     load: str
@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 
 
 def connect(port: int, authority: Path | None) -> socket.socket:
-    """A connection, by TLS where there is an authority."""
+    """A connection, by TLS if an authority is given."""
     link = socket.create_connection(("127.0.0.1", port), timeout=20)
     link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if authority is None:
@@ -48,12 +48,12 @@ def connect(port: int, authority: Path | None) -> socket.socket:
 
 
 def drive(port: int, plan: Plan, seconds: float, authority: Path | None = None) -> Figures:
-    """The load of a plan on one port."""
+    """Run the load of a plan against one port."""
     links = []
     try:
         for _ in range(plan.links):
             links.append(connect(port, authority))
-            _round(links[-1], plan.load)  # the way is open now
+            _round(links[-1], plan.load)  # the connection is open through to the broker now
         return _one(links[0], plan, seconds) if plan.links == 1 else _many(links, plan, seconds)
     finally:
         for link in links:
@@ -96,7 +96,7 @@ def _one(link: socket.socket, plan: Plan, seconds: float) -> Figures:
 
 
 def _many(links: list[socket.socket], plan: Plan, seconds: float) -> Figures:
-    """Without a limit on their number, and without TLS."""
+    """Run the load on several connections, without a limit on requests a second and without TLS."""
     asked, answer = LOADS[plan.load]()
     size = len(answer)
     done = 0

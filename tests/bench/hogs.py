@@ -1,7 +1,7 @@
 """Clients that ask for much, read nothing and leave, again and again: `python -m tests.bench.hogs PORT COUNT MIB STAY`.
 
-Each sends up to so many MiB of Metadata requests without a pause, stays for so many seconds in all, and closes with
-everything unread. Then the next ones come.
+Each of the COUNT clients sends up to MIB MiB of Metadata requests without a pause, stays for STAY seconds in all, and
+closes with everything unread. Then the next clients come.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PIECE: Final = 1 << 18
 
 
 def hog(port: int, count: int, size: int, stay_s: float) -> None:
-    """One crowd."""
+    """Run `count` clients at once until all have left."""
     asked = request(METADATA, _VERSION, {"topics": None})
     piece = asked * (_PIECE // len(asked))
     end = time.monotonic() + stay_s

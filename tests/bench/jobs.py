@@ -1,7 +1,7 @@
 """`python -m tests.bench.jobs`: `--jobs` against one process and tshark on recordings of real traffic, same run.
 
 Prints wall and CPU seconds and the memory of all processes together (shared pages once), then the ratios: wall against
-one process, wall against tshark, memory against what a job may take. `--size 5` makes quick captures.
+one process, wall against tshark, memory against a job's limit. `--size 5` makes quick captures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.bench.real.__main__ import PEERS, SNIFF
 from tests.bench.real.plays import KINDS
 from tests.bench.real.recording import capture
 
-# What is written, tshark's way of the same, and how many times faster it is to be in wall time on two cores.
+# Words of kw, tshark's words for the same, and how many times faster kw has to be in wall time on two cores.
 WAYS: Final[dict[str, tuple[tuple[str, ...], str, float]]] = {
     "text": (("sniff", "-o", "text"), "tshark one-liners", 2.0),
     "ndjson --records": (("sniff", "-o", "ndjson", "--records"), "tshark -T json", 8.0),
@@ -32,7 +32,7 @@ PERIOD_S: Final = 0.05
 
 
 class JobsCost(NamedTuple):
-    """What a run took, and the most memory that all its processes had together."""
+    """The cost of a run, and the peak memory of all its processes together."""
 
     cost: Cost
     memory_mb: float
@@ -47,13 +47,13 @@ class MemoryWatch(threading.Thread):
         self.done = threading.Event()
 
     def run(self) -> None:
-        """Look until it is done."""
+        """Look until `done` is set."""
         while not self.done.wait(PERIOD_S):
             self.most = max(self.most, sum(map(proportional_mb, children_of(os.getpid()))))
 
 
 def children_of(pid: int) -> list[int]:
-    """All processes below one."""
+    """All descendants of a process."""
     found: list[int] = []
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -63,7 +63,7 @@ def children_of(pid: int) -> list[int]:
 
 
 def proportional_mb(pid: int) -> float:
-    """The memory of a process: of a page that several have, its share."""
+    """The memory of a process, with its share of the pages that it has in common with others."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):
@@ -72,7 +72,7 @@ def proportional_mb(pid: int) -> float:
 
 
 def measure(command: Sequence[str], runs: int) -> JobsCost:
-    """The run of least wall time."""
+    """The run with the least wall time."""
     found: list[JobsCost] = []
     for _ in range(runs):
         watch = MemoryWatch()
@@ -85,7 +85,7 @@ def measure(command: Sequence[str], runs: int) -> JobsCost:
 
 
 def compare(path: Path, way: str, counts: Sequence[int], runs: int) -> None:
-    """One way of showing a capture: each number of jobs, and tshark."""
+    """Print the cost of one way of showing a capture: with each number of jobs, and by tshark."""
     words, peer, wanted = WAYS[way]
     measured = {
         count: measure((sys.executable, *SNIFF[:2], *words, str(path), "--jobs", str(count)), runs) for count in counts

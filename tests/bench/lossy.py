@@ -1,8 +1,8 @@
 """`python -m tests.bench.lossy`: kw on captures that lack packets against the whole ones, CPU seconds and peak memory.
 
-A busy broker: 3,000 connections, 9,000 packets a second, of which a share is dropped at random. And connections of
-which each has one gap, all of them at one time. Ends with what is promised; 1 if not kept. `--write FILE` only makes
-one such capture.
+A busy broker: 3,000 connections, 9,000 packets a second, with a share of the packets dropped at random; and connections
+with one gap each, all at the same time. Ends with the promise and whether it was kept; exit code 1 if not.
+`--write FILE` only makes one such capture.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KW: Final = [sys.executable, "-m", "kwcli.main", "sniff", "-o", "ndjson"]
 RATE: Final = 9000
 LOSSES: Final = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
 ONE_GAP: Final = (10_000, 20_000)
-# What 3 % of loss may cost at most, as a multiple of the same capture without any.
+# The cost of 3 % loss, at most, as a multiple of the cost of the same capture without loss.
 WANTED: Final = 3.0
 
 
@@ -46,7 +46,7 @@ class LossyPcap(Pcap):
 
 
 def write(path: Path, *, connections: int, packets: int, loss: float) -> None:
-    """Make a capture of a busy broker: whichever connection is drawn goes one packet on (request, response, ACK)."""
+    """Make a capture of a busy broker: a connection drawn at random goes one packet on (request, response, ACK)."""
     rng = random.Random(f"{connections} {packets}")
     kinds = [exchange for _, exchange in zip(range(1000), small(rng), strict=False)]
     exchanges = [(request, response) for _, (request, response) in kinds]
@@ -74,7 +74,7 @@ def write(path: Path, *, connections: int, packets: int, loss: float) -> None:
 def write_gaps(path: Path, *, connections: int, lost: bool = True) -> None:
     """Make a capture of connections that ask twice, a packet a millisecond; the first answer of each is `lost`, or not.
 
-    All ask for the first time, then all are answered, and so on: so all of them wait for what is missing at one time.
+    All connections ask for the first time, then all are answered, and so on: so all wait for a lost packet at once.
     """
     rng = random.Random(connections)
     exchanges = [exchange for _, (_, exchange) in zip(range(1000), small(rng), strict=False)]
@@ -117,7 +117,7 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="kw-bench-") as folder:
         path = Path(folder) / "lossy.pcap"
-        # Written by processes of their own: the one that measures must stay small, see process.py.
+        # Written by other processes: the process that measures must stay small, see process.py.
         made = [sys.executable, "-m", "tests.bench.lossy", "--write", str(path), "--connections"]
         clean: Cost | None = None
         promises = []

@@ -1,9 +1,10 @@
-"""What new clients cost: many that connect and ask a few times, straight to a broker, through a relay, by `kw proxy`.
+"""The cost of new clients: many connect and ask a few times, straight to a broker, through a relay, by `kw proxy`.
 
 `python -m tests.bench.newcomers [--clients 500] [--asks 20] [-- OPTIONS OF kw proxy]`. The broker is fair_broker.py;
-every client asks for ApiVersions, the answer to which is capped by the proxy, or for Metadata, which is rewritten. They
-come one after the other, some at a time. Ways take turns, several rounds; a line is the best round of its way. "CPU ms"
-is what the processes between client and broker needed for each question. Ends with what is promised; 1 if not kept.
+every client asks for ApiVersions, the answer to which is capped by the proxy, or for Metadata, which is rewritten. Some
+clients are connected at a time, and new ones take the place of those that leave. Ways take turns, several rounds; a
+line is the best round of its way. "CPU ms" is the time of the processes between client and broker for each request.
+Ends with the promise and whether it was kept; exit code 1 if not.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from tests.bench.proxy import Promise, Way
 from tests.proxy.stage import API_VERSIONS, METADATA, request
 
 AT_ONCE: Final = 20
-# Of the time that a relay takes which looks at nothing. Of the direct way it is more, since this broker needs less for
-# an answer than two system calls of a relay; to a broker of Java, which needs ten times as much, it is less.
+# A multiple of the time of a relay that does not look at the bytes. As a multiple of the direct way it is more, since
+# this broker answers faster than a relay forwards; with a Java broker, ten times slower, it is less.
 PROMISED: Final = 1.5
 ASKED: Final = {
     "ApiVersions": request(API_VERSIONS, 3, {"client_software_name": "kw", "client_software_version": "1"}),
@@ -33,14 +34,14 @@ ASKED: Final = {
 
 
 class Found(NamedTuple):
-    """Seconds in all, and of processor time between client and broker."""
+    """Wall seconds, and seconds of processor time between client and broker."""
 
     took_s: float
     cpu_s: float
 
 
 def come(port: int, asked: bytes, clients: int, asks: int) -> float:
-    """Seconds until every client has connected, asked so many times and left."""
+    """Seconds until every client has connected, sent its requests and left."""
     poll = select.epoll()
     links: dict[int, socket.socket] = {}
     due: dict[int, int] = {}
@@ -86,7 +87,7 @@ def _show(title: str, best: Mapping[str, Found], count: int) -> None:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=500)
     parser.add_argument("--asks", type=int, default=20)

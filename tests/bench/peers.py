@@ -1,8 +1,8 @@
 """The libraries that kw is measured against: one message of an API in, functions that decode and encode it out.
 
-uuids count as raw bytes on all sides: kafka-python's generator is told to leave them so, kio (native code) gets zero
-uuids, which it reads as None. All sides get the message as bytes (kafka-python's code reads memoryviews only, so it
-has to make one), and are called below their convenience layers, at their compiled functions.
+uuids are raw bytes on all sides: kafka-python's generator is set to keep them so, kio (native code) gets zero uuids,
+which it reads as None. All sides get the message as bytes (kafka-python's code reads memoryviews only, so it has to
+make one), and are called below their convenience layers, at their compiled functions.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def kafka_python(key: int, version: int, side: Side, data: bytes) -> Peer | None
         read = made._struct.compiled_decode_from(version, compact=flexible, tagged=flexible, data_class=made)
         write = made._struct.compiled_encode_into(version, compact=flexible, tagged=flexible)
         value, after = read(memoryview(data), 0)
-    except Exception:  # whatever it cannot do is no row of the table
+    except Exception:  # a message that the peer cannot do has no row
         return None
 
     def encode() -> bytes:
@@ -86,7 +86,7 @@ def kio(key: int, version: int, side: Side, data: bytes) -> Peer | None:
         read = entity_reader(entity)
         write = entity_writer(entity)
         value, size = read(data, 0)
-    except Exception:  # whatever it cannot do is no row of the table
+    except Exception:  # a message that the peer cannot do has no row
         return None
 
     def encode() -> bytes:

@@ -21,12 +21,12 @@ from tests.bench.tree import TreeCost, run
 
 KW: Final = [sys.executable, "-m", "kwcli.main"]
 WORKER_MB: Final = 300
-# Throughput a core of the largest capture against that of the smallest: Spark's start counts for less and less.
+# Throughput a core of the largest capture against that of the smallest: the start of Spark counts less and less.
 FLAT: Final = 0.85
 
 
 class Shape(NamedTuple):
-    """How a capture's traffic is spread."""
+    """How the traffic of a capture is spread over connections."""
 
     name: str
     connections: int
@@ -34,7 +34,7 @@ class Shape(NamedTuple):
 
 
 class Way(NamedTuple):
-    """One way to do the same work, with the cores that it may use."""
+    """One set of options for the same work, with the cores that it may use."""
 
     name: str
     words: tuple[str, ...]
@@ -53,7 +53,7 @@ SHUFFLE: Final = Way("shuffle local[2]", ("--engine", "shuffle", "--master", "lo
 
 
 class Figure(NamedTuple):
-    """What one run has cost."""
+    """The cost of one run."""
 
     shape: Shape
     gb: float
@@ -68,7 +68,7 @@ class Figure(NamedTuple):
 
 
 def captures(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Shape, float, Path, int]]:
-    """One capture after the other, with its number of exchanges."""
+    """The captures one after the other, each with its number of exchanges and the size asked for, removed after use."""
     for gb in options.gb:
         for shape in SHAPES:
             if shape.connections not in options.connections or (shape.hot and not options.hot):
@@ -86,7 +86,7 @@ def captures(options: argparse.Namespace, folder: Path) -> Iterator[tuple[Shape,
 
 
 def measure(options: argparse.Namespace, folder: Path) -> tuple[list[Figure], list[str]]:
-    """All figures, and what went wrong on the way."""
+    """All figures, and the errors on the way."""
     figures: list[Figure] = []
     wrong: list[str] = []
     for shape, gb, path, exchanges in captures(options, folder):
@@ -111,7 +111,7 @@ def measure(options: argparse.Namespace, folder: Path) -> tuple[list[Figure], li
 
 
 def _rows(out: Path) -> int:
-    """How many rows the table of exchanges has, as another reader counts them."""
+    """The number of rows in the table of exchanges, counted by pyarrow."""
     code = "import sys, pyarrow.dataset as d; print(d.dataset(sys.argv[1], partitioning='hive').count_rows())"
     counted = [sys.executable, "-c", code, str(out / "exchanges")]
     return int(subprocess.run(counted, check=True, capture_output=True, text=True).stdout)
@@ -147,7 +147,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def main() -> int:
-    """Measure, print, judge."""
+    """Measure, print and judge; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gb", type=_numbers, default=[1, 4, 8], metavar="N,...")
     parser.add_argument("--connections", type=_numbers, default=[40, 500], metavar="N,...")

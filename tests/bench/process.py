@@ -16,7 +16,7 @@ _UNUSUAL: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
 class Cost:
     """`cpu_s` is user plus system time of the process and its children, `peak_mb` the largest resident set in MB.
 
-    The system counts the memory of the process that starts another one too, so that one must be small.
+    The system counts the memory of the starting process too, so the process that measures must be small.
     """
 
     cpu_s: float
@@ -30,7 +30,7 @@ def run(
 ) -> Cost:
     """Run a command once, in the `folder`, its stdout into the file `output`, its stderr thrown away.
 
-    Python writes its bytecode and its output as it does where nobody has said otherwise.
+    The environment variables that change how Python writes bytecode and output are removed.
     """
     usual = {name: value for name, value in os.environ.items() if name not in _UNUSUAL}
     began = time.perf_counter()

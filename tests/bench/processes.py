@@ -1,6 +1,6 @@
-"""Processes that a measurement needs: a broker, a relay, `kw proxy` with its log, and what keeps the machine awake.
+"""Processes of a measurement: a broker, a relay, `kw proxy` with its log, and processes that keep the machine awake.
 
-What they used of the processors is read from /proc, so that a figure can say who had no time to spare.
+Their processor time is read from /proc, so that a figure can tell which process was the bottleneck.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tests.proxy.hidden import port_base
 
 _TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-# Runs only where nobody else wants to, and gives way at once.
+# Runs only when no other process wants to, and gives way at once.
 _SPIN: Final = "import os\nos.nice(19)\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile True: pass"
 END_S: Final = 60.0
 
 
 @contextmanager
 def child(words: Sequence[str], stdout: IO[bytes] | int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
-    """A Python module as a process that is ended at the end."""
+    """A Python module as a process that is terminated at the end."""
     process = subprocess.Popen([sys.executable, "-m", *words], stdout=stdout, stderr=subprocess.DEVNULL)
     try:
         yield process
@@ -35,7 +35,7 @@ def child(words: Sequence[str], stdout: IO[bytes] | int = subprocess.PIPE) -> It
 
 
 def first_port(process: subprocess.Popen[bytes]) -> int:
-    """The port that it prints."""
+    """The port that a process prints as its first line."""
     assert process.stdout is not None
     return int(process.stdout.readline())
 
@@ -45,7 +45,7 @@ def awake(wanted: bool) -> Iterator[None]:
     """Keep every processor from going to sleep, by processes that give way to all others (SCHED_IDLE).
 
     A virtual processor that sleeps is woken by its host, which takes 50 µs or more: longer than a turn of a broker, a
-    proxy and a client together. Without this a measurement with few requests in flight is one of the host.
+    proxy and a client together. Without this, a measurement with few requests in flight measures the host.
     """
     with ExitStack() as stack:
         for _ in range((os.cpu_count() or 1) if wanted else 0):
@@ -56,7 +56,7 @@ def awake(wanted: bool) -> Iterator[None]:
 
 
 class Proxied:
-    """`kw proxy` before a broker; its output and what it says go to files."""
+    """`kw proxy` in front of a broker, its standard output and standard error in files."""
 
     def __init__(self, folder: Path, name: str, broker: int, words: Sequence[str]) -> None:
         self.port = port_base(1)
@@ -71,33 +71,33 @@ class Proxied:
 
     @property
     def pids(self) -> list[int]:
-        """Its own and that of the log's process."""
+        """The ids of the proxy's process and of its log's process."""
         pid = self._process.pid
         return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
     def close(self) -> None:
-        """End it; what it says at the end is in its file then."""
+        """End the proxy; its last lines are then in its file."""
         if self._process.poll() is None:
             self._process.terminate()
             self._process.wait(END_S)
 
     @property
     def said(self) -> list[str]:
-        """What it said after it was ready."""
+        """The lines on standard error after the line that says it is ready."""
         return self.err.read_text().rpartition("ready")[2].splitlines()[1:]
 
 
 def busy() -> float:
-    """Seconds of processor time of all processes so far, but for those that are nice, as `awake` is, and interrupts."""
+    """Processor seconds of all processes so far, without interrupts and nice processes (such as those of `awake`)."""
     fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return (int(fields[1]) + int(fields[3])) * _TICK_S
 
 
 def resident(pid: int) -> float:
-    """MiB of memory."""
+    """Resident memory of a process in MiB."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE / (1 << 20)
 
 
 def spent(pid: int) -> float:
-    """Seconds of processor time so far, of all its threads: by the clock that Linux keeps of each process."""
+    """Processor seconds of a process so far, all its threads: by the clock that Linux keeps for each process."""
     return time.clock_gettime(~pid << 3 | 2)

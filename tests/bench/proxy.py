@@ -1,13 +1,14 @@
-"""What the proxy costs: the same load straight to a broker, through a plain TCP relay, and through `kw proxy`.
+"""The cost of the proxy: the same load straight to a broker, through a plain TCP relay, and through `kw proxy`.
 
 `python -m tests.bench.proxy [--sleepy] [--faults] [--soak 600] [-- OPTIONS OF kw proxy]`. Broker and generator
 (fake_broker.py, generator.py) hold ready-made frames and make two system calls a turn, each in a process of its own.
-That they are not the bottleneck is seen twice: the lines "direct" are far above the others, and "busy" says how much of
-one processor the generator, the broker, what is between them (with its log), and all other programs used meanwhile.
+Two things show that they are not the bottleneck: the lines "direct" are far above the others, and "busy" tells how much
+of one processor the generator, the broker, the processes between them (with the log), and all other programs used.
 
-All ways take turns, several rounds; a line is the best round of its way, since what else runs on the machine only takes
-away. Processors are kept from going to sleep (processes.py, `awake`) unless `--sleepy` is given: a virtual one takes
-longer to wake up than the turns that are measured here. Ends with what is promised and whether it was kept; 1 if not.
+All ways take turns, several rounds; a line is the best round of its way, since other programs on the machine only take
+time away. Processors are kept from going to sleep (processes.py, `awake`) unless `--sleepy` is given: a virtual one
+takes longer to wake up than the turns that are measured here. Ends with the promises and whether they were kept; exit
+code 1 if not.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ SECONDS: Final = 2.0
 ROUNDS: Final = 3
 RATE: Final = 15_000
 
-# Rules that never match, by what they ask: an API, the header, names in bodies, and what only a decoded body or the
-# answer tells. Those of PROMISED cost little more than none.
+# Rules that never match, by the part that they read: an API, the header, names in bodies, a decoded body or the answer.
+# Those of PROMISED cost little more than no rule.
 RULES: Final = {
     "api": "close, when api == CreateTopics",
     "client": "error NOT_LEADER_OR_FOLLOWER, when client_id == nobody",
@@ -56,7 +57,7 @@ _HEAD: Final = (
 
 
 class Way(NamedTuple):
-    """Where to connect, and the processes between there and the broker."""
+    """A port to connect to, and the processes between that port and the broker."""
 
     name: str
     port: int
@@ -64,7 +65,7 @@ class Way(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """`used`: how much of one processor the generator, the broker and each process between them needed."""
+    """Figures of a load; `used`: shares of one processor: the generator, the broker and each process between them."""
 
     figures: Figures
     used: Sequence[float]
@@ -72,7 +73,7 @@ class Measured(NamedTuple):
 
 
 class World(NamedTuple):
-    """A broker and the ways to it, `direct` first."""
+    """The process of a broker, and the ways to it, `direct` first."""
 
     broker: int
     ways: Sequence[Way]
@@ -81,7 +82,7 @@ class World(NamedTuple):
     rounds: int
 
     def measure(self, plan: Plan) -> dict[str, Figures]:
-        """Load on all ways in turn; the best of each, printed and given by its name."""
+        """Load on all ways in turn; prints the best figures of each way and gives them by its name."""
         seen: dict[str, list[Measured]] = {way.name: [] for way in self.ways}
         for _ in range(self.rounds):
             for way in self.ways:
@@ -94,7 +95,7 @@ class World(NamedTuple):
         return {name: each.figures for name, each in best.items()}
 
     def once(self, plan: Plan, way: Way) -> Measured:
-        """Load on one way."""
+        """Run the load of a plan on one way."""
         pids = [self.broker, *way.pids]
         every, before, begun, own = busy(), [spent(pid) for pid in pids], time.monotonic(), time.process_time()
         figures = drive(way.port, plan, self.seconds, self.authority)
@@ -113,7 +114,7 @@ def _show(title: str, best: Mapping[str, Measured]) -> None:
 
 
 class Promise(NamedTuple):
-    """What is held against what was measured."""
+    """A bound on a measured figure."""
 
     text: str
     found: float
@@ -122,7 +123,7 @@ class Promise(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether it was."""
+        """Whether the figure is within the bound."""
         return self.found <= self.bound if self.most else self.found >= self.bound
 
     def __str__(self) -> str:
@@ -133,7 +134,7 @@ class Promise(NamedTuple):
 
 
 def plain(world: World) -> list[Promise]:
-    """Without TLS and without a log."""
+    """Measure without TLS and without a log."""
     print(_HEAD)
     world.measure(ONE)
     five, several = world.measure(FIVE), world.measure(SEVERAL)
@@ -148,9 +149,9 @@ def plain(world: World) -> list[Promise]:
 
 
 def faulty(world: World) -> list[Promise]:
-    """With rules of faults that never match.
+    """Measure with rules of faults that never match.
 
-    Ratios of the processor time that a request takes in the proxy, of rounds in turn.
+    The promises are ratios of the proxy's processor time for a request; ways take turns, several rounds.
     """
     print(_HEAD)
     found: dict[str, float] = {}
@@ -172,7 +173,7 @@ def faulty(world: World) -> list[Promise]:
 
 
 def logged(world: World, proxy: Proxied) -> list[Promise]:
-    """With a line of NDJSON for every exchange, to a file."""
+    """Measure with a line of NDJSON for every exchange, written to a file."""
     print(_HEAD)
     paced, one, kept = world.measure(PACED), world.measure(ONE), world.measure(KEPT)
     proxy.close()
@@ -194,7 +195,7 @@ def _added(found: Mapping[str, Figures], name: str) -> float:
 
 
 def secured(world: World) -> list[Promise]:
-    """With TLS on both sides."""
+    """Measure with TLS on both sides."""
     print(_HEAD)
     world.measure(FIVE)
     return [
@@ -204,13 +205,13 @@ def secured(world: World) -> list[Promise]:
 
 @contextmanager
 def broker(*words: str) -> Iterator[tuple[int, int]]:
-    """Port and process of a broker."""
+    """Port and process id of a running broker."""
     with child(["tests.bench.fake_broker", *words]) as process:
         yield first_port(process), process.pid
 
 
 def measure(folder: Path, given: argparse.Namespace) -> list[Promise]:
-    """All of it, in three worlds."""
+    """Measure all: without and with rules of faults, with a log, and with TLS; gives the promises."""
     found: list[Promise] = []
     times = (given.seconds, given.rounds)
     with broker() as (port, pid), ExitStack() as stack:
@@ -244,7 +245,7 @@ def measure(folder: Path, given: argparse.Namespace) -> list[Promise]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each figure, a round")
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -1,7 +1,7 @@
-"""What the log costs: `python -m tests.bench.proxy_log`.
+"""The cost of the proxy's log: `python -m tests.bench.proxy_log`.
 
-On the data path: the time for one chunk told to the feed, sending included, for small and for large chunks. Behind it:
-how many exchanges a second its process takes, as NDJSON to a file, alone and with -w; with nothing left out.
+On the data path: the time to give one chunk to the feed, sending included, for small and for large chunks. Behind it:
+the exchanges a second that the log's process handles, as NDJSON to a file, with and without -w, dropping none.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ METADATA: Final = 3
 
 
 def per_chunk(size: int, count: int) -> float:
-    """Seconds for one chunk of this size, where somebody reads and forgets them."""
+    """Seconds for one chunk of this size, while another thread reads the chunks and drops them."""
     ours, theirs = socket.socketpair()
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
 
@@ -71,7 +71,7 @@ ANSWER: Final = encode_response(METADATA, 9, {"brokers": BROKERS, "controller_id
 
 
 def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
-    """Exchanges a second, from the first chunk told to the last row written."""
+    """Exchanges a second, from the first chunk given to the log to the last row written."""
     with tempfile.TemporaryDirectory() as folder:
         plan = LogPlan(Settings(format="ndjson", quiet=True), write=f"{folder}/x.pcapng" if write else None)
         with (Path(folder) / "out").open("wb") as out:
@@ -92,7 +92,7 @@ def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Measure and print."""
     for size, count in ((100, CHUNKS), (4096, CHUNKS // 2), (1 << 18, 4000)):
         print(f"{size:>7,} bytes a chunk: {per_chunk(size, count) * 1e6:6.2f} µs on the data path")
     told = conversation(EXCHANGES)

@@ -1,8 +1,8 @@
 """How fast records are read: `python -m tests.bench.records [SECONDS]` prints kw beside kafka-python and kio.
 
-Each row is one batch of 500 records, read whole by each library in turn, again and again; the best time counts. The
-JSON column is kw's JSON-ready form, which the others do not have. Ratios are to kw's Record form, as performance.md
-measures them, and at the end their geometric means stand beside the minimum and the aim.
+Each row is one batch of 500 records, read by each library in turn, again and again; the best time counts. The JSON
+column is kw's JSON-ready form, which the others do not have. Ratios are to kw's Record form, as performance.md measures
+them; their geometric means are printed at the end, beside the minimum and the aim.
 """
 
 from __future__ import annotations

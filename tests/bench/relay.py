@@ -1,4 +1,4 @@
-"""A relay of TCP that looks at nothing, on the loop that the proxy runs on: `python -m tests.bench.relay PORT`."""
+"""A TCP relay that does not look at the bytes, on the proxy's event loop: `python -m tests.bench.relay PORT`."""
 
 from __future__ import annotations
 

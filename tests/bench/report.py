@@ -1,7 +1,7 @@
 """`python -m tests.bench.report`: what a report over tables costs, here and on Spark: rows a second, CPU, memory.
 
-Makes tables of its own (`--rows`, 10 million) and removes them. Exit code 1 when counting is slower, or takes more
-memory, than we hold ourselves to.
+Makes tables of its own (`--rows`, 10 million) and removes them. Exit code 1 when counting takes more time or memory
+than our limits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEMORY_MIB: Final = 700
 
 
 def measure(*words: str) -> tuple[float, float, float]:
-    """Wall and CPU seconds of `kw pipeline report WORDS…` and of what it started, the greatest memory in MiB."""
+    """Wall and CPU seconds of `kw pipeline report WORDS…` with its child processes, and the peak memory in MiB."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
     subprocess.run(
@@ -37,7 +37,7 @@ def measure(*words: str) -> tuple[float, float, float]:
 
 
 def main() -> int:
-    """Measure and print; the exit code."""
+    """Measure and print; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--clients", type=int, default=2000)

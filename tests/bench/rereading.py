@@ -1,8 +1,8 @@
 """`python -m tests.bench.rereading [--mb N] [--split-mb N] [--loss 0,0.001,0.003]`: what windows of rereading save.
 
-Of a capture of 500 connections that begins in their middle and lacks a share of its packets, splits are read and
-stitched in one process: with the windows of `rereading.py`, and reading all of a split for each connection. Prints CPU
-seconds of both stages and how often a part of a split was read again.
+Splits of a capture of 500 connections, which begins in their middle and lacks a share of its packets, are read and
+stitched in one process: with the windows of `rereading.py`, and with all of a split read for each connection. Prints
+CPU seconds of both stages and how often a part of a split was read again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MB: Final = 10**6
 
 
 class WholeSplits(Rereader):
-    """Reads all of a split each time."""
+    """Reads all of a split each time, instead of a window."""
 
     def _batches(self, split: Split, key: bytes, after: int, until: int | None) -> Iterable[list[Segment]]:
         del key, after, until
@@ -44,7 +44,7 @@ class WholeSplits(Rereader):
 
 
 def lossy(capture: bytes, loss: float, begin: int) -> bytes:
-    """A classic capture from a byte on, without some of its packets."""
+    """A classic capture from byte `begin` on, without a share `loss` of its packets."""
     rng = random.Random(1)
     out, at = [capture[:24]], 24
     while at < len(capture):
@@ -56,7 +56,7 @@ def lossy(capture: bytes, loss: float, begin: int) -> bytes:
 
 
 def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
-    """Both stages, as one process does them."""
+    """Run both stages in this process; returns a line of figures."""
     made: list[Rereader] = []
 
     def rereading(splits: Sequence[Split]) -> Rereader:

@@ -28,7 +28,7 @@ COMMANDS: dict[str, list[str]] = {
     "tshark -T fields": ["tshark", *KAFKA, "-T", "fields", *(w for f in FIELDS for w in ("-e", f)), "-r"],
     "tshark -T json": ["tshark", *KAFKA, "-T", "json", "-r"],
 }
-# What is compared, on which profiles, and the figures to reach.
+# The comparisons, their profiles, and the figures to reach.
 RATIOS = (
     ("kw text", "tshark -T fields", ("small",), 4.0, 5.0),
     ("kw ndjson --records", "tshark -T json", ("small", "mixed", "big"), 15.0, 20.0),

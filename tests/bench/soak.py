@@ -1,7 +1,7 @@
-"""How the memory of a proxy and of its log goes on under load: small requests, and a reader too slow for its answers.
+"""The memory of a proxy and of its log under load: small requests, and a client that reads its answers too slowly.
 
-Sizes are taken each second, and all that come after the first tenth of the time are judged. How far the log is behind
-counts as well: it may hold what a busy machine leaves it no time for.
+Sizes are taken each second, and those after the first tenth of the time are judged. The backlog of the log is taken
+into account: on a busy machine the log may hold more.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from tests.bench.generator import Plan, connect, drive
 from tests.bench.processes import Proxied, resident
 
 RATE: Final = 15_000
-# Memory may be so far from the middle between its least and its most, in MiB.
+# The most that memory may be from the middle between its least and its most, in MiB.
 SPREAD: Final = 10.0
 _NAMES: Final = ("proxy", "log")
 _LOOK_S: Final = 1.0
-# What the slow reader has asked for and not read: far more than buffers hold.
+# Answers that the slow reader has requested and not read: far more than buffers hold.
 _ASKED: Final = 50
 _PIECE: Final = 1 << 18
 _PAUSE_S: Final = 0.25
 
 
 class _Watch(threading.Thread):
-    """Takes the sizes of processes until it is to end."""
+    """Records the memory of processes each second until `end`."""
 
     def __init__(self, pids: Sequence[int]) -> None:
         super().__init__(daemon=True)
@@ -41,13 +41,13 @@ class _Watch(threading.Thread):
             self.sizes.append([resident(pid) for pid in self._pids])
 
     def end(self) -> None:
-        """Take no more."""
+        """Stop recording."""
         self._over.set()
         self.join()
 
 
 def soak(proxy: Proxied, seconds: float) -> bool:
-    """Print how it goes; whether memory stayed within its bounds."""
+    """Print memory under load as it goes; returns whether it stayed within its bounds."""
     watch, reader = _Watch(proxy.pids), _SlowReader(proxy.port)
     watch.start()
     reader.start()
@@ -68,7 +68,7 @@ def soak(proxy: Proxied, seconds: float) -> bool:
     good = True
     for name, sizes in zip(_NAMES, _columns(watch.sizes[warm:]), strict=True):
         spread = (max(sizes) - min(sizes)) / 2
-        good &= spread <= SPREAD and min(sizes) > 0  # one that has ended has none
+        good &= spread <= SPREAD and min(sizes) > 0  # a process that has ended has no memory
         print(f"{name} after the first step: {_range(sizes)}, that is ±{spread:.1f}; held to ±{SPREAD:.0f}")
     return good
 
@@ -100,7 +100,7 @@ class _SlowReader(threading.Thread):
                 self._link.sendall(asked * (self.read_size // len(answer) - before))
 
     def end(self) -> None:
-        """Read no more."""
+        """Stop reading."""
         self._over.set()
         self.join()
         self._link.close()

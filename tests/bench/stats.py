@@ -1,7 +1,7 @@
 """`python -m tests.bench.stats`: `kw stats` and `kw doctor` against `kw sniff -o text` on the same capture, same run.
 
-One pass over the capture each; prints the ratio of CPU seconds beside the most that is allowed. `--profile clients`
-and the other kinds of tests.bench.real are recorded traffic.
+One pass over the capture each; prints the ratio of CPU seconds beside its limit. `--profile clients` and the other
+kinds of tests.bench.real are recorded traffic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.bench.real.recording import capture
 
 PROFILES = ("small", "mixed")
 KW = [sys.executable, "-m", "kwcli.main"]
-# Words of a command, and the most that is allowed.
+# Words of a command, and the highest ratio allowed.
 ASKED: tuple[tuple[list[str], float], ...] = (
     (["stats"], 1.3),
     (["stats", "--by", "api,client,topic"], 1.3),
@@ -37,8 +37,8 @@ ASKED: tuple[tuple[list[str], float], ...] = (
 
 
 def measure(path: Path, runs: int) -> None:
-    """Print the cost of each way to ask."""
-    one = ["--jobs", "1", str(path)]  # what is compared is CPU, not how it is shared
+    """Print the cost of each command."""
+    one = ["--jobs", "1", str(path)]  # CPU is compared, not its distribution over processes
     sniff = best([*KW, "sniff", "-o", "text", *one], runs=runs)
     print(f"  {'kw sniff -o text':44} {sniff.cpu_s:7.2f} s CPU {sniff.peak_mb:5.0f} MB")
     for words, most in ASKED:

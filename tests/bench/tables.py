@@ -1,7 +1,7 @@
 """`python -m tests.bench.tables`: what the tables of a capture cost beside reading and decoding it, in one process.
 
-The engine alone, the engine with the rows in batches, and with Parquet files; CPU seconds of the same capture, the best
-of some runs, and how much of it that is per exchange.
+The engine alone, with rows in batches, and with Parquet files: CPU seconds for the same capture, the best of some runs,
+and the time per exchange.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ WEIGHT = 16_384
 
 
 def engine_alone(made: SplitPlan, tables: tuple[str, ...], folder: Path) -> int:  # noqa: ARG001  # as all of them
-    """Everything that is settled, looked at by nobody."""
+    """Run the engine; the settled rows are dropped."""
     return _run(made, tables, None, rows=False)
 
 
 def batches(made: SplitPlan, tables: tuple[str, ...], folder: Path) -> int:  # noqa: ARG001  # as all of them
-    """Rows become record batches."""
+    """Run the engine and make record batches of the rows."""
     return _run(made, tables, None, rows=True)
 
 
 def files(made: SplitPlan, tables: tuple[str, ...], folder: Path) -> int:
-    """The batches become files."""
+    """Run the engine, make record batches and write them as Parquet files."""
 
     def open_file(path: str):  # type: ignore[no-untyped-def]
         place = folder / path

@@ -89,7 +89,7 @@ class Pcap:
 
 
 def connection(pcap: Pcap, number: int) -> tuple[Side, Side]:
-    """Both ends of a connection, which begins now."""
+    """Write the handshake of a connection; gives its two ends."""
     client = Side(bytes([127, 0, number >> 8 & 255, 1 + number % 250]), 30000 + number, number * 7919)
     broker = Side(BROKER, PORT, number * 104729)
     for source, target, flags in ((client, broker, 2), (broker, client, 18), (client, broker, 16)):
@@ -98,7 +98,7 @@ def connection(pcap: Pcap, number: int) -> tuple[Side, Side]:
 
 
 def end(pcap: Pcap, client: Side, broker: Side) -> None:
-    """The client closes a connection, and so does the broker."""
+    """Write the FINs of both sides of a connection."""
     for source, target, flags in ((client, broker, 17), (broker, client, 17), (client, broker, 16)):
         pcap.packet(source, target, flags, b"")
 
@@ -259,7 +259,7 @@ PROFILES: dict[str, Callable[[random.Random], Iterator[tuple[int, Exchange]]]] =
 
 
 def write(profile: str, path: Path, size: int, *, distinct: int = 4000) -> tuple[int, int]:
-    """Make a capture of at least `size` bytes; the numbers of exchanges and of its bytes.
+    """Make a capture of at least `size` bytes; gives the number of its exchanges and of its bytes.
 
     Only `distinct` exchanges are encoded, then used again under other correlation ids.
     """
@@ -283,5 +283,5 @@ def write(profile: str, path: Path, size: int, *, distinct: int = 4000) -> tuple
     return count, pcap.size
 
 
-if __name__ == "__main__":  # a process of its own: the one that measures must stay small, see process.py
+if __name__ == "__main__":  # a new process: the process that measures must stay small, see process.py
     print(*write(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

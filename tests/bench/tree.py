@@ -1,7 +1,7 @@
-"""A command line in, what it and all processes below it cost out: wall and CPU seconds, and peak memory by role.
+"""A command line in, the cost of its whole process tree out: wall and CPU seconds, and peak memory by role.
 
-The operating system adds up the CPU time of children only where they are waited for, which Spark does not do; so the
-tree is looked at in /proc all the time, and what a process had used when it was last seen counts.
+The operating system adds up the CPU time of children only if they are waited for, which Spark does not do. So the tree
+is read from /proc again and again, and the figures of a process when it was last seen count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 PERIOD_S: Final = 0.05
 TICKS: Final = os.sysconf("SC_CLK_TCK")
-# What stands in a command line → the role of its process; without any the role of its parent.
+# A word in a command line → the role of its process; without any of them the role is the parent's.
 ROLES: Final = (("pyspark.daemon", "worker"), ("java", "jvm"))
 
 
@@ -30,7 +30,7 @@ class TreeCost(NamedTuple):
 
 
 def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, limit_s: float = 3600) -> TreeCost:
-    """Run a command; what it says on standard error is kept, what it prints is not."""
+    """Run a command; its standard error is kept, its standard output is not."""
     began = time.perf_counter()
     seen: dict[tuple[int, int], tuple[str, float, float]] = {}
     process = subprocess.Popen(
@@ -64,7 +64,7 @@ def run(command: Sequence[str], *, env: Mapping[str, str] | None = None, limit_s
 
 
 def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> None:
-    """Take down what each process of the tree has used until now."""
+    """Record what each process of the tree has used until now."""
     left = [(root, "kw")]
     while left:
         pid, parent = left.pop()
@@ -78,15 +78,15 @@ def _look(root: int, seen: dict[tuple[int, int], tuple[str, float, float]]) -> N
                 left += [(int(child), role) for child in (thread / "children").read_text().split()]
         except (FileNotFoundError, ProcessLookupError):
             continue  # it ended meanwhile
-        key = pid, int(fields[19])  # a number may be used again: with the time of its start it is unique
+        key = pid, int(fields[19])  # a process id may be used again: with its start time it is unique
         before = seen.get(key)
-        if before is not None and before[0] == role:  # a process begins as a copy of its parent
+        if before is not None and before[0] == role:  # a process starts as a copy of its parent
             peak = max(peak, before[2])
         seen[key] = (role, (int(fields[11]) + int(fields[12])) / TICKS, peak)
 
 
 def _peak_mb(status: str) -> float:
-    """VmHWM; a process that ends has none any more."""
+    """VmHWM of a process; 0 for one that is ending."""
     for line in status.splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

@@ -1,7 +1,7 @@
 """`python -m tests.bench.volume FILE BYTES`: a capture of many gigabytes, with as many connections as wanted.
 
-The exchanges are those of traffic.py: of one profile, or (`blend`, which is what brokers see) for each `mixed` one of
-batches some `small` ones, a tenth of the bytes. Which connection has which is drawn here, so that one of them
+The exchanges are those of traffic.py: of one profile, or of `blend`, which is close to a broker's traffic: some `small`
+exchanges, a tenth of the bytes, for each `mixed` one. Connections are drawn at random for them, so that one connection
 (`--hot 0.95`) may have most of the bytes.
 """
 
@@ -16,12 +16,12 @@ from typing import Final, NamedTuple
 from tests.bench.traffic import PROFILES, Exchange, Pcap, Side, connection, end
 
 DISTINCT: Final = {"small": 4000, "mixed": 400, "big": 20}
-# How often an exchange is of a profile.
+# The share of exchanges from each profile.
 SHARES: Final = {"blend": {"small": 0.88, "mixed": 0.12}, **{name: {name: 1.0} for name in DISTINCT}}
 
 
 class Made(NamedTuple):
-    """What is in a capture."""
+    """The contents of a capture: its exchanges and bytes."""
 
     exchanges: int
     size: int
@@ -53,7 +53,7 @@ def write(path: Path, size: int, *, profile: str = "blend", connections: int = 4
 
 
 def _by_client(rng: random.Random, profile: str) -> list[list[Exchange]]:
-    """Exchanges of a profile, those of each client apart."""
+    """Exchanges of a profile, one list for each client."""
     found: dict[int, list[Exchange]] = {}
     for number, exchange in itertools.islice(PROFILES[profile](rng), DISTINCT[profile]):
         found.setdefault(number, []).append(exchange)
@@ -61,7 +61,7 @@ def _by_client(rng: random.Random, profile: str) -> list[list[Exchange]]:
 
 
 def main() -> None:
-    """Make one; its exchanges and bytes."""
+    """Make a capture; prints its exchanges and bytes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path)
     parser.add_argument("size", type=int)
@@ -72,5 +72,5 @@ def main() -> None:
     print(*write(options.path, options.size, profile=options.profile, connections=options.connections, hot=options.hot))
 
 
-if __name__ == "__main__":  # a process of its own: the one that measures stays small
+if __name__ == "__main__":  # a new process: the process that measures must stay small
     main()

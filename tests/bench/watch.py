@@ -1,11 +1,11 @@
 """`python -m tests.bench.watch [--minutes 30] [--rate 20] [--file 50] [-- WORDS]`: a watch of a ring that never ends.
 
-Writes a ring of captures at so many MB a second, each file of so many MB, packets with the time at which they are
-written, and has `kw pipeline watch` (WORDS are more of its options) decode it meanwhile; old files of the ring are
-deleted. Prints what was written, CPU seconds for each MB and how long the watch waited for a core, freshness (the time
-from a packet to its row in the tables, of all rows; and from the end of a file to its last row), lag, batches, and
-memory over time, by process. Ends with 1 where a file was lost, where rows are not as many as were written, where a
-row was older than 15 s, or where the memory of the last quarter is more than a tenth above that of the second one.
+Writes a ring of captures at `--rate` MB a second, in files of `--file` MB, packets with the time at which they are
+written, while `kw pipeline watch` (WORDS are more of its options) decodes it; old files of the ring are deleted. Prints
+the amount written, CPU seconds for each MB and how long the watch waited for a core, freshness (the time from a packet
+to its row in the tables, of all rows; and from the end of a file to its last row), lag, batches, and memory over time,
+by process. Ends with 1 where a file was lost, where rows are not as many as were written, where a row was older than 15
+s, or where the memory of the last quarter is more than a tenth above that of the second one.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from tests.pipeline.odd import packets
 FRESH_S: Final = 15.0
 FLAT: Final = 1.1
 RING: Final = 20
-# So often something is written, and looked at.
+# Seconds between two writes, and two looks.
 STEP_S: Final = 0.1
 MEMORY_S: Final = 2.0
-# Of the source, in a record of Ethernet; those of the target follow.
+# The source address in a record of Ethernet; the target address follows.
 _IP: Final = 16 + 14 + 12
 _PORT: Final = _IP + 8
 _STAMP: Final = struct.Struct("<II")
@@ -69,8 +69,8 @@ class Template:
         ]
 
     def slices(self, number: int, step: int) -> Iterator[bytes]:
-        """All records, about `step` bytes at a time, with the time at which they are asked for."""
-        # Clients of its own: one that came again would say nothing new, for its bytes have the same sequence numbers.
+        """All records in blocks of about `step` bytes, stamped with the time at which each block is asked for."""
+        # New clients for each file: repeated ones would look like retransmissions, since sequence numbers repeat.
         own = number.to_bytes(2, "big")
         for record, at in self._clients:
             record[at + 1 : at + 3] = own
@@ -94,10 +94,10 @@ def _stamped(records: list[bytearray]) -> bytes:
 
 @dataclass
 class Seen:
-    """What was seen of a watch: `fresh` counts rows by tenths of a second from packet to row."""
+    """Observations of a watch; `fresh` counts rows by tenths of a second from packet to row."""
 
     files: OutputFolder
-    closed: dict[str, float] = field(default_factory=dict)  # names → when, until their last row is there
+    closed: dict[str, float] = field(default_factory=dict)  # names → end of writing, until its last row is there
     ends: list[float] = field(default_factory=list)
     fresh: Counter[int] = field(default_factory=Counter)
     lags: list[int] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Seen:
     _paths: set[str] = field(default_factory=set)
 
     def look(self) -> None:
-        """Take down what a new commit has brought."""
+        """Record the rows that a new commit has brought."""
         commits = self.files.names(COMMITS)
         if commits == self._commits:
             return
@@ -117,7 +117,7 @@ class Seen:
         for path in value["sizes"].keys() - self._paths:
             if path.startswith("exchanges/"):
                 if not self.files.exists(path):
-                    return  # it is being renamed: soon
+                    return  # the file is being renamed: try again soon
                 for at in pq.read_table(self.files.path(path), columns=["time_ns"])["time_ns"].to_pylist():
                     self.fresh[(now_ns - at) // 10**8] += 1
             self._paths.add(path)
@@ -135,13 +135,13 @@ class Seen:
         self.lags.append(behind)
 
     def quantile(self, share: float) -> float:
-        """So many of the rows were there within this time, in seconds."""
+        """The seconds within which a share of the rows was there."""
         rows = sorted(self.fresh.elements())
         return (rows[int(share * (len(rows) - 1))] + 1) / 10
 
 
 def soak(options: argparse.Namespace, folder: Path) -> bool:
-    """Write and watch; whether all was well."""
+    """Write captures and watch them; returns whether all requirements are met."""
     source, out = folder / "in", folder / "out"
     source.mkdir()
     template = Template(int(options.file * 1e6), folder)
@@ -194,7 +194,7 @@ def soak(options: argparse.Namespace, folder: Path) -> bool:
 
 
 def _memory_line(role: str, memory: list[tuple[float, dict[str, float]]]) -> bool:
-    """Print the memory of a role; whether it did not grow."""
+    """Print the memory of a role; returns whether it did not grow."""
     size = max(len(memory) // 8, 1)
     parts = [max(one.get(role, 0.0) for _, one in memory[at : at + size]) for at in range(0, len(memory), size)][:8]
     print(f"memory of {role}: {', '.join(f'{part:.0f}' for part in parts)} MB, each the most of an eighth of the time")
@@ -208,7 +208,7 @@ def _remember(seen: Seen, begun: float, pid: int) -> None:
 
 
 def process_tree(pid: int) -> list[int]:
-    """A process and all below it."""
+    """A process and all its descendants."""
     found = [pid]
     for one in found:
         try:
@@ -220,7 +220,7 @@ def process_tree(pid: int) -> list[int]:
 
 
 def _memory_mb(pid: int) -> dict[str, float]:
-    """What all processes of a role have in memory."""
+    """Memory in MB of all processes below one, by role."""
     total: Counter[str] = Counter()
     for one in process_tree(pid):
         try:
@@ -234,7 +234,7 @@ def _memory_mb(pid: int) -> dict[str, float]:
 
 
 def _cpu_s(pid: int) -> tuple[float, float]:
-    """CPU seconds of a process and all below it, and those for which its first thread had work and no core."""
+    """CPU seconds of a process and all its descendants, and seconds that its first thread waited for a core."""
     total = 0.0
     for one in process_tree(pid):
         try:

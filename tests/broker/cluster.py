@@ -1,4 +1,4 @@
-"""A playground's cluster, and what only tests want of one: ZooKeeper, a Kerberos realm, a telemetry reporter."""
+"""A playground's cluster with the additions that only tests need: ZooKeeper, a Kerberos realm, a telemetry reporter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Cluster", "StartFailed"]
 
 
 class Cluster(cluster.Cluster):
-    """`folder` keeps the files when given (request logs: `folder/node-N/requests.log`)."""
+    """A cluster of the tests; `folder` keeps its files when given (request logs: `folder/node-N/requests.log`)."""
 
     options: Options
 
@@ -30,7 +30,7 @@ class Cluster(cluster.Cluster):
         (self.zookeeper_port,) = free_ports(1, self.options.host)
 
     def stop(self) -> None:
-        """At once, where nothing of it is kept: three nodes that take leave of each other take seconds."""
+        """Kill all nodes first if no files are kept: an orderly stop of three nodes takes seconds."""
         if not self._keep:
             self.kill()
         super().stop()
@@ -58,7 +58,7 @@ class Cluster(cluster.Cluster):
         if self.on_zookeeper:
             lines["broker.id"] = str(node.id)
             lines["zookeeper.connect"] = f"{self.options.host}:{self.zookeeper_port}"
-            # So that a crashed node is given up, and may come back, after two seconds.
+            # A crashed node is given up, and may come back, after two seconds.
             lines["zookeeper.session.timeout.ms"] = "2000"
             if self.options.authorizer:
                 lines |= properties.authorizer("kafka.security.authorizer.AclAuthorizer")
@@ -74,7 +74,7 @@ class Cluster(cluster.Cluster):
         return lines | dict(self.options.properties)
 
     def _wait_until_known(self) -> None:
-        """An old broker is alone, and does not know the version of the question."""
+        """Wait until the brokers know each other; old brokers run alone and do not know the request."""
         if self.options.version not in OLD_BROKERS:
             super()._wait_until_known()
 
@@ -110,7 +110,7 @@ class Cluster(cluster.Cluster):
 
 
 def _zoo_cfg(folder: Path, host: str, port: int) -> str:
-    """A stand-alone ZooKeeper without its web server."""
+    """The configuration of a stand-alone ZooKeeper without its web server."""
     return (
         f"dataDir={folder}\nclientPort={port}\nclientPortAddress={host}\ntickTime=500\n"
         "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=ruok,srvr\n"
@@ -118,7 +118,7 @@ def _zoo_cfg(folder: Path, host: str, port: int) -> str:
 
 
 def _first_bytes(host: str, port: int, question: bytes, *, timeout_s: float = 2.0) -> bytes:
-    """What comes back for one of ZooKeeper's four letter words, empty when nobody answers."""
+    """The answer to one of ZooKeeper's four letter words, empty when nobody answers."""
     try:
         with socket.create_connection((host, port), timeout=timeout_s) as connection:
             connection.settimeout(timeout_s)

@@ -1,6 +1,6 @@
-"""pytest's side of the clusters: `needs_brokers` marks a test that starts one, `cluster` is one for a whole module.
+"""Pytest fixtures of clusters: `needs_brokers` marks a test that starts one, `cluster` is one for a whole module.
 
-Where Java, Maven or tcpdump are missing such tests are skipped with the reason (which CI=true makes an error).
+Without Java, Maven or tcpdump such tests are skipped with the reason (CI=true makes that an error).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ needs_brokers = pytest.mark.skipif(_LACKING is not None, reason=_LACKING or "")
 
 
 def needs_program(name: str) -> pytest.MarkDecorator:
-    """Skips a test where a program (go, node) is not installed."""
+    """A mark that skips a test if a program (go, node) is not installed."""
     return pytest.mark.skipif(shutil.which(name) is None, reason=f"needs {name} on the PATH")
 
 

@@ -1,4 +1,4 @@
-"""Maven coordinates in, jar files out, for what only tests need: clients of every release, a telemetry reporter."""
+"""Maven coordinates in, jar files out, for tests only: clients of every release, a telemetry reporter."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 # The SCRAM code of 0.10 and 0.11 uses a class that Java 11 dropped; OAUTHBEARER needs Jackson from 2.x on.
 CLIENT_EXTRAS: Final = ("javax.xml.bind:jaxb-api:2.3.1", "com.fasterxml.jackson.core:jackson-databind:2.17.2")
 
-# Brokers of old times, which want ZooKeeper: what Java 17 lacks and what they leave open comes beside them.
+# Brokers of old releases, which need ZooKeeper, with the jars that Java 17 lacks and that they do not name themselves.
 OLD_BROKERS: Final = {
     version: (f"org.apache.kafka:kafka_{scala}:{version}", "org.slf4j:slf4j-log4j12:1.7.30", CLIENT_EXTRAS[0])
     for scala, version in (("2.11", "0.10.2.2"), ("2.11", "1.1.1"), ("2.13", "2.8.2"))
@@ -38,7 +38,7 @@ _AGENT: Final = "name.neykov:extract-tls-secrets:4.0.0"
 
 
 def old_broker_jars(version: str) -> list[Path]:
-    """All jars of one of OLD_BROKERS, ZooKeeper's among them."""
+    """All jars of a broker in OLD_BROKERS, including ZooKeeper's."""
     return resolve(f"kafka-{version}", OLD_BROKERS[version])
 
 
@@ -58,13 +58,13 @@ def coordinator_jars(version: str) -> list[Path]:
 
 
 def member_jars(version: str) -> list[Path]:
-    """The jars of those that take part in groups: Streams, Connect, and the client with its assignors."""
+    """The jars of members of groups: Streams, Connect, and the client with its assignors."""
     wanted = [f"org.apache.kafka:{name}:{version}" for name in ("kafka-streams", "connect-runtime", "kafka-clients")]
     return resolve(f"members-{version}", (*wanted, *CLIENT_EXTRAS))
 
 
 def tool_jars(version: str) -> list[Path]:
-    """The jars of Kafka's command-line tools of this release (`kafka-consumer-groups` and its kin)."""
+    """The jars of Kafka's command-line tools of this release (such as `kafka-consumer-groups`)."""
     return resolve(f"tools-{version}", (f"org.apache.kafka:kafka-tools:{version}",))
 
 
@@ -79,9 +79,9 @@ def telemetry_classes(version: str) -> Path:
 
 
 def tls_agent() -> Path:
-    """The jar of the agent that writes the keys of a Java program's TLS connections; what it names besides is no need.
+    """The jar of the agent that writes the keys of a Java program's TLS connections, without its dependencies.
 
-    Raises Missing where Maven cannot fetch it.
+    Raises Missing if Maven cannot fetch it.
     """
     folder = cache() / "tls-agent"
     jar = folder / f"{_AGENT.split(':')[1]}-{_AGENT.split(':')[2]}.jar"

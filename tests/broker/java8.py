@@ -1,7 +1,7 @@
-"""Java 8, as Debian has it in its unstable release alone, for clients that still run on it.
+"""Java 8 from Debian's unstable release, which alone has it, for clients that still run on it.
 
-It wants a newer C library than stable releases have. So that library comes with it, from the same packages, and the
-program that holds the virtual machine (Python with the last JPype that knows Java 8) is started by its loader.
+It needs a newer C library than stable releases have. So that library is taken from the same release, and the program
+with the virtual machine (Python with the last JPype that knows Java 8) is started by that library's loader.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ JPYPE: Final = "jpype1==1.5.0"
 _PACKAGES: Final = ("openjdk-8-jre-headless", "libc6", "libstdc++6", "libgcc-s1", "zlib1g")
 _LIBRARIES: Final = Path("usr/lib/x86_64-linux-gnu")
 _HOME: Final = Path("usr/lib/jvm/java-8-openjdk-amd64/jre")
-# Where this machine's own packages come from: the repository has every release of Debian.
+# The repository of this machine's packages, which has every release of Debian.
 _TARGETS: Final = ("indextargets", "--format", "$(LABEL) $(REPO_URI)", "Created-By: Packages")
 
 
 def java_8() -> Path:
-    """The folder of the runtime. Raises Missing where it cannot be had."""
+    """The folder of the runtime. Raises Missing if it cannot be fetched."""
     return _unpacked() / _HOME
 
 
 def loader_8() -> list[str]:
-    """The words before a command whose program loads the runtime. Raises Missing where it cannot be had."""
+    """The words before a command whose program loads the runtime. Raises Missing if it cannot be fetched."""
     libraries = _unpacked() / _LIBRARIES
     return [str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries)]
 
@@ -49,7 +49,7 @@ def _unpacked() -> Path:
 
 
 def _fetched(folder: Path) -> list[Path]:
-    """The packages, by an apt that keeps all it has in this folder."""
+    """The downloaded packages, by an apt that keeps its lists and archives in this folder."""
     lines = [line.split(maxsplit=1) for line in _run(["apt-get", *_TARGETS]).splitlines()]
     uris = sorted({uri for label, uri in lines if label == "Debian"})
     if not uris:
@@ -66,7 +66,7 @@ def _fetched(folder: Path) -> list[Path]:
 
 
 def _settle(root: Path) -> None:
-    """Links from the root of a machine lead to the same place below this folder, wherever it goes."""
+    """Make absolute links relative, so that they lead to files below this folder wherever it is moved."""
     for link in root.rglob("*"):
         if link.is_symlink() and (target := os.readlink(link)).startswith("/"):
             link.unlink()

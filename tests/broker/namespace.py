@@ -1,6 +1,6 @@
 """A network of its own for the calling thread and what it starts: a loopback, and nothing else.
 
-What is dropped or added there troubles nobody else on the machine. Linux alone has it, and root alone may.
+Packets dropped and addresses added there disturb nothing else on the machine. Needs Linux and root.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TABLE: Final = "inet kw"
 
 
 def cannot_isolate() -> str | None:
-    """Why there can be no such network here, as one sentence, or None."""
+    """The reason why no network namespace can be made here, as one sentence, or None."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "needs Linux and the right to make a network of its own"
     if shutil.which("nft") is None or shutil.which("ip") is None:
@@ -32,7 +32,7 @@ def cannot_isolate() -> str | None:
 
 
 class NetworkNamespace:
-    """`with NetworkNamespace() as network: …`; `addresses` are those of the loopback besides 127.0.0.1."""
+    """`with NetworkNamespace() as network: …`; `addresses` are more addresses of its loopback besides 127.0.0.1."""
 
     def __init__(self, *addresses: str) -> None:
         self._addresses = addresses
@@ -57,13 +57,13 @@ class NetworkNamespace:
             raise OSError(ctypes.get_errno(), "no way back from the network namespace")
 
     def drop(self, port: int, percent: int) -> None:
-        """Lose so many of the packets from and to a port when they arrive: tcpdump has seen them by then."""
+        """Drop a percentage of the packets from and to a port as they arrive, after tcpdump has seen them."""
         for side in ("sport", "dport"):
             words = ["tcp", side, str(port), *(f"numgen random mod 100 < {percent}".split() if percent < 100 else ())]
             _run("nft", "add", "rule", *_TABLE.split(), "arriving", *words, "drop")
 
     def drop_nothing(self) -> None:
-        """Lose nothing more."""
+        """Stop dropping packets."""
         _run("nft", "flush", "chain", *_TABLE.split(), "arriving")
 
 

@@ -1,4 +1,4 @@
-"""What a cluster of the tests may be besides what a playground may: on ZooKeeper, with Kerberos, with telemetry."""
+"""Options of a test cluster beyond a playground's: ZooKeeper, Kerberos, telemetry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clients do to a cluster: one function a story, for the captures that ship and for the log oracle.
+"""Plays of clients on a cluster: one function a play, for the captures that ship and for the log oracle.
 
 A play gives the records that its consumers read.
 """
@@ -49,7 +49,7 @@ _OLDEST: Final = ("java-0.8.2.2", "java-0.9.0.1", "java-0.10.2.2", "java-0.11.0.
 
 
 def family(cluster: Cluster, client: str, *, listener: str = "PLAINTEXT", prefix: str = "") -> Results:
-    """All that one client family can do here; gives what it read."""
+    """Everything that one client family can do here; gives the records that it read."""
     return read_of(family_steps(cluster, client, listener=listener, prefix=prefix))
 
 
@@ -61,7 +61,7 @@ def family_steps(
     prefix: str = "",
     properties: Mapping[str, str] | None = None,
 ) -> Results:
-    """Topics, every codec and acks, a group, transactions, admin calls; gives what came of every step."""
+    """Topics, every codec and acks, a group, transactions, admin calls; gives the result of every step."""
     place = cluster.bootstrap(listener)
     orders, payments = f"{prefix}orders", f"{prefix}payments"
     name = client.partition("-")[0]
@@ -116,7 +116,7 @@ def share_groups(cluster: Cluster) -> Results:
     place = cluster.bootstrap()
     steps: list[Step] = [("create", {"topics": {"parcels": 2}}), ("produce", {"topic": "parcels", "count": 20})]
     run("librdkafka", place, steps, {"client.id": "warehouse"})
-    # Else a new share group starts at the end of its topics.
+    # Otherwise a new share group starts at the end of its topics.
     early = {"kind": "GROUP", "name": "packers", "values": {"share.auto.offset.reset": "earliest"}}
     run("java-4.4.0", place, [("configure", early)], {"client.id": "admin"})
     work = {"topics": ["parcels"], "group": "packers", "count": 10, "polls": 16, "release": 1}
@@ -149,7 +149,7 @@ def authenticate(cluster: Cluster, listener: str = "SASL_PLAINTEXT") -> Results:
 
 
 def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2", "java-0.11.0.3")) -> Results:
-    """SASL before SaslAuthenticate: tokens with only a size before them."""
+    """SASL of clients before SaslAuthenticate: bare tokens with a size field."""
     place = cluster.bootstrap("SASL_PLAINTEXT")
     found = []
     admin = sasl("librdkafka", "PLAIN", "admin")
@@ -166,7 +166,7 @@ def authenticate_raw(cluster: Cluster, clients: Sequence[str] = ("java-0.10.2.2"
 
 
 def _refused(client: str, place: str, properties: dict[str, str]) -> None:
-    """A client that may not come in; how long it tries is bounded."""
+    """A client whose login is refused; the time that it tries is bounded."""
     bounds = {"message.timeout.ms": "1500"} if client == "librdkafka" else {"max.block.ms": "1500"}
     session = start(client, place, [("produce", {"topic": "orders", "count": 1})], {**properties, **bounds})
     try:
@@ -207,7 +207,7 @@ def at_once(cluster: Cluster) -> Results:
     run("librdkafka", place, [("create", {"topics": {"orders": 6, "payments": 2}})])
     sessions = []
     for number, client in enumerate(("java-4.4.0", "librdkafka", "aiokafka", "python", "go", "java-2.8.2")):
-        # The one codec that all of them read.
+        # The only codec that all of these families read.
         gzip = {"compression.type": "gzip"}
         made = {"topic": "orders", "count": 200, "first": number * 1000, "size": 300, "config": gzip}
         read = {
@@ -247,7 +247,7 @@ def everything(cluster: Cluster) -> Results:
 
 
 def everything_authenticated(cluster: Cluster) -> Results:
-    """The same through a listener with SASL, as a user who may do little, then as one who may do all."""
+    """Every API and version through a listener with SASL, as a user with few rights, then as one with all rights."""
     node = cluster.nodes[0]
     port = node.ports["SASL_PLAINTEXT"]
     admin = sasl("librdkafka", "PLAIN", "admin")
@@ -261,7 +261,7 @@ def everything_authenticated(cluster: Cluster) -> Results:
 
 
 def refused(cluster: Cluster) -> Results:
-    """What brokers hang up on: versions and APIs that they do not have, sizes that cannot be, bodies cut short."""
+    """Requests on which brokers close the connection: unknown versions and APIs, impossible sizes, bodies cut short."""
     place = cluster.bootstrap()
     run("librdkafka", place, [("create", {"topics": {"orders": 2}})])
     host, port = cluster.options.host, cluster.nodes[0].ports["PLAINTEXT"]
@@ -315,7 +315,7 @@ def record_sets(cluster: Cluster) -> Results:
 
 
 def a_little_of_everything(cluster: Cluster) -> Results:
-    """Minutes matter: librdkafka and the newest Java client, one after the other."""
+    """A short play: librdkafka and the newest Java client, one after the other."""
     return family(cluster, "librdkafka", prefix="rd-") + family(cluster, "java-4.4.0", prefix="new-")
 
 

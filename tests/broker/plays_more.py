@@ -1,4 +1,4 @@
-"""Rarer stories: rebalances of many kinds, SASL among brokers, old protocol fallbacks, quotas, streams, snapshots."""
+"""Rarer plays: rebalances of many kinds, SASL among brokers, old protocol fallbacks, quotas, streams, snapshots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "throttled",
 ]
 
-# A node that was away finds the log cut off behind a snapshot.
+# A node that was down finds the log cut off behind a snapshot.
 QUICK_SNAPSHOTS: Final = {
     "metadata.log.max.record.bytes.between.snapshots": "2000",
     "metadata.log.max.snapshot.interval.ms": "2000",
@@ -91,7 +91,7 @@ def sasl_between_nodes(cluster: Cluster) -> Results:
 
 
 def fall_back(cluster: Cluster) -> Results:
-    """librdkafka told not to ask for versions: it speaks those of the release it is told."""
+    """librdkafka without ApiVersions: it speaks the versions of the release in `broker.version.fallback`."""
     found: Results = []
     for release in ("0.8.2", "0.9.0", "0.10.0"):
         settings = {"api.version.request": "false", "broker.version.fallback": release}
@@ -159,7 +159,7 @@ def streams(cluster: Cluster) -> Results:
 
 
 def telemetry(cluster: Cluster) -> Results:
-    """Clients that push their metrics every second (KIP-714); the cluster has to be one with `telemetry`."""
+    """Clients that push their metrics every second (KIP-714); needs a cluster with `telemetry`."""
     place = cluster.bootstrap()
     wanted = {"kind": "CLIENT_METRICS", "name": "all", "values": {"metrics": "*", "interval.ms": "1000"}}
     run("java-4.4.0", place, [("configure", wanted)], {"client.id": "admin"})
@@ -174,7 +174,7 @@ def telemetry(cluster: Cluster) -> Results:
 
 
 def snapshots(cluster: Cluster) -> Results:
-    """A controller that was away while the metadata log was cut off fetches a snapshot (FetchSnapshot)."""
+    """A controller that was down while the metadata log was cut off fetches a snapshot (FetchSnapshot)."""
     place = cluster.bootstrap()
     run("librdkafka", place, [("create", {"topics": {"orders": 1}, "replicas": 2})])
     cluster.stop_node(3)
@@ -189,7 +189,7 @@ def snapshots(cluster: Cluster) -> Results:
 
 
 def fetch_snapshots(cluster: Cluster) -> Results:
-    """Every snapshot that the nodes have (the one of the format holds SCRAM credentials), in pieces, and the log."""
+    """Fetch every snapshot of the nodes (that of the format holds SCRAM credentials), in pieces, and the log."""
     place = cluster.bootstrap()
     run("java-4.4.0", place, [("create", {"topics": {"orders": 1}}), ("administer", {"topic": "orders"})])
     time.sleep(5)
@@ -233,7 +233,7 @@ def kerberos(cluster: Cluster, clients: Sequence[str] = _KERBEROS) -> Results:
 
 
 def beside_tls(cluster: Cluster) -> Results:
-    """Every kind of listener of one broker at the same time; what is inside TLS stays there."""
+    """Clients on every kind of listener of one broker at the same time, with and without TLS."""
     files = cluster.folder / "tls"
     trust = {"ssl.ca.location": str(files / "ca.pem"), "security.protocol": "SSL"}
     mutual = {"ssl.certificate.location": str(files / "client.pem"), "ssl.key.location": str(files / "client.pem")}
@@ -254,7 +254,7 @@ def beside_tls(cluster: Cluster) -> Results:
     ]
     for session in sessions:
         session.finish()
-    # Somebody speaks plainly to a listener with TLS, and TLS to a plain one.
+    # Plain text to a listener with TLS, and TLS to a plain one.
     for listener, properties in (("SSL", {}), ("PLAINTEXT", trust)):
         short = {"message.timeout.ms": "1500", **properties}
         start("librdkafka", cluster.bootstrap(listener), [("produce", {"topic": "orders", "count": 1})], short).finish()

@@ -23,7 +23,7 @@ class CannotRecord(RuntimeError):
 
 
 def cannot_record() -> str | None:
-    """Why recording is not possible here, as one sentence, or None."""
+    """The reason why recording is not possible here, as one sentence, or None."""
     if shutil.which("tcpdump") is None:
         return "needs tcpdump on the PATH"
     probe = ["tcpdump", "-i", _loopback(), "-c", "1", "-d", "tcp"]
@@ -35,10 +35,10 @@ def cannot_record() -> str | None:
 class Recorder:
     """`with Recorder(file, ports): …` — the file is complete when the block ends.
 
-    Packets that the kernel dropped are an error, unless `may_drop` leaves them out as a busy machine does.
+    Packets that the kernel dropped are an error, unless `may_drop`: the capture then lacks them.
     """
 
-    # tcpdump hands its last ring-buffer block over only after one second.
+    # tcpdump writes its last ring-buffer block only after one second.
     LINGER_S = 2.0
 
     def __init__(self, file: Path, ports: Iterable[int], *, expression: str = "", may_drop: bool = False) -> None:

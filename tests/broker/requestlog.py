@@ -20,10 +20,10 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]\d{3}")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line. `client` and `broker` are host:port of the connection; bodies keep Kafka's camelCase names.
+    """A logged request. `client` and `broker` are host:port of the connection; bodies keep Kafka's camelCase names.
 
-    `response` is "" where nothing was answered (Produce with acks=0). `forwarded` marks the inner request of an
-    Envelope; its connection is the one on which the Envelope came.
+    `response` is "" if there was no answer (Produce with acks=0). `forwarded` marks the inner request of an Envelope;
+    its connection is that of the Envelope.
     """
 
     time: datetime
@@ -43,7 +43,7 @@ class Entry:
 def parse_line(text: str) -> Entry | None:
     """The entry that a line of the log holds, None for other lines.
 
-    Where a broker was killed while it wrote a line, its successor has written its first one behind that: it counts.
+    After a broker was killed in the middle of a line, its successor's first entry is on the same line: that one counts.
     """
     at = text.rfind(_MARK)
     if at < 0:
@@ -71,7 +71,7 @@ def parse_line(text: str) -> Entry | None:
 def read_log(file: Path) -> Iterator[Entry]:
     """All entries of one file, in its order (that of completion, not of the wire).
 
-    A broker that runs may be writing the last line: without its end it is not there yet.
+    A last line without its end is left out: a running broker may still be writing it.
     """
     if not file.exists():
         return

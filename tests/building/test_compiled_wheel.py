@@ -1,4 +1,4 @@
-"""The compiled wheel against the plain sources: what they write of a capture, whole or damaged, is the same bytes."""
+"""The compiled wheel against the plain sources: both write the same bytes of captures, whole and damaged ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_module_to_compile_is_there() -> None:
 
 
 def test_classes_from_which_interpreted_ones_are_derived_say_so() -> None:
-    """mypyc refuses the others where the wheel is used, which takes minutes to see."""
+    """mypyc refuses a class without the mark only where the wheel is used, which takes minutes to see."""
     native: dict[tuple[str, str], bool] = {}
     for name in MODULES:
         for made in _classes(name):
@@ -64,12 +64,12 @@ def _classes(module: str) -> list[ast.ClassDef]:
 
 
 def _is_special(made: ast.ClassDef) -> bool:
-    """Whether it is no class of attributes at places in memory: a form for types, or an exception."""
+    """Whether a class is not a native one for mypyc: a NamedTuple, a Protocol, a TypedDict or an exception."""
     return any(ast.unparse(base) in ("NamedTuple", "Protocol", "TypedDict", "Exception") for base in made.bases)
 
 
 def test_no_name_of_an_exception_stands_for_two_classes() -> None:
-    """mypyc gives a name the class of its first handler; an exception of another one is a TypeError there."""
+    """mypyc gives a name the class of its first handler; catching another class under it is a TypeError there."""
     wrong = []
     for name in MODULES:
         for function in ast.walk(ast.parse((ROOT / name).read_text())):
@@ -83,7 +83,7 @@ def test_no_name_of_an_exception_stands_for_two_classes() -> None:
 
 
 def test_values_of_exception_classes_are_class_variables() -> None:
-    """mypyc makes others values of instances, which the constructor of a base that is not compiled leaves out."""
+    """mypyc makes other values instance attributes, which the constructor of a base that is not compiled leaves out."""
     wrong = [
         f"{name}: {made.name}: {ast.unparse(line)}"
         for name in MODULES

@@ -1,4 +1,4 @@
-"""`kw call` run on a cluster with a client id of its own, and the brokers' request logs asked who got the request."""
+"""`kw call` run on a cluster under its own client id, and the nodes that got the request, by their request logs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tests.cli.worlds import Outcome, kw
 
 _NUMBERS = itertools.count(1)
 _SETTLE_S = 30.0
-_PASSING = {14, 15, 16, 78}  # of coordinators; of a leader that does not know yet how far the others are
+_PASSING = {14, 15, 16, 78}  # errors of coordinators, and of a leader that does not know its high watermark yet
 
 
 class Calls:
-    """Calls on one cluster; the other methods are about the last one."""
+    """Calls on one cluster; all other methods are about the last call."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -28,7 +28,7 @@ class Calls:
         self.client_id = ""
 
     def __call__(self, *words: str, listener: str = "PLAINTEXT") -> list[Any]:
-        """Run `kw call WORDS…`; the records printed, none where the output is no JSON."""
+        """Run `kw call WORDS…`; the records printed, none if the output is not JSON."""
         self.client_id = f"kw-{next(_NUMBERS)}"
         controllers = [f"127.0.0.1:{node.ports['CONTROLLER']}" for node in self.cluster.nodes if node.controller]
         where = ["-b", self.cluster.bootstrap()]
@@ -38,26 +38,26 @@ class Calls:
         return [orjson.loads(line) for line in self.outcome.out.splitlines() if line.startswith("{")]
 
     def done(self, *words: str, listener: str = "PLAINTEXT") -> list[Any]:
-        """The same for a call that has to succeed without a word."""
+        """Run a call that must succeed and write nothing on standard error; the records printed."""
         records = self(*words, listener=listener)
         assert (self.outcome.code, self.outcome.err) == (0, ""), self.outcome
         return records
 
     def settled(self, *words: str) -> None:
-        """The same until the answer is none of a coordinator, or a leader, that has just become one."""
+        """Run a call again until no answer says that a coordinator or leader is too new to answer."""
         until = time.monotonic() + 20
         while any(error["code"] in _PASSING for record in self(*words) for error in record["errors"]):
             assert time.monotonic() < until, self.outcome
             time.sleep(0.1)
 
     def while_sleeping(self, act: Callable[[], None], *words: str) -> list[Any]:
-        """The same, and whenever the call sleeps `act` is done."""
+        """Run a call, with `act` in place of each sleep of it; the records printed."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("kwcli.calling.run.CallRun.sleep", staticmethod(lambda _seconds: act()))
             return self(*words)
 
     def received(self, key: int, *, count: int = 1) -> list[tuple[int, Entry]]:
-        """Who got requests of this API, by the nodes' logs; those that a broker forwarded are not among them."""
+        """The requests of this API by node id, from the nodes' logs, without requests that a broker forwarded."""
         until = time.monotonic() + _SETTLE_S
         while True:
             found = [
@@ -71,19 +71,19 @@ class Calls:
             time.sleep(0.02)
 
     def nodes(self, key: int, *, count: int = 1) -> list[int]:
-        """Their ids."""
+        """The ids of the nodes that got requests of this API."""
         return [number for number, _ in self.received(key, count=count)]
 
 
 def leaders(calls: Calls, topic: str) -> dict[int, int]:
-    """Partition → leader, as Metadata says."""
+    """The leaders of a topic's partitions, from Metadata."""
     (record,) = calls.done("Metadata", f"topics[].name={topic}")
     (found,) = record["response"]["topics"]
     return {row["partition_index"]: row["leader_id"] for row in sorted(found["partitions"], key=_number)}
 
 
 def coordinator(calls: Calls, key: str, kind: int) -> int:
-    """The node id that FindCoordinator says, when it knows."""
+    """The node id in the answer of FindCoordinator, once it has one."""
     until = time.monotonic() + 20
     while True:
         (record,) = calls("FindCoordinator", f"coordinator_keys[]={key}", f"key_type={kind}")

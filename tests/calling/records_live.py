@@ -1,4 +1,4 @@
-"""Records through real brokers: rows that kw sends by hand, what consumers of other makes read, what kw reads back."""
+"""Records through real brokers: rows sent by kw, the records that other consumers read, and the ones kw reads back."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from decoders.records.codecs import NAMES
 from tests.cli.worlds import Outcome, kw, world
 
 TIMESTAMP: Final = 1_700_000_000_000
-# So often a call is repeated while its answer says that a later one may be better.
+# The number of tries of a call whose error is retriable.
 TRIES: Final = 60
 
 
 class Row(NamedTuple):
-    """One request: a Produce version, a message format, a codec."""
+    """One Produce request: its version, message format and codec."""
 
     version: int
     magic: int
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A record as any consumer sees it. The timestamp is None in magic 0, whose records get the broker's."""
+    """A record as any consumer sees it. The timestamp is None in magic 0, whose records get the broker's time."""
 
     offset: int
     timestamp: int | None
@@ -36,7 +36,7 @@ class Read(NamedTuple):
 
 
 def rows(low: int, high: int) -> list[Row]:
-    """Every Produce version with every message format that it may carry, and every codec that that may have."""
+    """Every Produce version with every message format that it may carry, and every codec that the format may have."""
     return [
         Row(version, magic, codec)
         for version in range(low, high + 1)
@@ -47,7 +47,7 @@ def rows(low: int, high: int) -> list[Row]:
 
 
 def words_of(row: Row, number: int) -> tuple[list[str], list[Read]]:
-    """The words that send four records, and how they are to be read: keys and values null, empty, binary, text."""
+    """The words that send four records, and the records to be read: keys and values null, empty, binary, text."""
     stamp = TIMESTAMP + number if row.magic else None
     headers: tuple[tuple[str, bytes | None], ...] = (
         (("a", b"b:c"), ("null", None), ("empty", b"")) if row.magic == 2 else ()
@@ -69,12 +69,12 @@ def words_of(row: Row, number: int) -> tuple[list[str], list[Read]]:
 
 
 def call(bootstrap: str, *words: str, stdin: bytes = b"") -> Outcome:
-    """`kw call … -b BOOTSTRAP -o json`."""
+    """Run `kw call … -b BOOTSTRAP -o ndjson`."""
     return kw("call", *words, "-b", bootstrap, "-o", "ndjson", env=world(stdin))
 
 
 def answered(bootstrap: str, *words: str, stdin: bytes = b"") -> dict[str, Any]:
-    """The exchange record of a call that went well; one that a broker asks to repeat is repeated."""
+    """The exchange record of a call that went well; a retriable error is tried again."""
     for _ in range(TRIES):
         outcome = call(bootstrap, *words, stdin=stdin)
         record: dict[str, Any] = json.loads(outcome.out.splitlines()[-1]) if outcome.out else {}
@@ -87,7 +87,7 @@ def answered(bootstrap: str, *words: str, stdin: bytes = b"") -> dict[str, Any]:
 
 
 def create(bootstrap: str, topics: dict[str, int], config: dict[str, str] | None = None) -> None:
-    """Create topics with so many partitions, on one node, and wait until all of them have their leader."""
+    """Create topics on one node (name → partitions), and wait until all partitions have their leader."""
     words = []
     for name, count in topics.items():
         words += [f"topics[].name={name}", f"topics[].num_partitions={count}", "topics[].replication_factor=1"]
@@ -99,12 +99,12 @@ def create(bootstrap: str, topics: dict[str, int], config: dict[str, str] | None
 
 
 def fetched(bootstrap: str, *words: str) -> dict[int, list[Read]]:
-    """What `kw call fetch --records` shows, by partition; control records left out."""
+    """The records that `kw call fetch --records` shows, by partition; control records left out."""
     return read(answered(bootstrap, "fetch", *words, "--records"))
 
 
 def read(record: dict[str, Any]) -> dict[int, list[Read]]:
-    """The records of an exchange record."""
+    """The records in an exchange record of a Fetch, by partition."""
     found: dict[int, list[Read]] = {}
     for topic in record["response"]["responses"]:
         for partition in topic["partitions"]:
@@ -116,7 +116,7 @@ def read(record: dict[str, Any]) -> dict[int, list[Read]]:
 
 
 def shown(record: dict[str, Any]) -> Read:
-    """A record of the JSON form."""
+    """A record in the JSON form, as a `Read`."""
     headers = tuple((header["key"], plain(header["value"])) for header in record["headers"])
     return Read(record["offset"], record["timestamp"], plain(record["key"]), plain(record["value"]), headers)
 
@@ -128,7 +128,7 @@ def plain(value: Any) -> bytes | None:
 
 
 def consumed(records: Iterable[dict[str, Any]]) -> dict[int, list[Read]]:
-    """What the consumers of tests.broker.clients read, by partition."""
+    """The records that consumers of tests.broker.clients read, by partition."""
     out: dict[int, list[Read]] = {}
     for record in records:
         headers = tuple((name, None if data is None else b64decode(data)) for name, data in record["headers"])
@@ -139,7 +139,7 @@ def consumed(records: Iterable[dict[str, Any]]) -> dict[int, list[Read]]:
 
 
 def comparable(found: Sequence[Read], expected: Sequence[Read]) -> list[Read]:
-    """What was found, without the timestamps that nobody said."""
+    """The records found, without timestamps where none is expected."""
     return [
         each._replace(timestamp=None) if wanted.timestamp is None else each
         for each, wanted in zip(found, expected, strict=True)

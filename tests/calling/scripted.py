@@ -1,4 +1,4 @@
-"""Brokers that say what a test wants: a table of answers by API, on a socket, without Java."""
+"""Brokers with scripted answers: a table of answers by API, on a socket, without Java."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Answer = Callable[[Request], Mapping[str, Any] | None]
 
 
 class Node(Responder):
-    """`versions` are offered; `answers` gives the body of a response, None for a silence that lasts.
+    """A scripted broker: offers `versions`; `answers` gives the body of a response, None for no answer ever.
 
-    `asked` are the requests that came, as (API key, version), ApiVersions not among them.
+    `asked` are the requests that it got, as (API key, version), without ApiVersions.
     """
 
     def __init__(self, versions: Mapping[int, tuple[int, int]], answers: Mapping[int, Answer]) -> None:
@@ -50,7 +50,7 @@ class Node(Responder):
 
 
 def metadata(*nodes: Node, leader: Callable[[], int] = lambda: 0, controller: int = 0) -> Answer:
-    """Answers Metadata: these nodes (ids from 0), and every topic asked for has one partition led by `leader()`."""
+    """An answer to Metadata: these nodes (ids from 0); every topic asked for has one partition, led by `leader()`."""
 
     def answer(request: Request) -> Mapping[str, Any]:
         brokers = [

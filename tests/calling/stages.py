@@ -1,4 +1,4 @@
-"""Real clusters that offer as much as their release can, and what is known of how they answer the examples."""
+"""Real clusters that offer every version of their release, and how they answer the examples."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["ANSWERS", "DOORS", "LATER", "SETUPS", "STRANGE", "Door", "Stages", "
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A cluster of one node, and the listener that its brokers are asked on."""
+    """The options of a cluster of one node, and the listener for requests to its broker."""
 
     options: Options
     listener: str = "SASL_PLAINTEXT"
@@ -37,7 +37,7 @@ _ALL: Final = {
     "authorizer": True,
     "listeners": ("PLAINTEXT", "SASL_PLAINTEXT"),
 }
-# What 3.9 needs for the new consumer groups.
+# Settings of 3.9 for the new consumer groups.
 _GROUPS: Final = {
     "group.coordinator.rebalance.protocols": "classic,consumer",
     "unstable.feature.versions.enable": "true",
@@ -50,7 +50,7 @@ SETUPS: Final[Mapping[str, Setup]] = {
     "3.9": Setup(Options(version="3.9.1", properties=_GROUPS, **_ALL)),  # type: ignore[arg-type]  # as named
     "3.9-zookeeper": Setup(Options(version="3.9.1", mode="zookeeper", class_archive=True), listener="PLAINTEXT"),
 }
-# A setup, and the word that declarations have for one of its listeners.
+# A setup, and the name that declarations have for one of its listeners.
 Door = tuple[str, str]
 DOORS: Final[tuple[Door, ...]] = (
     ("4.3", "broker"),
@@ -62,7 +62,7 @@ DOORS: Final[tuple[Door, ...]] = (
 
 
 def offered(door: Door) -> dict[int, Versions]:
-    """What the listener offers, as the tables of releases and the declarations have it."""
+    """The versions that the listener offers, by the tables of releases and the declarations."""
     name, word = door
     release = name.partition("-")[0]
     hidden = {} if SETUPS[name].unstable else UNSTABLE.get(release, {})
@@ -76,12 +76,12 @@ def offered(door: Door) -> dict[int, Versions]:
     return {key: found[key] for key in KEYS if found.get(key, NONE)}
 
 
-# Declarations tell the listeners of the newest release, where ZooKeeper is no more: what a broker on it offers besides.
+# Declarations have the listeners of the newest release, without ZooKeeper: the APIs of a broker on ZooKeeper besides.
 _ON_ZOOKEEPER: Final = frozenset({*range(52), 56, 57, 58, 60, 61, 65, 66, 67, 68, 69})
 
 
 class Stage:
-    """A running cluster with a topic that holds a record; leaving the block asks whether all of it is still there."""
+    """A running cluster with a topic that holds a record; the end of the block asserts that its state is unchanged."""
 
     def __init__(self, name: str) -> None:
         self.setup = SETUPS[name]
@@ -109,12 +109,12 @@ class Stage:
             self.cluster.stop()
 
     def _changed(self) -> dict[str, Any]:
-        """What is not as it was at the beginning, then and now."""
+        """The parts of the state that differ from the beginning: (then, now) by name."""
         now = self.state()
         return {name: (was, now[name]) for name, was in self.before.items() if now[name] != was}
 
     def _is_whole(self) -> None:
-        """All is as it was; a node that has just started, or been told something, may need a moment for that."""
+        """Wait until the state is as at the beginning; a node that just started or was changed may need a moment."""
         deadline = time.monotonic() + 30
         while True:
             try:
@@ -127,7 +127,7 @@ class Stage:
                 return
 
     def call(self, *words: str, door: str = "broker") -> Outcome:
-        """`kw call WORDS…` through this door."""
+        """Run `kw call WORDS…` through the listener that `door` names."""
         ports = self.cluster.nodes[0].ports
         if door == "controller":
             return kw("call", *words, "--bootstrap-controller", f"127.0.0.1:{ports['CONTROLLER']}")
@@ -141,7 +141,7 @@ class Stage:
         return [word for name, value in mine.items() for word in ("-X", f"{name}={value}")]
 
     def state(self) -> dict[str, Any]:
-        """What makes this cluster the one that it is, but for what a look-up of coordinators brings about."""
+        """The state of the cluster: brokers, topics that are not internal, offsets, features, groups, quotas, users."""
         assert self.cluster.running(1)
         metadata = done(self.call("Metadata"))
         found = {
@@ -169,7 +169,7 @@ class Stage:
 
 
 class Stages:
-    """All stages, each started when it is first asked for."""
+    """All stages by name, each started when it is first asked for."""
 
     def __init__(self) -> None:
         self._running = ExitStack()
@@ -189,7 +189,7 @@ class Stages:
 
 
 def _place(topic: Mapping[str, Any]) -> tuple[Any, ...]:
-    """A topic as it stays, also when its leaders were elected again."""
+    """A topic's name, id, and partitions with leader and replicas in sync, in a fixed order."""
     parts = sorted((part["partition_index"], part["leader_id"], part["isr_nodes"]) for part in topic["partitions"])
     return topic["name"], topic["topic_id"], parts
 
@@ -200,15 +200,15 @@ def done(outcome: Outcome) -> Any:
     return json.loads(outcome.out)["response"]
 
 
-# What an example is answered with where it is not simply done: that what it names is not there, or that now is not the
-# time for it. Every other error code is one that an example should not earn.
+# Errors in the answers to examples: the named thing does not exist, or it is the wrong time for the request. An
+# example must not get any other error code.
 _NO_MEMBER: Final = {"UNKNOWN_MEMBER_ID"}
 _NO_GROUP: Final = {"GROUP_ID_NOT_FOUND"}
 _NO_SESSION: Final = {"SHARE_SESSION_NOT_FOUND"}
 _NOT_NOW: Final = {"ILLEGAL_SASL_STATE"}
 _ELSEWHERE: Final = {"INCONSISTENT_CLUSTER_ID"}
 _FORMER: Final = {"STALE_CONTROLLER_EPOCH"}
-_NO_TOKEN: Final = {"DELEGATION_TOKEN_NOT_FOUND", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"}  # the latter without a login
+_NO_TOKEN: Final = {"DELEGATION_TOKEN_NOT_FOUND", "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED"}  # the second without a login
 ANSWERS: Final[Mapping[str, set[str]]] = {
     "Fetch": {"FENCED_LEADER_EPOCH"},  # of a controller
     "LeaderAndIsr": _FORMER,
@@ -252,12 +252,12 @@ ANSWERS: Final[Mapping[str, set[str]]] = {
     "StreamsGroupHeartbeat": _NO_GROUP,
     "DeleteShareGroupOffsets": _NO_GROUP,
 }
-# A coordinator that is still being set up; kw's look-ups wait for it, the request itself is not repeated.
+# Errors of a coordinator in the making; kw's look-ups wait for it, but the request itself is not repeated.
 LATER: Final = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 
-# What is offered and not served, whatever is in it: the versions, and what comes instead (an error's name, or part of
-# kw's line). A controller knows no partition but that of its log, by an id that Fetch has from 13 on (0-6 have nowhere
-# to say so). DescribeCluster 0 cannot ask for controllers. Controllers list three APIs that they have no code for.
+# Offered but never served, whatever the request: the versions, and the outcome instead (an error's name, or a part of
+# kw's line). A controller knows only the partition of its log, by an id that Fetch has from 13 on (0-6 cannot name it).
+# DescribeCluster 0 cannot ask for controllers. Controllers list three APIs that they have no code for.
 STRANGE: Final[Mapping[tuple[Door, str], tuple[str, str]]] = {
     (("4.3", "broker"), "Produce"): ("0-2", "does not serve it"),
     (("4.3", "controller"), "Fetch"): ("7-12", "INVALID_REQUEST"),
@@ -269,13 +269,13 @@ STRANGE: Final[Mapping[tuple[Door, str], tuple[str, str]]] = {
     (("4.3", "controller"), "DescribeUserScramCredentials"): ("0+", "UNKNOWN_SERVER_ERROR"),
     (("3.9", "controller"), "DescribeUserScramCredentials"): ("0+", "UNKNOWN_SERVER_ERROR"),
     (("3.9", "controller"), "ControlledShutdown"): ("0+", "UNKNOWN_SERVER_ERROR"),
-    # On ZooKeeper nothing is forwarded, and there are none of the new groups.
+    # On ZooKeeper nothing is forwarded, and the new kinds of groups do not exist.
     (("3.9-zookeeper", "zkBroker"), "Envelope"): ("0+", "closed the connection"),
     (("3.9-zookeeper", "zkBroker"), "ConsumerGroupHeartbeat"): ("0+", "UNSUPPORTED_VERSION"),
 }
 
 
 def strange(door: Door, name: str, version: int) -> str | None:
-    """What comes instead of an answer to this version, None where it is served."""
+    """The outcome in STRANGE that this version has instead of an answer, None if it is served."""
     versions, instead = STRANGE.get((door, name), ("none", ""))
     return instead if version in Versions.parse(versions) else None

@@ -1,4 +1,4 @@
-"""Surroundings made up for a test: no terminal but where it says so, a clock that stands still."""
+"""Environments for tests: no terminal unless the test asks for one, a clock that stands still."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kwcli.env import Environment, Terminals
 
 
 def environment(stdin: bytes | None, *, now_ms: int = 0) -> Environment:
-    """An environment whose standard input holds these bytes; None: it is a terminal."""
+    """An environment whose standard input holds these bytes, or is a terminal if None."""
     return Environment(
         stdin=io.BytesIO(stdin or b""),
         stdout=io.BytesIO(),

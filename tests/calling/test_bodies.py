@@ -1,4 +1,4 @@
-"""JSON and YAML in all their ways to be wrong, records around a body, and the user's editor."""
+"""JSON and YAML with every kind of mistake, records around a body, and the user's editor."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_failed_body_says_where_it_came_from(tmp_path: Path) -> None:
 
 
 def editor(folder: Path, script: str) -> str:
-    """A program that edits the file in its last argument."""
+    """The command of an editor that runs the script; its last argument is the file."""
     path = folder / "my editor"
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)

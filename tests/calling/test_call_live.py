@@ -1,4 +1,4 @@
-"""`kw call` against one real broker: what is sent, what is printed in every format, the exit code."""
+"""`kw call` against one real broker: the request sent, the output in every format, the exit code."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_the_matrix_tells_what_a_broker_looks_like_and_where_a_release_differs(c
 def test_bytes_are_sent_as_they_are(cluster: Cluster) -> None:
     found = record(call(cluster, "Metadata", "--api-version", "1", "--raw-body", "0000 0000"))
     assert (found["request"], found["status"]) == ({"topics": []}, "complete")
-    # Routing looks into them: acks=0 is not waited for.
+    # Routing reads the raw body: with acks=0 no answer is awaited.
     produced = record(call(cluster, "Produce", "--api-version", "3", "--raw-body", "ffff 0000 00007530 00000000"))
     assert (produced["status"], produced["request"]["acks"]) == ("no_response_expected", 0)
 
@@ -214,4 +214,4 @@ def test_a_server_that_is_another_name_for_a_node_is_dialled_by_the_map(cluster:
     there = f"kafka1.example:9092={cluster.bootstrap()}"
     outcome = kw("call", "Metadata", "-b", "kafka1.example:9092", "--dial-map", there, "-o", "text")
     assert outcome.code == 0
-    assert " · node 1 kafka1.example:9092 · " in outcome.out  # known by the other end of the socket
+    assert " · node 1 kafka1.example:9092 · " in outcome.out  # by the other end of the socket

@@ -1,4 +1,4 @@
-"""Every request of the captures that ship, given as its record and as YAML of it: what a call would send again."""
+"""Every request of the captures that ship, given as its record and as YAML of it: a call would send the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kw call --skeleton` and `--edit`: the request as YAML to fill in, and what is made of it."""
+"""`kw call --skeleton` and `--edit`: the request as YAML to fill in, and the body read back from it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_change_that_nobody_described_is_not_sent() -> None:
 
 @pytest.mark.parametrize("editor", ["", "vi", "/usr/bin/vim -n", "nano"])
 def test_an_editor_that_draws_is_not_started_without_a_terminal(editor: str) -> None:
-    """In a session of its own a process has no terminal; vi would wait, or take standard input for commands."""
+    """A process in its own session has no terminal; vi would wait, or take standard input for commands."""
     done = subprocess.run(
         [sys.executable, "-m", "kwcli.main", "call", "FindCoordinator", "--edit", "--dry-run"],
         env={**os.environ, "VISUAL": "", "EDITOR": editor},

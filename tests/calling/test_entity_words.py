@@ -1,4 +1,4 @@
-"""`topic=orders` and its like, of any API: the fields that they set."""
+"""Words such as `topic=orders` for any API: the fields that they set."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from kwcli.env import Failure
         ("FindCoordinator", 2, ["txn=t"], {"key_type": 1, "key": "t"}),
         ("FindCoordinator", 4, ["group=g"], {"coordinator_keys": ["g"]}),
         ("DescribeAcls", 3, ["topic=a"], {"resource_type_filter": 2, "resource_name_filter": "a"}),
-        ("Heartbeat", 4, ["group=g"], {"group_id": "g"}),  # a field of its own, by its other name
+        ("Heartbeat", 4, ["group=g"], {"group_id": "g"}),  # the field has another name
     ],
 )
 def test_what_they_set(name: str, version: int, words: list[str], body: dict[str, Any]) -> None:

@@ -1,9 +1,9 @@
 """Every API that a real node offers, at every version from the lowest to the highest, is answered to its example.
 
-Without a protocol error, that is: the connection stays, the answer comes and decodes to its last byte, and an error in
-it says only that what the example names is not there (the table ANSWERS), never that the request is wrong, unknown or
-more than the node can take (INVALID_REQUEST, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR …). What is offered and not
-served, whatever the request, is in the table STRANGE, with what comes instead.
+There must be no protocol error: the connection stays open, the answer decodes to its last byte, and an error in it only
+tells that a thing named in the example does not exist (the table ANSWERS), never that the request is wrong, unknown or
+too much for the node (INVALID_REQUEST, UNSUPPORTED_VERSION, UNKNOWN_SERVER_ERROR …). The table STRANGE has the versions
+that are offered but never served, with the outcome that they have instead.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def stages() -> Iterator[Stages]:
-    """The clusters, each started when it is first asked for; each has to be whole at the end, and after a restart."""
+    """The clusters, each started when first asked for; its state must be unchanged at the end, and after a restart."""
     with Stages() as started:
         yield started
 
 
 def named(value: object) -> str:
-    """`3.9-controller`, `Fetch`."""
+    """The name of a parameter: `3.9-controller`, `Fetch`."""
     return "-".join(value) if isinstance(value, tuple) else api(value).name if isinstance(value, int) else str(value)
 
 
@@ -46,7 +46,7 @@ def test_every_version_is_answered_to_its_example(stages: Stages, door: Door, ke
     for version in {versions.low, versions.high} if some else range(versions.low, versions.high + 1):
         outcome = stage.call(name, "--example", "--api-version", str(version), "-o", "ndjson", door=door[1])
         instead = strange(door, name, version)
-        # A coordinator that has just been made may have sent the request elsewhere first: the last answer counts.
+        # If the coordinator was new, the request may have gone to another node first: the last answer counts.
         exchange = json.loads((outcome.out.splitlines() or ["null"])[-1])
         if exchange is None or exchange["status"] == "unanswered":
             assert instead is not None, f"{name} {version}: {outcome}"

@@ -1,4 +1,4 @@
-"""Fetch by short words: where to begin, which partitions, and what is looked up for it."""
+"""Fetch by short words: the offset to begin at, the partitions, and the look-ups for both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ID = UUID(int=9)
 
 
 class Known:
-    """A topic of some partitions that holds the offsets 100 to 149, one a millisecond from 1000 on."""
+    """A topic that holds the offsets 100 to 149 in each partition, one a millisecond from 1000 on."""
 
     def __init__(self, partitions: int = 1) -> None:
         self.count = partitions
@@ -52,7 +52,7 @@ def asked(*words: str) -> Fetch:
 
 
 def first(fetch: Fetch, version: int, known: Known | None) -> dict[str, Any]:
-    """The request as the broker reads it."""
+    """The request, decoded again from its bytes."""
     return decode_message(1, version, "request", encode_json(1, version, "request", fetch.body(version, known)))
 
 

@@ -1,4 +1,4 @@
-"""A few words are enough: what they leave open, the examples and the table of elements fill in as a broker wants it."""
+"""A few words are enough: examples and the table of elements fill in the fields that words leave open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.cli.worlds import kw
 
 pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
-# One after the other on one cluster: the words, and what the answer holds.
+# One after the other on one cluster: the words, and a part of the answer.
 PLAY: Final[list[tuple[str, dict[str, Any]]]] = [
     (
         "CreateTopics topics[].name=orders",
@@ -72,14 +72,14 @@ PLAY: Final[list[tuple[str, dict[str, Any]]]] = [
     ("DeleteTopics topics[].name=orders", {"responses": [{"name": "orders"}]}),
 ]
 
-# What only asks, and may be asked again.
+# APIs that only ask, which may be called again.
 QUESTIONS: Final = {
     words.split()[0] for words, _ in PLAY if words.startswith(("Describe", "List", "Metadata", "OffsetFetch"))
 }
 
 
 def lacks(found: Any, wanted: Any) -> bool:
-    """Whether something wanted is not in what was found (lists from their beginning)."""
+    """Whether something wanted is missing in a body (lists are compared from their beginning)."""
     if isinstance(wanted, dict):
         return not isinstance(found, dict) or any(lacks(found.get(name), value) for name, value in wanted.items())
     if isinstance(wanted, list) and wanted:
@@ -90,8 +90,8 @@ def lacks(found: Any, wanted: Any) -> bool:
 def patiently(wanted: dict[str, Any], *words: str) -> Any:
     """The answer to a call that goes well.
 
-    Made again while it says that later would be better, as a person does; a question also while its answer lacks what
-    is wanted, since a broker applies what the controller decided a moment after the controller has answered.
+    The call is repeated while its answer has an error that passes; a question also while its answer lacks something
+    wanted, since a broker applies a controller's decision a moment after the controller has answered.
     """
     deadline = time.monotonic() + 30
     while True:

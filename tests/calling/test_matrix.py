@@ -27,7 +27,7 @@ def test_three_nodes_and_a_release_fit_into_80_columns(release: str, against: st
     assert {str(key) for key in offer} <= keys
 
 
-# What librdkafka 2.16's mock cluster offers.
+# The versions of librdkafka 2.16's mock cluster.
 MOCK = {
     0: (0, 10),
     1: (0, 16),

@@ -1,4 +1,4 @@
-"""Whatever is on standard input: a body is taken where somebody sends one, and nobody is waited for."""
+"""Standard input of every kind: a body is read where one is sent, and nothing waits for a silent one."""
 
 from __future__ import annotations
 

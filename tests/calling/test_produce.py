@@ -1,4 +1,4 @@
-"""Produce by short words: words to records, records to requests, and what is refused before anything is sent."""
+"""Produce by short words: words to records, records to requests, and mistakes refused before anything is sent."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def asked(*words: str, stdin: bytes | None = None, **options: Any) -> Produce:
 
 
 def records(produce: Produce, version: int, topics: Topics | None = None) -> dict[int, list[Record]]:
-    """What is in the bytes of the request, by partition."""
+    """The records in a Produce request, by partition."""
     body = decode_message(0, version, "request", encoded(produce, version, topics))
     (topic,) = body["topic_data"]
     return {
@@ -142,7 +142,7 @@ def test_records_as_lines(tmp_path: Path) -> None:
 
 
 def test_what_sniff_shows_as_records_can_be_sent() -> None:
-    """The records of `--records` are lines that produce takes, bytes for bytes."""
+    """The records that `--records` shows are lines that produce takes, with the same bytes."""
     from decoders.records import batches_json, encode_batch
 
     made = [Record(5, 1000, b"\0", None, (("h", b"\xff"), ("n", None))), Record(6, 1001, None, b"text\n", ())]
@@ -156,7 +156,7 @@ def test_what_sniff_shows_as_records_can_be_sent() -> None:
 def test_partitions_by_key_by_name_and_together() -> None:
     words = ["key=a", "value=1", "key=b", "value=2", "key=a", "value=3", "value=4", "value=5"]
     found = records(asked("topic=orders", *words), 9, Topics())
-    # Java's Utils.toPositive(Utils.murmur2(key)) % 6; what has no key goes together to one of them (here the last).
+    # Java's Utils.toPositive(Utils.murmur2(key)) % 6; records without a key go to one partition (here the last).
     assert {index: [(record.offset, record.value) for record in held] for index, held in found.items()} == {
         4: [(0, b"1"), (1, b"3")],
         2: [(0, b"2")],
@@ -372,7 +372,7 @@ def test_the_command_offers_every_codec() -> None:
 
 @pytest.mark.oracle
 def test_the_bytes_are_those_of_the_java_producer() -> None:
-    """Without compression, for the same records, byte for byte what Kafka's MemoryRecordsBuilder writes."""
+    """Uncompressed batches equal those that Kafka's MemoryRecordsBuilder writes for the same records, byte for byte."""
     records = ["partition=0", "key=k", "value=naïve", "value:=null", "key=", "value=", f"value={'x' * 300}"]
     stamped = [*records, "timestamp=1700000000123"]
     whole = ["header=h:v", "header=n", *stamped, "header=e:"]

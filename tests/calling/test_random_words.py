@@ -1,4 +1,4 @@
-"""Every message said in words leaf by leaf, and words that say nothing of sense."""
+"""Every message given in words field by field, and random words that make no sense."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.schema.values import random_value
 
 
 def words_of(value: Any, path: str, rng: Random) -> Iterator[str]:
-    """Words that say a body: text by `=` where it can be, the rest by `:=`; arrays by number."""
+    """Words that give a body: text by `=` where possible, all else by `:=`; array elements by their index."""
     if isinstance(value, dict) and value and "base64" not in value:
         for name, inner in value.items():
             yield from words_of(inner, f"{path}.{name}" if path else name, rng)
@@ -100,6 +100,6 @@ def test_any_words_are_a_body_or_a_failure(key: int, words: list[str]) -> None:
 
 
 def check_line(code: Exit, text: str, words: list[str]) -> None:
-    """Usage, or a failure where a word names a file; one line but for what the words themselves hold."""
+    """The exit code is that of usage, or of a failure if a word names a file; the message is one line."""
     assert code == Exit.USAGE or any("=@" in word or word.startswith("{") for word in words)
     assert "\n" not in text or any("\n" in word for word in words)

@@ -1,4 +1,4 @@
-"""What is printed of the records of a fetch: from the offset that was asked for on, no markers, the end once."""
+"""Records printed from a fetch: from the offset asked for on, without control records, the end told once."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def exchange(asked: int, end: int, *batches: dict[str, Any], code: int = 0, star
 def shown(
     *exchanges: dict[str, Any], form: str = "text", separator: bytes | None = None, follow: bool = False
 ) -> tuple[bytes, list[str], dict[int, int]]:
-    """What is printed, what is said besides, and where it goes on."""
+    """The output, the lines on standard error, and the offsets at which the fetch goes on."""
     out: list[bytes] = []
     values = RecordValues(out.append, form, separator, follow=follow)
     said = [line.text for each in exchanges for line in values.show(each)]

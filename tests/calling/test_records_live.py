@@ -1,5 +1,5 @@
-"""Records produced by hand, at every format, codec and version, are what consumers of other makes read; and theirs are
-what `kw call fetch --records` shows.
+"""Records produced by hand, at every format, codec and version, are read by other consumers; and `kw call fetch
+--records` shows the records of other producers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MAGIC_1, MAGIC_2 = 2, 4
 
 
 class Scene:
-    """A broker on which everything has been produced that is read later: rows of kw, topics of the clients."""
+    """A broker on which everything that tests read has been produced: rows of kw, topics of the clients."""
 
     def __init__(self, version: str, bootstrap: str) -> None:
         (low, high), self.java, self.fetches = BROKERS[version]
@@ -61,7 +61,7 @@ class Scene:
         assert {(batch["magic"], batch["codec"]) for batch in data["records"]} == {(row.magic, row.codec)}
 
     def clients(self) -> None:
-        """What Java and librdkafka do, one process each: read the rows, write with every codec."""
+        """Run Java and librdkafka, one process each: read the rows, write with every codec."""
         partitions = list(range(len(self.rows)))
         for name, first in ((self.java, 0), ("librdkafka", len(NAMES))):
             work: list[session.Step] = [
@@ -83,7 +83,7 @@ class Scene:
 
 
 LIMIT: Final = "fetch.max.bytes"
-# The steps of a client before this one: two that read, one for each codec, one of tombstones.
+# The number of steps before this one: two that read, one for each codec, one of tombstones.
 AFTER_MADE: Final = 2 + len(NAMES) + 1
 COMMITTED: Final = {"isolation.level": "read_committed"}
 
@@ -105,7 +105,7 @@ def scene(request: pytest.FixtureRequest) -> Iterator[Scene]:
 
 
 def large(number: int) -> bytes:
-    """1 MiB that does not compress to nothing."""
+    """1 MiB that does not compress well."""
     return b"".join((b"%d %d\n" % (number, at * 2654435761 % 4294967291)) for at in range(100_000))[:LARGE]
 
 
@@ -137,7 +137,7 @@ def test_kw_reads_what_kw_wrote_at_every_fetch_version(scene: Scene) -> None:
 
 
 def test_zstd_below_fetch_10_is_refused_and_explained(scene: Scene) -> None:
-    """Brokers before 4.0 refuse it where the topic is said to be zstd, later ones send what they have."""
+    """Brokers before 4.0 refuse such a Fetch if the topic's codec is zstd; later ones send the records as they are."""
     create(scene.bootstrap, {"zstd": 1}, {"compression.type": "zstd"})
     answered(scene.bootstrap, "produce", "topic=zstd", "value=v")
     outcome = call(scene.bootstrap, "fetch", "topic=zstd", "--api-version", "9")
@@ -178,7 +178,7 @@ def test_where_a_fetch_begins(scene: Scene) -> None:
 
 
 def test_keys_find_the_partition_of_javas_partitioner(scene: Scene) -> None:
-    """What the Java producer spread by key over a topic, kw puts into the same partitions."""
+    """kw puts keys into the same partitions as the Java producer does."""
     create(scene.bootstrap, {"keyed": 7})
     words = [word for key, value in steps.values(40, 0) for word in (f"key={key.decode()}", f"value={value.decode()}")]
     answered(scene.bootstrap, "produce", "topic=keyed", *words)
@@ -203,7 +203,7 @@ def test_an_idempotent_producer_by_hand(scene: Scene) -> None:
     mine = answered(scene.bootstrap, "InitProducerId", "transactional_id:=null")["response"]
     who = ["topic=once", f"producer_id={mine['producer_id']}", f"producer_epoch={mine['producer_epoch']}"]
     answered(scene.bootstrap, "produce", *who, "value=a", "value=b")
-    for _ in range(2):  # the second one is taken for the first one again
+    for _ in range(2):  # the broker recognises the second one as a duplicate
         record = answered(scene.bootstrap, "produce", *who, "base_sequence=2", "value=c")
         assert record["response"]["responses"][0]["partition_responses"][0]["base_offset"] == 2
     outcome = call(scene.bootstrap, "produce", *who, "base_sequence=99", "value=d")
@@ -213,7 +213,7 @@ def test_an_idempotent_producer_by_hand(scene: Scene) -> None:
 
 
 def transaction(bootstrap: str, value: str, committed: str) -> None:
-    """InitProducerId, AddPartitionsToTxn, Produce, EndTxn."""
+    """One transaction by hand: InitProducerId, AddPartitionsToTxn, Produce, EndTxn."""
     mine = answered(bootstrap, "InitProducerId", "transactional_id=tx")["response"]
     names = {name: mine[name] for name in ("producer_id", "producer_epoch")} | {"transactional_id": "tx"}
     said = [f"{name}={held}" for name, held in names.items()]
@@ -224,7 +224,7 @@ def transaction(bootstrap: str, value: str, committed: str) -> None:
 
 
 def test_transactions_by_hand(scene: Scene) -> None:
-    """What is aborted no reader of what is committed sees."""
+    """Consumers that read committed records do not see an aborted one."""
     for client in (scene.java, "librdkafka"):
         assert [each.value for each in consumed(scene.answers[client][AFTER_MADE])[0]] == [b"kept", b"kept too"]
     everything = fetched(scene.bootstrap, "topic=committed", "isolation_level=1")
@@ -234,7 +234,7 @@ def test_transactions_by_hand(scene: Scene) -> None:
 
 
 def test_what_is_fetched_can_be_produced_again(scene: Scene) -> None:
-    """`kw call fetch --records | jq -c '…records[]' | kw call produce topic=copy`."""
+    """The command line `kw call fetch --records | jq -c '…records[]' | kw call produce topic=copy` copies records."""
     import json
 
     create(scene.bootstrap, {"copy": 1})
@@ -248,9 +248,9 @@ def test_what_is_fetched_can_be_produced_again(scene: Scene) -> None:
 
 
 def test_message_sets_that_a_broker_keeps() -> None:
-    """Not converted on the way: what is read is what was written, but for the offsets that the broker gives.
+    """Records are stored without conversion: those read are those written, but for the offsets that the broker gives.
 
-    3.9.1 on ZooKeeper, speaking like a release before 3.0, keeps what its topics say.
+    3.9.1 on ZooKeeper, with the inter-broker protocol of a release before 3.0, keeps the topics' message formats.
     """
     made: dict[str, list[Row]] = {}
     expected: dict[str, dict[int, list[Read]]] = {}

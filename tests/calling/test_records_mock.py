@@ -1,4 +1,4 @@
-"""Records by hand on librdkafka's mock: no Java needed, three nodes, and answers of another make."""
+"""Records by hand on librdkafka's mock: no Java needed, three nodes, and a different broker's answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_what_cannot_be_done_is_said(mock: str) -> None:
 
 
 def typed(mock: str, *words: str, stdin: bytes = b"") -> Outcome:
-    """As people see it, unless another format is named."""
+    """Run `kw call`, with text output unless the words name a format."""
     output = () if "-o" in words else ("-o", "text")
     return kw("call", *words, *output, "-b", mock, env=world(stdin))
 

@@ -1,5 +1,5 @@
-"""Each row of the routing table that names a place, on three nodes: the node that it leads to takes the request, the
-others say that it is not for them."""
+"""Each row of the routing table that names a place, on three nodes: the node that it leads to takes the request, and
+the others answer that it is not for them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.long]
 
 RELEASE: Final = "4.3"
 MEMBER: Final = "AAAAAAAAAAAAAAAAAAAABw"
-# What a node says that is not the one: NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, in one case UNKNOWN_TOPIC_OR_PARTITION.
+# A wrong node's errors: NOT_LEADER_OR_FOLLOWER, NOT_COORDINATOR, in one case UNKNOWN_TOPIC_OR_PARTITION.
 NOT_HERE: Final = frozenset({6, 16})
 UNKNOWN_HERE: Final[Mapping[str, frozenset[int]]] = {"WriteTxnMarkers": frozenset({3})}
-# It needs the session that ShareFetch opens, which ends with the connection, so with each call.
+# Needs a session of ShareFetch, which ends with the connection, and so with each call.
 SESSION: Final = frozenset({"ShareAcknowledge"})
 
 _NAME: Final = "topics[].name=orders"
@@ -92,7 +92,7 @@ def test_every_row_that_names_a_place_is_tried() -> None:
 
 
 class Ground:
-    """Three nodes with a topic of one replica a partition, and who is who among them."""
+    """Three nodes with a topic of one replica a partition, and which node is leader, coordinator and controller."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.calls = Calls(cluster)
@@ -107,7 +107,7 @@ class Ground:
         }
 
     def _topic_id(self) -> str:
-        """Of the topic, as soon as the node that is asked has heard of it."""
+        """The topic's id, as soon as the node that is asked knows the topic."""
         until = time.monotonic() + 30
         while True:
             (record,) = self.calls("Metadata", "topics[].name=orders")
@@ -117,7 +117,7 @@ class Ground:
             time.sleep(0.1)
 
     def errors(self, name: str, node: int) -> set[int]:
-        """The error codes that a node answers with, when it answers for good."""
+        """The error codes in a node's answer, once the answer is a final one."""
         words = WORDS[name].format(id=self.topic).split()
         until = time.monotonic() + 30
         while True:
@@ -135,7 +135,7 @@ def ground() -> Iterator[Ground]:
 
 
 def is_here(ground: Ground, name: str, node: int, wanted: bool) -> bool:
-    """Whether a node takes the request; asked for a while until it is as wanted, for it may not know yet."""
+    """Whether a node takes the request; asked again for a while, since a node may not know yet."""
     not_here = UNKNOWN_HERE.get(name, NOT_HERE)
     until = time.monotonic() + 30
     while True:

@@ -1,6 +1,6 @@
 """Every routing rule on three nodes reaches the node that the brokers' request logs name, also after things moved.
 
-What a test expects it asks the cluster for beforehand, so that the tests may run in any order.
+Each test first asks the cluster for the state that it expects, so that tests may run in any order.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def calls() -> Iterator[Calls]:
             words += [f"{at}.partition_index={partition}", f"{at}.broker_ids:={replicas}"]
         calls.done("CreateTopics", *words)
         for words in (["DescribeGroups", "groups[]=billing"], ["InitProducerId", *LEDGER]):
-            calls.settled(*words)  # coordinators take a moment to be there
+            calls.settled(*words)  # coordinators take a moment to start
         yield calls
 
 
@@ -148,7 +148,7 @@ def test_what_is_for_the_controller_any_kraft_broker_forwards_and_that_is_said(c
     key = {"CreateTopics": CREATE_TOPICS, "DescribeQuorum": DESCRIBE_QUORUM}[api]
     calls.done(api, "--example", "-o", "text", "--only", "request")
     assert "forwards to the active controller (KRaft)" in calls.outcome.out
-    assert calls.nodes(key) == [1]  # the first server given
+    assert calls.nodes(key) == [1]  # the first server in -b
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_active_controller_is_found_on_controller_listeners_and_after_it_has
     calls.done("IncrementalAlterConfigs", *words, listener="CONTROLLER")
     assert calls.nodes(INCREMENTAL_ALTER_CONFIGS) == [before]
     calls.done("DescribeCluster", "endpoint_type=2", "--node", "2", listener="CONTROLLER")
-    assert calls.nodes(DESCRIBE_CLUSTER, count=2) == [1, 2]  # the first was asked who there is
+    assert calls.nodes(DESCRIBE_CLUSTER, count=2) == [1, 2]  # the first node was asked for the list of nodes
     calls.cluster.stop_node(before)
     try:
         deadline = time.monotonic() + 30
@@ -246,7 +246,7 @@ def test_a_controllers_address_for_a_brokers_is_explained(calls: Calls) -> None:
 
 
 def active_controller(calls: Calls) -> int:
-    """Its id, once every controller that runs says the same."""
+    """The active controller's id, once every running controller names the same one."""
     until = time.monotonic() + 20
     while True:
         records = calls("DescribeCluster", "endpoint_type=2", "--node", "all", listener="CONTROLLER")
@@ -271,7 +271,7 @@ def move(calls: Calls, partition: int, replicas: list[int]) -> None:
 
 
 def agreed(calls: Calls, partition: int, leader: int) -> bool:
-    """Whether every node says that this is the leader."""
+    """Whether this node is the leader in every node's Metadata."""
     records = calls("Metadata", "topics[].name=orders", "--node", "all")
     rows = [row for record in records for topic in record["response"]["topics"] for row in topic["partitions"]]
     return {row["leader_id"] for row in rows if row["partition_index"] == partition} == {leader}

@@ -1,4 +1,4 @@
-"""On brokers that use ZooKeeper only the active controller takes what is for it: found, and found again."""
+"""On brokers with ZooKeeper only the active controller takes its requests: it is found, and found again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def calls() -> Iterator[Calls]:
 
 
 def controller(calls: Calls) -> int:
-    """The controller, as Metadata says, once both brokers are there."""
+    """The controller's id in Metadata, once there is one."""
     until = time.monotonic() + 20
     while True:
         records = calls("Metadata", "topics:=[]")
@@ -60,7 +60,7 @@ def test_what_is_for_the_controller_goes_to_it(calls: Calls) -> None:
 def test_a_node_that_is_no_longer_the_controller_says_so_and_the_right_one_gets_it(
     calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first look-up is made to give the other node, as Metadata of a broker that has not heard yet would."""
+    """The first look-up is made to give the other node, as Metadata of a broker with old knowledge would."""
     right = controller(calls)
     wrong = 3 - right
     look_up = Addressed._take_nodes

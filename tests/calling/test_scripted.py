@@ -1,4 +1,4 @@
-"""Look-ups that need patience, clusters of mixed versions, nodes that fall silent: `kw call` and brokers by script."""
+"""Look-ups that are retried, clusters of mixed versions, nodes that fall silent: `kw call` on scripted brokers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_partition_without_a_leader_is_waited_for(version: int) -> None:
 
 
 def all_topics(node: Node, led: Any) -> Any:
-    """What old brokers are asked: everything, since a name would be created."""
+    """Metadata as old brokers are asked for it: for all topics, since asking by name would create one."""
 
     def answer(request: Request) -> Mapping[str, Any] | None:
         assert request.body["topics"] == ([] if request.api_version == 0 else None)
@@ -138,7 +138,7 @@ def test_a_request_of_which_a_part_was_done_is_not_sent_again() -> None:
 
 
 def test_the_version_is_one_that_the_node_takes_which_gets_the_request() -> None:
-    """The node asked first is newer than the leader."""
+    """The version sent suits the leader, which is older than the node asked first."""
     with (
         Node({METADATA: (0, 12), LIST_OFFSETS: (1, 9)}, {}) as first,
         Node({LIST_OFFSETS: (1, 5)}, {LIST_OFFSETS: offset}) as leader,
@@ -236,7 +236,7 @@ def test_what_a_new_topic_has_by_default_is_folded(words: tuple[str, ...]) -> No
 
 def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
     code = (
-        # What an installation loads before any program (editable ones do) is not kw's doing.
+        # Modules that an installation loads before any program (as editable ones do) are not loaded by kw.
         "import sys; before = set(sys.modules); from kwcli.env import Environment; from kwcli.main import run;"
         "run(sys.argv[1:], Environment.of_process()); sys.stderr.write(' '.join(set(sys.modules) - before))"
     )

@@ -37,7 +37,7 @@ BODY = {
         ("topics.partitions.isr_nodes", [[1, 2], []]),
         ("topics[].partitions[].isr_nodes[]", [1, 2]),
         ("topics[].partitions[0].isrNodes[1]", [2]),
-        ("cluster_id", []),  # a field of other versions
+        ("cluster_id", []),  # a field that only other versions have
     ],
 )
 def test_values_at_a_path(path: str, values: list[Any]) -> None:

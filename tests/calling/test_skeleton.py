@@ -1,4 +1,4 @@
-"""Skeletons of every message: what they say unedited, and that all their commented lines are good lines."""
+"""Skeletons of every message: their bytes when unedited, and that all their commented lines are valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.schema.values import random_value
 
 
 def read(declared: Declared, text: str) -> bytes:
-    """The bytes that a skeleton says."""
+    """The bytes that a skeleton encodes to."""
     body = Checker(api(declared.key), declared.side, declared.version).body(parse(text.encode(), "it"))
     return encode_json(declared.key, declared.version, declared.side, body)
 

@@ -1,4 +1,4 @@
-"""Frames of our own connections become exchanges by the engine of captures, with the times of the socket."""
+"""Frames of our own connections become exchanges by the engine for captures, with the times of the socket."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_request_without_its_answer_is_unanswered_and_the_next_one_is_not() ->
     lost = metadata(1)
     lost.response_frame = None
     exchange = tape.play("c:1", "a:1", lost)
-    assert (exchange.status, exchange.closed) == ("unanswered", None)  # it may have been a time-out
+    assert (exchange.status, exchange.closed) == ("unanswered", None)  # the connection may have ended by a time-out
     assert tape.play("c:1", "a:1", metadata(2)).status == "complete"
 
 

@@ -1,4 +1,4 @@
-"""What `kw call` does without a broker: dry runs, skeletons, and everything that is refused before connecting."""
+"""`kw call` without a broker: dry runs, skeletons, and everything that is refused before connecting."""
 
 from __future__ import annotations
 

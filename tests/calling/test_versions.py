@@ -1,4 +1,4 @@
-"""Which version is sent: what kw, the broker and the user allow, and the lines where nothing is left."""
+"""The version that is sent: what kw, the broker and the user allow, and the lines for an empty choice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_versions_that_are_left(
         ("Metadata", 1, "2.8", "exclude each other"),
         ("Metadata", None, "7.0", "no release 7.0"),
         ("DescribeTransactions", None, "2.8", "Kafka 2.8 has no DescribeTransactions (first in 3.0)"),
-        # 3.9 has version 0 of it and nothing else, which brokers hide.
+        # 3.9 has only version 0 of it, which brokers hide.
         ("ShareFetch", None, "3.9", "Kafka 3.9 has no ShareFetch"),
     ],
 )

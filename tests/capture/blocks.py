@@ -8,13 +8,13 @@ Options = tuple[tuple[int, bytes], ...]
 
 
 def options(order: str, *rows: tuple[int, bytes]) -> bytes:
-    """Options with their end mark; nothing for none."""
+    """Options with their end mark; no bytes if there are none."""
     out = b"".join(pack(order + "HH", code, len(value)) + value + bytes(-len(value) % 4) for code, value in rows)
     return out + bytes(4) if rows else b""
 
 
 def block(order: str, kind: int, body: bytes) -> bytes:
-    """A block around `body`, which is padded."""
+    """A block around `body`, which is padded to four bytes."""
     body += bytes(-len(body) % 4)
     size = pack(order + "I", len(body) + 12)
     return pack(order + "I", kind) + size + body + size

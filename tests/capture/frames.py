@@ -9,7 +9,7 @@ FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
 
 
 def tcp(source: int, target: int, seq: int, ack: int, flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
-    """A TCP segment; `options` is padded."""
+    """A TCP segment; `options` is padded to four bytes."""
     options += bytes(-len(options) % 4)
     offset = (20 + len(options)) // 4 << 4
     return pack(">HHIIBBHHH", source, target, seq, ack, offset, flags, 65535, 0, 0) + options + payload

@@ -18,7 +18,7 @@ _WIRE = Callable[[], int]
 
 
 def frames(random: Random, count: int, *, fragments: bool = True) -> Iterator[tuple[bytes, int]]:
-    """Ethernet frames as captured, each with its size on the wire."""
+    """Ethernet frames, cut as by a snaplen, each with its size on the wire."""
     numbers = itertools.count(random.randrange(60_000))
     waiting: list[bytes] = []
     for _ in range(count):
@@ -31,7 +31,7 @@ def frames(random: Random, count: int, *, fragments: bool = True) -> Iterator[tu
 
 
 def _frame(random: Random, numbers: Iterator[int], waiting: list[bytes], *, fragments: bool) -> bytes:
-    """A frame; if it is a fragment, some of the others wait."""
+    """A frame; if it is a fragment, its other fragments are put into `waiting`."""
     flow = (40_000 + random.randrange(3), 9092, random.randrange(2**32), 9, ACK)
     segment = tcp(*flow, random.randbytes(random.choice([0, 5, 80, 700])), random.choice([b"", bytes(12)]))
     kind = random.random()
@@ -59,7 +59,7 @@ def _frame(random: Random, numbers: Iterator[int], waiting: list[bytes], *, frag
 
 
 def times(random: Random, begin_ns: int) -> Iterator[int]:
-    """Times that go on, most of the time."""
+    """Rising times, with a step back now and then."""
     now = begin_ns
     while True:
         now += random.choice([0, 1000, 1000, 1_000_000, -3000, 700_000_000])
@@ -76,7 +76,7 @@ def pcap(random: Random, count: int, begin_ns: int, *, fragments: bool = True) -
 
 
 def pcapng(random: Random, count: int, begin_ns: int, *, fragments: bool = True) -> bytes:
-    """Sections of interfaces with clocks of their own, packets in blocks of every kind, and blocks of other things."""
+    """Sections of interfaces with different clocks, packets in blocks of every kind, and blocks of other kinds."""
     out: list[bytes] = []
     clock = times(random, begin_ns)
     order, ticks = _section(random, out)
@@ -103,7 +103,7 @@ def pcapng(random: Random, count: int, begin_ns: int, *, fragments: bool = True)
 
 
 def _section(random: Random, out: list[bytes]) -> tuple[str, list[int]]:
-    """Begin a section; gives its byte order and the nanoseconds that its interfaces count in."""
+    """Begin a section; gives its byte order and the nanoseconds in a tick of each interface's clock."""
     order = random.choice("<>")
     powers = [random.choice([6, 9, 9, 3]) for _ in range(random.choice([1, 1, 3]))]
     out.append(section(order, random.choice([(), ((4, b"some program"),)])))
@@ -112,12 +112,12 @@ def _section(random: Random, out: list[bytes]) -> tuple[str, list[int]]:
 
 
 def capture(random: Random, count: int, begin_ns: int = 1_700_000_000 * SECOND_NS, *, fragments: bool = True) -> bytes:
-    """A capture of some packets."""
+    """A capture of `count` packets, in a random format."""
     return random.choice([pcap, pcapng])(random, count, begin_ns, fragments=fragments)
 
 
 def damaged(random: Random, data: bytes) -> bytes:
-    """The same with some bits wrong, or cut, or both; or as it is."""
+    """The data with some bits wrong, or cut, or both, or unchanged."""
     for _ in range(random.choice([0, 1, 3])):
         at = random.randrange(len(data))
         wrong = random.choice([b"\0", b"\xff", bytes([data[at] ^ 1 << random.randrange(8)]), pack(">I", 2**31)])

@@ -15,10 +15,10 @@ class PcapWriter:
         self._record = Struct(order + "IIII")
 
     def header(self) -> bytes:
-        """What the file begins with."""
+        """The file header."""
         return self._header
 
     def packet(self, time_ns: int, data: bytes, wire: int | None = None) -> bytes:
-        """One packet, as `PcapngWriter.packet`."""
+        """One packet; its times are in nanoseconds, `wire` is its size on the wire."""
         seconds, rest = divmod(time_ns, 1_000_000_000)
         return self._record.pack(seconds, rest // self._tick, len(data), len(data) if wire is None else wire) + data

@@ -1,4 +1,4 @@
-"""Segments in, the bytes of a capture that holds them out: Ethernet, IPv4, TCP, a classic pcap."""
+"""Segments in, the bytes of a capture that holds them out: Ethernet, IPv4, TCP, in a classic pcap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.capture.pcap_writer import PcapWriter
 
 
 def spoken(every: Iterable[Segment]) -> bytes:
-    """A capture of these segments, which are of IPv4; what they lack was not captured."""
+    """A capture of these IPv4 segments; bytes that a segment lacks were cut by the snaplen."""
     writer = PcapWriter(1)
     out = [writer.header()]
     for key, time_ns, _, seq, ack, flags, data, lacks in every:

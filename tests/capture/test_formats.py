@@ -1,4 +1,4 @@
-"""Capture files of every kind, whole, cut, corrupt, or none at all."""
+"""Capture files of every kind: whole, cut, corrupt, or no capture at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEY = bytes([10, 0, 0, 1, 10, 0, 0, 2]) + b"\xc3\x50\x23\x84"
 
 
 def read(data: bytes) -> tuple[CaptureReader, list[Segment]]:
-    """The reader at the end of these bytes, and all it gave."""
+    """The reader at the end of these bytes, and all the segments that it gave."""
     reader = CaptureReader()
     segments = reader.feed(data)
     return reader, segments + reader.finish()
@@ -150,7 +150,7 @@ RECORD = PcapWriter(1).packet(5, FRAME)
 ENHANCED = enhanced("<", 0, 5, FRAME)
 ONE, NG_ONE = PCAP + RECORD, NG + ENHANCED
 
-# What the file is, segments before the problem, offset of it, how its text begins.
+# The file, segments before the problem, its offset, the beginning of its text.
 PROBLEMS: dict[str, tuple[bytes, int, int, str]] = {
     "empty": (b"", 0, 0, "not a capture: empty"),
     "two bytes": (b"\xd4\xc3", 0, 2, "not a capture: only bytes d4 c3"),
@@ -293,7 +293,7 @@ def capture(random: Random) -> bytes:
 
 
 def outcome(reader: CaptureReader, segments: list[Segment]) -> object:
-    """All that a reader says at the end."""
+    """The final state of a reader: segments, problem, kind of file, counts."""
     problem = reader.problem
     told = (type(problem), problem.text, problem.offset) if problem else None
     return segments, told, reader.kind, reader.counts

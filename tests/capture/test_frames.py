@@ -33,12 +33,12 @@ def read(frames: Iterable[bytes], link: int = 1, snaplen: int = 1 << 20) -> tupl
 
 
 def facts(segments: list[Segment]) -> list[tuple[int, int, int, int, bytes, int]]:
-    """Packet number, seq, ack, flags, payload, bytes cut."""
+    """Packet number, seq, ack, flags, payload and bytes cut of each segment."""
     return [(packet, seq, ack, flags, data, cut) for _, _, packet, seq, ack, flags, data, cut in segments]
 
 
 ASK = tcp(50000, 9092, 7, 9, ACK | PSH, b"asks", bytes(12))
-# What follows a header of 32 bytes.
+# The segment of ASK, which has a TCP header of 32 bytes.
 WHOLE = [(1, 7, 9, ACK | PSH, b"asks", 0)]
 
 ROWS: dict[str, tuple[list[bytes], list[tuple[int, int, int, int, bytes, int]]]] = {
@@ -136,7 +136,7 @@ def test_fragments_that_wait_are_bounded_and_counted() -> None:
     frames.append(ethernet(ipv4(*IP4, ASK[24:], fragment=3, ident=FRAGMENTED_MAX + 9)))
     segments, counts = read(frames)
     assert [segment[2] for segment in segments] == [len(frames)]
-    assert counts["fragmented"] == FRAGMENTED_MAX + 10  # the two that came too late wait for their first halves
+    assert counts["fragmented"] == FRAGMENTED_MAX + 10  # the two late ones wait for their first halves
 
 
 def test_a_cut_fragment_makes_nothing() -> None:
@@ -155,7 +155,7 @@ def test_scapy_and_kw_agree() -> None:
         from scapy.packet import Packet
 
         random = Random(7)
-        # With an address, or scapy would ask the network for one.
+        # With an address, since scapy would ask the network for one otherwise.
         ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
         links: dict[int, list[Packet]] = {
             1: [ether, ether / Dot1Q(vlan=5), ether / Dot1AD(vlan=5) / Dot1Q(vlan=6)],

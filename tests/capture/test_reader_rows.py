@@ -1,4 +1,4 @@
-"""One packet a row, under every link type and in every file format: the segment that must come of it."""
+"""One packet a row, under every link type and in every file format, with the segment to expect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FORMATS: dict[str, Callable[[int], PcapWriter | PcapngWriter]] = {
 def test_a_segment_under_every_link_type(name: str, file: str, fused: bool) -> None:
     link, four, six = LINKS[name]
     writer = FORMATS[file](link)
-    # What follows keeps the fused loops away from the end of the buffer.
+    # The bytes behind it keep the fused loops away from the end of the buffer.
     data = (
         writer.header() + writer.packet(TIME, four) + writer.packet(TIME + 2000, six) + writer.packet(TIME, bytes(200))
     )

@@ -1,4 +1,4 @@
-"""Packets within packets: a capture that scapy has wrapped gives the segments that it gave before."""
+"""Packets within packets: a capture in a tunnel, made by scapy, gives the segments that it gives without."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def udp(port: int) -> Any:
     return out() / UDP(sport=51234, dport=port, chksum=0)
 
 
-# What carries an Ethernet frame.
+# Tunnels that carry an Ethernet frame.
 FRAMES: dict[str, Wrap] = {
     "VXLAN": lambda frame: udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame),
     "VXLAN of flannel": lambda frame: udp(8472) / VXLAN(vni=1, flags="Instance") / Ether(frame),
@@ -78,7 +78,7 @@ FRAMES: dict[str, Wrap] = {
         / Ether(bytes(udp(4789) / VXLAN(vni=42, flags="Instance") / Ether(frame)))
     ),
 }
-# What carries an IP packet.
+# Tunnels that carry an IP packet.
 PACKETS: dict[str, Wrap] = {
     "IP in IP": lambda packet: out() / IP(packet),
     "IPv4 in IPv6": lambda packet: Ether() / IPv6(nh=4) / IP(packet),
@@ -123,7 +123,7 @@ LINK_TYPES: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
 def nfula(kind: int, value: bytes, order: Any = "little") -> bytes:
     """An attribute of a netfilter log message."""
     size = len(value) + 4
-    padding = b"" if kind == 9 else bytes(-size % 4)  # the packet comes last, cut where the snaplen cuts it
+    padding = b"" if kind == 9 else bytes(-size % 4)  # the packet is the last attribute, cut by the snaplen
     return size.to_bytes(2, order) + kind.to_bytes(2, order) + value + padding
 
 
@@ -149,7 +149,7 @@ def plain() -> tuple[bytes, ...]:
 
 
 def read(frames: list[tuple[bytes, int]], link: int = ETHERNET, *, fused: bool = True) -> list[Segment]:
-    """The segments of frames and their sizes on the wire."""
+    """The segments of frames, each frame with its size on the wire."""
     writer, reader = PcapngWriter(link), CaptureReader(fused=fused)
     segments = reader.feed(writer.header())
     for frame, size in frames:
@@ -166,7 +166,7 @@ def sizes() -> list[int]:
 
 @cache
 def unwrapped() -> list[Segment]:
-    """The conversation as it is without tunnels."""
+    """The segments of the conversation without a tunnel."""
     segments = read(list(zip(plain(), sizes(), strict=True)))
     assert [(segment[6], segment[7]) for segment in segments] == [
         (b"asks", 0),
@@ -178,7 +178,7 @@ def unwrapped() -> list[Segment]:
 
 
 def wrapped(make: Callable[[bytes], bytes], header: int) -> list[tuple[bytes, int]]:
-    """The conversation in a tunnel that carries it from byte `header` of its frames on."""
+    """The conversation's frames in a tunnel, which carries each from byte `header` on."""
     made = []
     for frame, size in zip(plain(), sizes(), strict=True):
         inner = frame[header:]

@@ -1,4 +1,4 @@
-"""A walk over packet headers: it counts and ends as reading does, and reading can go on wherever it made a mark."""
+"""A walk over packet headers: counts and ends as in reading, and reading can resume at each of its marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
 
 
 def read(data: bytes, state: bytes = b"") -> tuple[CaptureReader, list[Segment]]:
-    """A reader at the end of these bytes, and all it gave."""
+    """A reader at the end of these bytes, resumed from `state` if given, and all its segments."""
     reader = CaptureReader()
     if state:
         reader.resume(state)
@@ -26,7 +26,7 @@ def read(data: bytes, state: bytes = b"") -> tuple[CaptureReader, list[Segment]]
 
 
 def walk(data: bytes, random: Random, *, fused: bool = True) -> tuple[Walk, list[Mark]]:
-    """A walk in pieces of any size, with marks here and there."""
+    """A walk that is fed in pieces of any size, and marks taken now and then."""
     one = Walk(fused=fused)
     marks = []
     while one.fed < len(data) and one.problem is None:
@@ -38,7 +38,7 @@ def walk(data: bytes, random: Random, *, fused: bool = True) -> tuple[Walk, list
 
 
 def end(reader: CaptureReader) -> object:
-    """How it ended, and the counts that a walk knows."""
+    """The end of a reader: the counts that a walk knows, its problem, the kind of file."""
     problem = reader.problem
     counts = [reader.counts[name] for name in ("packets", "dropped")]
     return counts, problem and (type(problem), problem.text, problem.offset), reader.kind

@@ -1,6 +1,6 @@
 """A plain reader of clean loopback captures: whole streams in memory, no recovery, no limits; the engine's oracle.
 
-It knows Ethernet with IPv4 or IPv6 and TCP as tcpdump writes it for `lo`, and nothing of loss: a hole is an error.
+It reads Ethernet with IPv4 or IPv6 and TCP, as tcpdump writes them for `lo`; missing bytes are an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIN, _SYN = 1, 2
 
 @dataclass(slots=True)
 class Stream:
-    """What one side sent: its bytes in order."""
+    """The bytes that one side of a connection sent, in order."""
 
     source: str
     target: str
@@ -31,7 +31,7 @@ class Stream:
     opened: bool = False
 
     def take(self, seq: int, payload: bytes) -> None:
-        """Add a segment, whatever its order; bytes seen before are dropped."""
+        """Add a segment, in any order; bytes seen before are dropped."""
         if self.next is None:
             self.next = seq
         if payload:
@@ -109,7 +109,7 @@ def conversations(data: bytes) -> list[Conversation]:
 
 
 def frames(data: bytes) -> Iterator[bytes]:
-    """The frames of one direction with their size fields; the last may be cut short where a side gave up."""
+    """The frames of one direction with their size fields; the last may be cut if the sender gave up."""
     at = 0
     while at < len(data):
         (size,) = struct.unpack_from(">i", data, at)
@@ -126,7 +126,7 @@ def _segment(packet: bytes) -> tuple[str, str, int, int, bytes]:
     else:
         source, target = str(ip_address(packet[26:30])), str(ip_address(packet[30:34]))
         at = 14 + (packet[14] & 15) * 4
-        # 0: larger than 65,535 bytes, as loopback hands them over
+        # 0: larger than 65,535 bytes, which loopback allows
         end = 14 + int.from_bytes(packet[16:18], "big") if packet[16:18] != b"\0\0" else len(packet)
     end = len(packet) if end == 54 else end
     source_port, target_port, seq, _, offset, flags = struct.unpack_from(">HHIIBB", packet, at)

@@ -1,4 +1,4 @@
-"""A capture's bytes in, the records of the engine out (secrets revealed, every record listed)."""
+"""A capture's bytes in, the engine's exchange records out (secrets revealed, every Kafka record listed)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PIECE: Final = 1 << 20
 
 
 def settled(data: bytes, ports: Iterable[int] | None = None) -> list[Settled]:
-    """All that the engine makes of a capture, in the order settled."""
+    """Everything that the engine settles of a capture, in the order settled."""
     reader, engine = CaptureReader(), Engine(ports)
     found: list[Settled] = []
     for at in range(0, len(data), _PIECE):
@@ -28,10 +28,10 @@ def settled(data: bytes, ports: Iterable[int] | None = None) -> list[Settled]:
 
 
 def records(data: bytes, ports: Iterable[int] | None = None) -> list[dict[str, Any]]:
-    """The same as the dicts of the exchange record."""
+    """The exchange records, as dicts, of everything that the engine settles."""
     return [to_json_dict(each, EVERYTHING) for each in settled(data, ports)]
 
 
 def exchanges(data: bytes, ports: Iterable[int] | None = None) -> list[Exchange]:
-    """Exchanges alone."""
+    """The exchanges of a capture, without anything else that the engine settles."""
     return [each for each in settled(data, ports) if isinstance(each, Exchange)]

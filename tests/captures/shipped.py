@@ -1,4 +1,4 @@
-"""The captures that ship, by name, and what is read of them once."""
+"""The captures that ship, by name, and their bytes and segments, each read once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEGATIVE: Final = sorted(f"negative/{file.name}" for file in (FOLDER / "negative
 
 @cache
 def capture_bytes(name: str) -> bytes:
-    """The capture itself, decompressed."""
+    """The bytes of a capture, decompressed."""
     return read_bytes(FOLDER / name)
 
 

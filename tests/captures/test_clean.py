@@ -24,7 +24,7 @@ def _exchanges(name: str) -> list[Exchange]:
 
 
 def _on_the_wire(name: str) -> list[Exchange]:
-    """Those that have bytes of their own: not what travelled in an Envelope."""
+    """The exchanges that are frames on the wire: not those inside an Envelope."""
     return [each for each in _exchanges(name) if each.envelope is None]
 
 
@@ -38,7 +38,7 @@ def test_every_exchange_decodes_and_none_is_an_orphan(name: str) -> None:
     for each in found:
         if each.status == "unanswered":
             assert each.closed in ("fin", "rst", "capture_end")
-            # A side that hangs up may stop in the middle of an answer.
+            # A side that closes may stop in the middle of an answer.
             assert {failure.reason for failure in each.failures.values()} <= {"incomplete"}
 
 

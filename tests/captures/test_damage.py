@@ -1,6 +1,6 @@
 """The captures that ship with packets dropped, swapped, doubled, cut or missing at the start.
 
-No exchange may come out that the whole capture has not, and only those may be lost of which a packet was touched.
+Only exchanges of the whole capture may come out, and only those with a touched packet may be lost.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def _packets(exchange: Exchange) -> set[int]:
 
 
 def _judge(name: str, damaged: list[Settled], touched: set[int]) -> None:
-    """Nothing wrong, nothing lost without need."""
+    """No exchange is wrong, and only exchanges of which a packet was touched are lost."""
     clean = [each for each in _clean(name) if _is_whole(each)]
     have = Counter(_essence(each) for each in clean)
-    # A token without its answer is still a token.
+    # A token without an answer still counts as a token.
     have.update((*_essence(each)[:7], None) for each in clean if each.status == "token" and each.response_raw)
     got = Counter(_essence(each) for each in damaged if isinstance(each, Exchange) and _is_whole(each))
     assert got - have == Counter()
@@ -87,7 +87,7 @@ def test_doubled_and_swapped_segments_change_nothing(name: str, seed: int) -> No
         every.append(each)
         if dice.random() < 0.05:
             every.append(each)
-        # What comes behind a reset is no part of the connection.
+        # Packets behind a reset do not belong to the connection.
         elif len(every) > 1 and not (every[-1][5] | every[-2][5]) & _RST and dice.random() < 0.05:
             every[-2], every[-1] = every[-1], every[-2]
     damaged = _run(every)
@@ -114,7 +114,7 @@ def test_a_snapshot_length_of_128_keeps_every_head(name: str) -> None:
             touched.add(packet)
         every.append((key, time_ns, packet, seq, ack, flags, left, cut + len(payload) - len(left)))
     damaged = _run(every)
-    # Of an Envelope that is cut nobody knows what travelled in it.
+    # Requests inside an Envelope that is cut are unknown.
     heads = [each for each in damaged if isinstance(each, Exchange) and not each.envelope]
     assert Counter(map(_head, heads)) == Counter(_head(each) for each in _clean(name) if not each.envelope)
     whole = Counter(_head(each) for each in heads if _is_whole(each) and each.status != "token")

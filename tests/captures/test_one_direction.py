@@ -1,4 +1,4 @@
-"""Captures of one direction: a broker's answers are recognised without their requests, and nothing else is."""
+"""Captures of one direction: a broker's answers are recognised without their requests, and no other bytes are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_answers_alone_are_recognised(name: str) -> None:
     assert sum(summary.answers_only.values()) == summary.connections == len(known)
     brokers = {row.broker for row in settled(list(segments(name)))[0] if isinstance(row, Exchange)}
     assert {row.broker for row in known} <= brokers
-    # Without their handshakes, who spoke first is no client.
+    # Without handshakes, the side that spoke first is not known to be the client.
     middle, _ = settled([each for each in answers_of(name) if not each[5] & 2])
     later = [row for row in middle if isinstance(row, Skipped) and row.reason == "one_direction"]
     assert len(later) > 0.7 * len(known)
@@ -128,7 +128,7 @@ VERSIONS = response(
         (response(METADATA, 1, 1, {}), False),
         (response(SASL_HANDSHAKE, 0, -1, {"mechanisms": ["PLAIN", "SCRAM-SHA-256"]}), True),
         (response(SASL_HANDSHAKE, 0, -1, {"mechanisms": ["XYZ"]}), False),
-        (b"".join(response(FETCH, 4, number, {}) for number in (3, 900, 70_000)), False),  # no client counts so
+        (b"".join(response(FETCH, 4, number, {}) for number in (3, 900, 70_000)), False),  # no client counts like this
         (b"".join(response(FETCH, 4, number, {}) for number in (3, 900, 7_000)), True),
         (b"\0\0\0\4" * 40, False),
         (b"", False),
@@ -154,7 +154,7 @@ def test_a_hole_in_a_body_breaks_no_chain() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_counters_behind_lengths_are_no_answers(seed: int) -> None:
-    """What many protocols look like: a length, a number that counts, then anything."""
+    """Frames of a length, a counter and random bytes, as many protocols have them, are not taken for answers."""
     rng = Random(seed)
     frames = [framed(pack(">i", number) + rng.randbytes(rng.randrange(20, 60))) for number in range(8)]
     assert find_answers(Stretches([(0, b"".join(frames))])) is None
@@ -162,7 +162,7 @@ def test_counters_behind_lengths_are_no_answers(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_answers_of_zookeeper_are_none(seed: int) -> None:
-    """A length, an id that counts, a transaction id, an error code, then a body of its own."""
+    """ZooKeeper's answers (length, counting id, transaction id, error code, body) are not taken for Kafka's."""
     rng = Random(seed)
     frames = []
     for xid in range(1, 9):
@@ -174,7 +174,7 @@ def test_answers_of_zookeeper_are_none(seed: int) -> None:
 
 
 def test_what_is_made_of_captures_reads_as_they_do() -> None:
-    """The faulty captures are those that ship, but for their fault."""
+    """A capture made of segments reads as the segments that it was made of."""
     from decoders.capture.files import CaptureReader
 
     reader = CaptureReader()

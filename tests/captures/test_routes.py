@@ -1,4 +1,4 @@
-"""The routing table against what real clients and brokers did: where each request went, and who sent it."""
+"""The routing table against real clients and brokers: the target and the sender of each request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sorted_records(name: str) -> list[Record]:
 
 
 class Told:
-    """What a cluster's own answers said, and when: addresses of nodes, leaders of partitions, coordinators."""
+    """A cluster's own answers with their times: addresses of nodes, leaders of partitions, coordinators."""
 
     def __init__(self, found: Iterable[Record]) -> None:
         self.addresses: dict[int, str] = {}
@@ -58,14 +58,14 @@ class Told:
                 self.nodes[kind, found["key"]].append((time, found["node_id"]))
 
     def right(self, place: Place, time: str) -> set[str]:
-        """Where a request could rightly go then: by the last that was told, or by the next (that may come too late)."""
+        """The addresses to which a request could rightly go, by the last answer before it and the first after it."""
         told = self.nodes.get(place, [])
         at = bisect_right([when for when, _ in told], time)
         return {self.addresses[told[n][1]] for n in (at - 1, at) if 0 <= n < len(told) and told[n][1] in self.addresses}
 
 
 def named(record: Record) -> Iterator[Place]:
-    """The places of a request as Told has them."""
+    """The places of a request as keys of Told."""
     to = ROUTES[record["api_key"]].to
     for place in places(record["api_key"], record["api_version"], record["request"]):
         if to == "leader":
@@ -75,13 +75,13 @@ def named(record: Record) -> Iterator[Place]:
 
 
 def by_a_follower(record: Record) -> bool:
-    """Whether a broker fetches; it hears of a new leader from the log of the quorum, before any answer tells it."""
+    """Whether a broker fetches; it learns of a new leader from the quorum's log, before any answer says so."""
     request = record["request"]
     replica: int = request.get("replica_state", request).get("replica_id", -1)
     return replica >= 0
 
 
-# Captures of three nodes → how many requests of each kind have to have been judged.
+# Captures of three nodes → the number of requests of each kind that must be judged.
 @pytest.mark.parametrize(
     ("name", "least"),
     [
@@ -113,7 +113,7 @@ def test_who_sent_it_is_among_who_sends_it() -> None:
             if exchange.api_key is None:
                 continue
             found = api(exchange.api_key)
-            # The one request that has no client id is a broker's: ControlledShutdown 0.
+            # The only request without a client id is a broker's: ControlledShutdown 0.
             node = (
                 _NODE.fullmatch(exchange.client_id)
                 if exchange.client_id is not None

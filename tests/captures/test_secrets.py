@@ -1,4 +1,4 @@
-"""No secret of the captures that ship gets out of any output format unless it is asked for."""
+"""No secret of the captures that ship is in any output format unless it is asked for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
 
 _NAMES = frozenset({"auth_bytes", "salt", "salted_password", "hmac", "token_bytes"})
-# Shorter ones may be part of something else.
+# Shorter secrets may be part of another text.
 _LEAST = 6
 
 
@@ -46,13 +46,13 @@ def _all_secrets(name: str) -> set[bytes]:
 
 
 def _forms(secret: bytes) -> Iterator[str]:
-    """How a secret may look in an output: as text, as JSON text, in hex, in base64 wherever that began."""
+    """The forms of a secret in an output: text, JSON text, hex, base64 at any offset."""
     yield secret.hex()
     text = secret.decode("latin-1")
     if text.isascii():
         yield from (text, json.dumps(text)[1:-1])
     for shift in range(3):
-        # Without the characters at the ends that depend on what is around.
+        # Without the characters at both ends, which depend on the bytes around.
         yield base64.b64encode(b"\0" * shift + secret).decode().rstrip("=")[4 if shift else 0 : -1]
 
 

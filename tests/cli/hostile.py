@@ -1,4 +1,4 @@
-"""Names that a terminal would obey, a capture and a broker full of them, and kw run on a terminal of its own."""
+"""Names with control sequences for terminals, a capture and a broker full of them, and kw run on a terminal."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tests.capture.pcap_writer import PcapWriter
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 
-# All C0 (NUL too), DEL, all C1, the bidirectional controls, a colour and a cursor movement that kw itself never makes
-# of a value, line ends that would forge a line.
+# All C0 (NUL too), DEL, all C1, the bidirectional controls, a colour and a cursor movement that kw never writes itself
+# into a value, and line ends that would forge a line.
 FORGED = "FORGED"
 NAME = (
     "\x1b[31mEVIL"
@@ -31,26 +31,26 @@ NAME = (
     + "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
     + f"\x1b[2J\x1b]0;title\x07\r\n{FORGED}\n{FORGED} é漢"
 )
-# What JSON has as a string: one with control characters is base64.
+# Characters that JSON has in a string: a text with control characters is base64.
 TURNED = "EVIL\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069é漢"
-# What file systems and command lines can hold of it.
+# The part of the name that file systems and command lines can hold.
 WORD = NAME.replace("\0", "").replace("/", "")
 ADDRESS = ("10.9.8.7:40000", "10.1.2.3:9092")
 
-# What may stand in what a terminal is given: text, tab, line feed, and the colours of kw's palette.
+# Allowed in a terminal's output: text, tab, line feed, and the colours of kw's palette.
 _OWN = re.compile(r"\x1b\[(?:[012]|3[1-6]|1;3[135])m")
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ERASED = "\r\x1b[K"
 
 
 class Seen(NamedTuple):
-    """What a terminal was given by a run of kw, and how it ended."""
+    """The output of a run of kw on a terminal, and its exit code."""
 
     code: int
     text: str
 
     def faults(self, *, lines: bool = True) -> list[str]:
-        """What it would have obeyed, and `lines` that a name has forged (a cell of CSV may have line ends in it)."""
+        """Control sequences in the output, and `lines` forged by a name (a cell of CSV may have line ends in it)."""
         text = self.text.replace(_ERASED, "")
         found = [repr(text[max(at.start() - 30, 0) : at.end() + 20]) for at in _OBEYED.finditer(_OWN.sub("", text))]
         if lines:
@@ -58,7 +58,7 @@ class Seen(NamedTuple):
         return found + ["a colour from a name"] * ("\x1b[31mEVIL" in text)
 
 
-# Runs each command of a list on the terminal that it is started on: an interpreter for each would take minutes.
+# Runs each command of a list on the terminal it is started on: a new interpreter for each would take minutes.
 _RUN = """
 import json, os, sys
 from kwcli.env import Environment
@@ -104,7 +104,7 @@ def kw_on_terminal(
 
 
 class OnTerminal:
-    """A `kw WORDS…` that goes on until it is told to end."""
+    """A `kw WORDS…` that runs on a terminal until it is interrupted."""
 
     def __init__(self, *words: str, variables: Mapping[str, str]) -> None:
         self._ours, theirs = pty.openpty()
@@ -118,14 +118,14 @@ class OnTerminal:
         self._data = b""
 
     def until(self, mark: bytes) -> None:
-        """Read until this has been said."""
+        """Read until the output contains `mark`."""
         while mark not in self._data:
             piece = _read(self._ours)
             assert piece, self._data.decode()
             self._data += piece
 
     def end(self) -> Seen:
-        """Interrupt it, and read the rest."""
+        """Interrupt the program, and read the rest."""
         self._process.send_signal(signal.SIGINT)
         while piece := _read(self._ours):
             self._data += piece
@@ -136,12 +136,12 @@ class OnTerminal:
 def _read(descriptor: int) -> bytes:
     try:
         return os.read(descriptor, 65536)
-    except OSError:  # Linux says so when the other side is closed
+    except OSError:  # Linux raises it when the other side is closed
         return b""
 
 
 def _answers(name: str, host: str, port: int) -> dict[int, tuple[int, dict[str, Any], dict[str, Any]]]:
-    """API → version, request, response; every text is `name`."""
+    """API → version, request, response; every text in them is `name`."""
     member = {"member_id": name, "client_id": name, "client_host": name}
     broker = {"node_id": 1, "host": host, "port": port, "rack": name}
     topic = {"name": name, "partitions": [{"leader_id": 1, "replica_nodes": [1], "isr_nodes": [1]}]}
@@ -193,7 +193,7 @@ def messages() -> Iterator[tuple[int, int, str, str]]:
 
 
 class HostileBroker(Responder):
-    """Answers with the name wherever an answer has a text; with `reachable` its own host is its address."""
+    """A broker whose answers have the hostile name in every text; if `reachable`, its address is real."""
 
     def __init__(self, *, reachable: bool) -> None:
         self._reachable = reachable

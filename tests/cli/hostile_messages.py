@@ -1,4 +1,4 @@
-"""Messages of any API whose texts a terminal would obey, shown in every format."""
+"""Random messages of any API with control sequences in their texts, shown in every format."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ PIECES = (
 
 
 def hostile(rng: Random) -> str:
-    """A text of a few characters, most of which a terminal obeys."""
+    """A text of a few pieces, most of which are control sequences."""
     return "".join(rng.choice(PIECES) for _ in range(rng.randrange(1, 8)))
 
 
 def turned(value: Any, rng: Random) -> Any:
-    """The value with some of its texts, and bytes, hostile."""
+    """The value with hostile texts in place of some of its texts and bytes."""
     if isinstance(value, dict):
         return {name: turned(item, rng) for name, item in value.items()}
     if isinstance(value, list):
@@ -68,7 +68,7 @@ def _shown(*words: str) -> list[str]:
 
 
 def once(rng: Random, folder: Path) -> int:
-    """One exchange of any API in every format, and each of its messages alone: how many views, without a fault."""
+    """Show one exchange of any API in every format, and each message alone; gives the number of views, all harmless."""
     key = rng.choice(KEYS)
     found = api(key)
     version = rng.randint(found.versions.low, found.versions.high)
@@ -78,7 +78,7 @@ def once(rng: Random, folder: Path) -> int:
         )
         answer = decoders.encode_response(key, version, _body(key, version, "response", rng), correlation_id=3)
     except (EncodeError, UnicodeError):
-        return 0  # a text too long for its field, or none of UTF-8
+        return 0  # a text that is too long for its field, or not UTF-8
     talk = SyntheticTcp(*ADDRESS, time_ns=10**18)
     packets = [*talk.opening(), *(packet for packet, _ in talk.data(CLIENT, framed(asked)))]
     packets += [*(packet for packet, _ in talk.data(SERVER, framed(answer))), *talk.closing(reset=False)]
@@ -99,6 +99,6 @@ _MORE = ((), ("-vv", "--records"), ("-v", "--reveal-secrets"))
 
 
 def try_views(rng: Random) -> int:
-    """`once`, in a folder of its own."""
+    """`once`, in a temporary folder."""
     with TemporaryDirectory() as folder:
         return once(rng, Path(folder))

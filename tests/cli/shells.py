@@ -1,7 +1,7 @@
-"""Lines typed into real interactive shells, TAB pressed at their end: what is offered, and what the line becomes.
+"""Lines typed into real interactive shells, TAB pressed at their end: the candidates, and the completed line.
 
-bash and zsh run in a pseudo-terminal, one session for all lines; a key that is no letter makes the shell write the line
-that it has to a file and start anew. fish is asked by its own `complete -C`.
+bash and zsh run in a pseudo-terminal, one session for all lines; Ctrl-T makes the shell write its line to a file and
+start a new one. fish is asked by its own `complete -C`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE_S = 60.0
 
 
 class Answer(NamedTuple):
-    """What was offered, and the line after that; fish is not asked for the line."""
+    """The candidates offered, and the line after that; None for fish, which is not asked for the line."""
 
     offered: tuple[str, ...]
     line: str | None
@@ -68,7 +68,7 @@ echo LINE ready >> "$OUT"
 
 
 def ask(shell: str, lines: list[str], folder: Path, variables: dict[str, str]) -> list[Answer]:
-    """An answer for each line. Skips the test without the shell; `folder` is where the shell lives."""
+    """An answer for each line; skips the test if the shell is missing. `folder` is the shell's home."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"needs {shell} on the PATH")
@@ -111,7 +111,7 @@ def _typed(program: str, shell: str, lines: list[str], folder: Path, environment
 
 
 def _wait(terminal: int, out: Path, count: int) -> None:
-    """Read what the shell draws, which nobody wants, until it has told so many lines."""
+    """Read and drop what the shell draws until it has written `count` lines to its file."""
     end = time.monotonic() + PATIENCE_S
     drawn = b""
     while sum(line.startswith("LINE ") for line in out.read_text().splitlines()) < count:

@@ -1,4 +1,4 @@
-"""What kw is asked by the scripts of shells: properties, filters, nodes, names of the cluster; in time, or nothing."""
+"""Candidates for the scripts of shells: properties, filters, nodes, names of the cluster; in time, or none."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIMIT = {LIMIT_VARIABLE: "30"}
 
 
 def offered(kind: str, word: str, *line: str, home: Path | None = None, **variables: str) -> list[str]:
-    """The words that `kw __complete` offers."""
+    """The candidates that `kw __complete` prints."""
     places = {} if home is None else {"XDG_CACHE_HOME": f"{home}/cache", "XDG_CONFIG_HOME": f"{home}/config"}
     done = kw("__complete", kind, word, *line, env=world(variables={**LIMIT, **places, **variables}))
     assert (done.code, done.err) == (Exit.DONE, "")
@@ -112,7 +112,7 @@ def test_what_a_line_says_of_its_cluster(line: str, words: ClusterWords) -> None
 
 
 class Broker:
-    """A broker with two topics and a group; `heard` is what it was asked for."""
+    """A broker with two topics and a group; `heard` are the requests that it got."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[int, dict[str, object]]] = []
@@ -154,7 +154,7 @@ def test_names_of_the_cluster(tmp_path: Path) -> None:
         assert offered("node", "coordinator:", *ask, home=tmp_path) == ["coordinator:billing"]
         assert offered("filter", "topic == o", "sniff", "-b", where, home=tmp_path) == ["topic == orders"]
         assert offered("body", "acks=", *ask, "produce", home=tmp_path) == []
-        # Each kind was asked for once, nothing else was, and nothing that makes a topic.
+        # Each kind was asked for once, nothing else was, and nothing that creates a topic.
         assert {key for key, _ in made.heard} == {3, 16, 18}
         assert sum(key == 16 for key, _ in made.heard) == 1
         metadata = [body for key, body in made.heard if key == 3]
@@ -169,12 +169,12 @@ def test_names_of_the_cluster(tmp_path: Path) -> None:
             ((), {"KW_BOOTSTRAP_SERVER": where}),
         ):
             assert offered("body", "topic=o", "call", *line, "produce", home=tmp_path, **variables) == ["topic=orders"]
-            assert len(made.heard) > heard  # another way to the cluster is another cluster
+            assert len(made.heard) > heard  # another way to the cluster counts as another cluster
             heard = len(made.heard)
     files = [*(tmp_path / "cache/kw/completion").iterdir()]
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE((tmp_path / "cache/kw/completion").stat().st_mode) == 0o700
-    # They stay for a minute, whatever became of the cluster.
+    # Names are kept for a minute, even if the cluster is gone.
     assert offered("body", "topic=o", *ask, "produce", home=tmp_path) == ["topic=orders"]
     for file in files:
         os.utime(file, (time.time() - 61,) * 2)
@@ -208,7 +208,7 @@ def test_what_is_wrong_on_the_line_is_not_said_by_tab(tmp_path: Path, line: tupl
 
 
 def test_a_process_ends_in_time_and_leaves_the_asking_to_another(tmp_path: Path) -> None:
-    """A real process: the first one waits no longer than it may, what it began is there for the next."""
+    """A real process ends at its limit; the next process finds the answer that the first one asked for."""
     variables = {
         **{name: value for name, value in os.environ.items() if not name.startswith("KW_")},
         "XDG_CACHE_HOME": str(tmp_path / "cache"),

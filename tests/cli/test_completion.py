@@ -1,4 +1,4 @@
-"""Completion scripts: the files in `completions/` are what `kw completion` prints, and real shells obey them."""
+"""Completion scripts: the files in `completions/` are what `kw completion` prints, and real shells run them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_shells_parse_their_script(shell: str) -> None:
 
 
 class Row(NamedTuple):
-    """What is typed, what is offered for it (as a set, or its number), and what the line becomes."""
+    """The line typed, the candidates (as a set, or their number), and the line that comes of it."""
 
     typed: str
     offered: set[str] | int
@@ -80,7 +80,7 @@ ROWS = [
     Row("kw encode ListOffset 11", {"11"}, "kw encode ListOffset 11 "),
     Row("kw call Vote --api-version ", {"0", "1", "2"}),
     Row("kw apis Nonsense ", set()),
-    # Paths of the request, with and without numbers; options and their values before the API do not confuse.
+    # Paths of the request, with and without indices; options and their values may come before the API.
     Row("kw call Metadata allow", {"allow_auto_topic_creation="}, "kw call Metadata allow_auto_topic_creation="),
     Row("kw call -b host:9092 --records 3 topics[].n", {"topics[].name="}),
     Row("kw call Metadata topics[0].to", {"topics[0].topic_id="}),
@@ -88,14 +88,14 @@ ROWS = [
     Row("kw call produce he", {"header="}, "kw call produce header="),
     Row("echo x | A=1 kw call --timeout=5 'Metadata' client_id=a topics[].n", {"topics[].name="}),
     Row("kw call Metadata 'topics[0].n", {"topics[0].name="}),
-    # What a field may hold.
+    # Values of a field.
     Row("kw call Fetch isolation_level=", {"0", "1"}),
     Row("kw call Metadata allow_auto_topic_creation=t", {"true"}),
     Row("kw call DescribeConfigs resources[0].resource_type=3", {"32"}),
     Row("kw call find_coordinator key_type:=2", {"2"}),
     Row("kw call Heartbeat group_id=@da", {"data.bin"}),
     Row("kw sniff da", {"data.bin"}, "kw sniff data.bin "),
-    # What tables and statistics are made of.
+    # Columns of tables and dimensions of statistics.
     Row("kw stats --by t", {"topic", "time"}),
     Row("kw stats --by part", {"partition"}, "kw stats --by partition "),
     Row("kw stats --sort p9", {"p90", "p95", "p99"}),
@@ -123,7 +123,7 @@ ROWS = [
     Row("kw profile remove --h", {"--help"}),
     Row("kw profile ren", {"rename"}, "kw profile rename "),
     Row("kw vers", {"version"}, "kw version "),
-    # What kw itself is asked for: properties, filters.
+    # Candidates that kw itself gives: properties, filters,
     Row("kw call -X secur", {"security.protocol="}, "kw call -X security.protocol="),
     Row("kw call -X sasl.user", {"sasl.username="}, "kw call -X sasl.username="),
     Row("kw call -X security.protocol=SASL_", {"SASL_PLAINTEXT", "SASL_SSL"}),
@@ -165,7 +165,7 @@ ROWS = [
     Row("kw call -b host:1 --node 2", {"2"}, "kw call -b host:1 --node 2 "),
     Row("kw call -b host:1 --node leader:o", {"orders-0"}, "kw call -b host:1 --node leader:orders-0 "),
     Row("kw call -b host:1 --node coordinator:", {"billing"}),
-    # Another cluster, which is not there: nothing, and not a word.
+    # Another cluster, which is not there: no candidate, and no message.
     Row("kw call -b 127.0.0.1:1 produce topic=", set()),
 ]
 NAMES = {"topics": ["orders", "payments"], "groups": ["billing"], "nodes": ["1\thost:1", "2\thost:2"]}
@@ -173,7 +173,7 @@ NAMES = {"topics": ["orders", "payments"], "groups": ["billing"], "nodes": ["1\t
 
 @pytest.fixture(scope="module", params=sampled(SHELLS, len(SHELLS), pytest.mark.long))
 def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
-    """What a shell answers to every row, all in one session."""
+    """The answers of a shell to every row, all in one session."""
     folder = tmp_path_factory.mktemp("home")
     profiles = folder / "config" / "kw" / "profiles"
     profiles.mkdir(parents=True)
@@ -193,7 +193,7 @@ def answers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def keep_names(folder: Path, variables: dict[str, str]) -> None:
-    """Names as of a cluster at host:1 in the cache, and a `kw` on the path to which they stay fresh."""
+    """Put names of a cluster at host:1 into the cache, and a `kw` on the path that keeps them fresh."""
     env = world(variables=variables)
     for what in NAMES:
         file = Path(cluster_names.path_of(env, what, cluster_names.ClusterWords(servers=("host:1",))))  # type: ignore[arg-type]
@@ -219,9 +219,9 @@ def test_a_shell_completes(answers: dict[str, Answer], row: Row) -> None:
 
 
 def plain(word: str, typed: str) -> str:
-    """An offer without the shell's quotes, and without the part of the word that stays (`--color=`, `acks=`, `@`)."""
+    """A candidate without the shell's quotes, and without the prefix that stays (`--color=`, `acks=`, `@`)."""
     word = re.sub(r"\\(.)", r"\1", word)
-    word = word.rpartition(" ")[2] if word.strip() else word  # of an expression in quotes the last word
+    word = word.rpartition(" ")[2] if word.strip() else word  # the last word of a quoted expression
     stays = re.match(r".*[=@:]", re.split(r"[ '\"]", typed)[-1])
     return word.removeprefix(stays[0]).removeprefix("@") if stays else word
 

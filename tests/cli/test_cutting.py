@@ -1,4 +1,4 @@
-"""`kw sniff FILES -w OUT`: packets cut out of captures give the rows that were chosen, and nothing else."""
+"""`kw sniff FILES -w OUT`: packets cut out of captures give exactly the rows that were chosen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world, written
 from tests.sampling import sampled
 
-# What cutting changes, and what only packets that were left out had told.
+# Keys that cutting changes, and keys that packets left out had taught.
 CHANGED = {"packets", "connection", "closed", "file"}
 ELSEWHERE = {"library", "node", "group", "transaction"}  # from other connections too
 LEARNT = {"client_software", "user", "mechanism", "fetch_session", *ELSEWHERE}
@@ -51,13 +51,13 @@ def rows(outcome: Outcome, dropped: set[str]) -> list[str]:
     found: list[dict[str, Any]] = [json.loads(line) for line in outcome.out.splitlines()]
     for row in found:
         asked = (row.get("fetch_session") or {}).get("partitions")
-        if asked is not None and dropped >= ELSEWHERE:  # by names that other connections told, or ids
+        if asked is not None and dropped >= ELSEWHERE:  # with names or ids that other connections taught
             row["fetch_session"]["partitions"] = sorted(asked.values())
     return sorted(json.dumps({key: value for key, value in row.items() if key not in dropped}) for row in found)
 
 
 def check(name: str, words: list[str], out: Path, *, whole: bool) -> None:
-    """Cut, and read again."""
+    """Cut packets out of a capture, read the new file, and compare its rows."""
     asked = ["sniff", str(FOLDER / name), *words, "--records", "-o", "ndjson"]
     plain = kw(*asked)
     cut = kw(*asked, "-w", str(out), *(["--whole-connections"] if whole else []))
@@ -101,7 +101,7 @@ def test_tables_have_the_rows_that_were_chosen(tmp_path: Path) -> None:
 
 
 class AtWork:
-    """The engine that gets the notes."""
+    """Passes all calls on to the engine in `engine`, which a test may replace."""
 
     engine: Engine
 
@@ -114,7 +114,7 @@ DECRYPTED = [str(TLS), "--keylog", str(KEYS), "--api", "Produce"]
 
 @pytest.mark.parametrize("words", [DECRYPTED, [THREE, "-f", "api == Fetch"]])
 def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> None:
-    """To an engine that goes on with the state of another, after any piece of the file."""
+    """The notes in a cut file survive a handover between engines after any piece of the file."""
     out = tmp_path / "cut.pcapng"
     kw("sniff", *words, "-w", str(out), *(["--with-keys"] if "--keylog" in words else []))
     data = out.read_bytes()
@@ -134,7 +134,7 @@ def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> 
     told = [row for row in told if row["kind"] == "exchange"]
     for row in given + told:
         row.pop("library", None)
-        row.pop("fetch_session", None)  # what it has of a session nobody asked this engine for
+        row.pop("fetch_session", None)  # the state of a session that this engine was not asked to keep
     assert sorted(map(orjson.dumps, given)) == sorted(map(orjson.dumps, told))
     assert len(given) > 1
 

@@ -1,4 +1,4 @@
-"""Damaged captures through the whole program: whatever the bytes, rows and at most one line, in bounded time."""
+"""Damaged captures through the whole program: rows and at most one line of error, in bounded time."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ UNPACK: dict[str, Callable[[bytes], bytes]] = {
 
 @cache
 def capture(path: Path) -> bytes:
-    """The capture's plain bytes."""
+    """The decompressed bytes of a capture."""
     data = path.read_bytes()
     return UNPACK.get(path.suffix, bytes)(data)
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """Some bytes changed, some lost, maybe the end cut off."""
+    """The data with some bytes changed, some lost, and maybe the end cut off."""
     torn = bytearray(data)
     if rng.random() < 0.5:
         del torn[rng.randrange(100, len(torn)) :]
@@ -61,14 +61,14 @@ def test_damage_is_told_in_one_line_at_most(seed: int) -> None:
     words = ["sniff", "-", "-q", *VIEWS[seed % len(VIEWS)]]
     outcome = kw(*words, env=world(data, columns=rng.choice([None, 80, 200])))
     assert outcome.code in (Exit.DONE, Exit.FAILURE, Exit.LOSSY)
-    # --strict says of a capture what made it fail.
+    # With --strict the other lines tell why the capture counts as lossy.
     said = [line for line in outcome.err.splitlines() if "--strict" not in words or "kw: standard input" in line]
     assert len(said) == (outcome.code == Exit.FAILURE)
     assert "defect" not in outcome.err
 
 
 def test_an_address_that_talks_to_itself() -> None:
-    """A packet whose two ends are the same address and port, as damage makes them."""
+    """A packet with the same address and port at both ends, as damage may make it, is read."""
     ip = bytes.fromhex("4500002c00004000400600007f0000017f000001")
     tcp = bytes.fromhex("1388138800000001000000005018020000000000") + b"data"
     packet = bytes(12) + b"\x08\x00" + ip + tcp
@@ -81,7 +81,7 @@ def test_an_address_that_talks_to_itself() -> None:
 
 @pytest.mark.long
 def test_a_client_whose_name_is_no_text() -> None:
-    """ApiVersions with a software name that is not UTF-8, in every output."""
+    """A software name in ApiVersions that is not UTF-8 is shown in every format."""
     data = capture(next(path for path in CAPTURES if path.name == "first-steps.pcapng"))
     data = data.replace(b"confluent-kafka-python", b"confluent-k\xce\x1bka-python")
     for view in VIEWS:

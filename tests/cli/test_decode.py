@@ -1,4 +1,4 @@
-"""`kw decode` as people use it: what is shown, what is guessed, what fails and with which exit code."""
+"""`kw decode` as people use it: what is shown and guessed, and the failures with their exit codes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_record_is_what_scripts_rely_on() -> None:
 
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_real_messages_decode_as_their_exchanges_do(name: str, tmp_path: Path) -> None:
-    """One of each kind: by its own header, or with API and version said; with the size field and without."""
+    """One exchange of each kind: by its own header, or with API and version given; with and without the size field."""
     seen = set()
     frames: list[tuple[bytes, Any]] = []
     bare: list[tuple[Exchange, bytes, Any]] = []

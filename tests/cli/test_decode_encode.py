@@ -1,4 +1,4 @@
-"""`kw decode | kw encode`: every frame of the captures that ship through both commands, and out as it was."""
+"""`kw decode | kw encode`: every frame of the captures that ship through both commands, unchanged."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world
 from tests.sampling import sampled
 
-# So many frames of each (capture, API, side): the commands are slower than the library.
+# The number of frames for each (capture, API, side): the commands are slower than the library.
 EACH = 2
 
 
 def frames(name: str) -> Iterator[tuple[str, int, Side, bytes]]:
-    """Frames with whole bodies: API, version, side, the bytes with the size field."""
+    """Frames with complete bodies: API, version, side, the bytes with the size field."""
     seen: dict[tuple[str, Side], int] = {}
     for exchange in decoders.read_exchanges(capture_bytes(name)):
         if not isinstance(exchange, Exchange) or exchange.api is None or exchange.api_version is None:
@@ -34,7 +34,7 @@ def frames(name: str) -> Iterator[tuple[str, int, Side, bytes]]:
             if data is None or count >= EACH or exchange.failures or exchange.api.startswith("UNKNOWN"):
                 continue
             if exchange.api == "ApiVersions" and side == "response" and exchange.errors:
-                continue  # in the layout of version 0, which its record does not say
+                continue  # in the layout of version 0, which the record does not tell
             seen[exchange.api, side] = count + 1
             yield exchange.api, exchange.api_version, side, bytes(data)
 

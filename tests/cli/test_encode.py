@@ -1,4 +1,4 @@
-"""`kw encode`: bodies in, bytes out, in each form; one line for what cannot be."""
+"""`kw encode`: bodies in, bytes out, in each form; one line for a mistake."""
 
 from __future__ import annotations
 

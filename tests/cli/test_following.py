@@ -1,4 +1,4 @@
-"""`--follow`: a capture that grows and the files that its writer goes on with give what one whole capture gives.
+"""`--follow`: a growing capture and the next files of its writer give what one whole capture gives.
 
 A `Follower` is played step by step: every look that finds nothing ends a step, so that no test waits for a clock.
 """
@@ -57,7 +57,7 @@ PARTS: Final = [
 
 
 def segments_of(data: bytes) -> list[tuple[Any, ...]]:
-    """Segments without the numbers of their packets, which begin anew in each file."""
+    """The segments of a capture without packet numbers, which begin anew in each file."""
     reader = CaptureReader()
     return [plain(segment) for segment in [*reader.feed(data), *reader.finish()]]
 
@@ -77,7 +77,7 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Steps:
-    """A run over what a test writes. `look` takes what is there."""
+    """A `Follower` over files that a test writes, its segments in `taken`."""
 
     def __init__(self, word: Path | str) -> None:
         self.env = world()
@@ -86,7 +86,7 @@ class Steps:
         self.taken: list[tuple[Any, ...]] = []
 
     def look(self) -> Steps:
-        """Read on until a look finds nothing, and one more, as the first may be that of a file that was just left."""
+        """Read until a look finds nothing three times; the first empty look may be at a file that was just left."""
         empty = 0
         while empty < 3:
             segments, _ = next(self._stream)
@@ -106,7 +106,7 @@ def append(path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize(("count", "step"), [(3, 1), (20, 7), (len(RECORDS), 9001)])
 def test_a_file_that_grows_cut_anywhere(tmp_path: Path, count: int, step: int) -> None:
-    """The first packets byte by byte, larger pieces behind them."""
+    """The first packets are written byte by byte, the next ones in larger pieces."""
     path = tmp_path / "x.pcap"
     steps = Steps(path)
     assert steps.follower.greeting.startswith("waiting for ")
@@ -123,7 +123,7 @@ def test_a_file_that_grows_cut_anywhere(tmp_path: Path, count: int, step: int) -
     assert steps.said == ""
 
 
-# What was given to --follow, and the names that a writer goes on with.
+# The name given to --follow, and the names that a writer uses.
 RINGS: Final = [
     ("dump.pcap", ["dump.pcap", "dump.pcap1", "dump.pcap2"]),  # tcpdump -C
     ("dump.pcap", ["dump.pcap0", "dump.pcap1", "dump.pcap2"]),  # tcpdump -C -W
@@ -147,7 +147,7 @@ RINGS: Final = [
 def test_a_ring_gives_what_one_capture_gives(tmp_path: Path, word: str, names: list[str], torn: bool) -> None:
     steps = Steps(tmp_path / word)
     for name, part in zip(names, PARTS, strict=True):
-        (tmp_path / name).write_bytes(b"")  # as it was opened, before its first buffer is written
+        (tmp_path / name).write_bytes(b"")  # the file as opened, before its first buffer is written
         steps.look()
         half = len(part) // 2 if torn else len(part)
         append(tmp_path / name, part[:half])
@@ -160,13 +160,13 @@ def test_a_ring_gives_what_one_capture_gives(tmp_path: Path, word: str, names: l
     assert not steps.follower.broken
 
 
-# Those of which three files are there at once: a ring that has come round holds less.
+# Rings of three files that exist at the same time.
 WHOLE_RINGS: Final = [(word, names) for word, names in RINGS[:6] if len(set(names)) == 3]
 
 
 @pytest.mark.parametrize(("word", "names"), WHOLE_RINGS, ids=[f"{word} {names[-1]}" for word, names in WHOLE_RINGS])
 def test_files_that_are_there_before(tmp_path: Path, word: str, names: list[str]) -> None:
-    """From the one that is named onward, or from the oldest; what began before it is not read."""
+    """Files are read from the named one onward, or from the oldest; earlier files are not read."""
     for name, part in zip(names, PARTS, strict=True):
         (tmp_path / name).write_bytes(part)
     assert Steps(tmp_path / word).look().taken == WHOLE
@@ -174,7 +174,7 @@ def test_files_that_are_there_before(tmp_path: Path, word: str, names: list[str]
 
 
 def test_a_file_that_is_moved_away_and_begun_anew(tmp_path: Path) -> None:
-    """As logrotate does it: the writer's last bytes go to the file that has another name by then."""
+    """logrotate without copytruncate: the writer's last bytes go to the renamed file."""
     path = tmp_path / "x.pcap"
     cut = len(PARTS[0]) - 40
     append(path, PARTS[0][:cut])
@@ -193,7 +193,7 @@ def test_a_file_that_is_moved_away_and_begun_anew(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_emptied_under_a_writer_who_stays_where_he_was(tmp_path: Path) -> None:
-    """logrotate's copytruncate: zeros stand before what comes next."""
+    """logrotate's copytruncate: zeros stand before the next bytes."""
     path = tmp_path / "x.pcap"
     with path.open("wb", buffering=0) as writer:
         writer.write(PARTS[0])
@@ -289,7 +289,7 @@ def test_what_cannot_be_followed(tmp_path: Path, name: str, content: bytes | Non
 
 
 def test_a_ring_whose_folder_is_large_is_looked_at_rarely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a thousand files that stay as they are none is opened again."""
+    """Files that do not change are not opened again."""
     for number in range(50):
         append(tmp_path / f"x.pcap{number}", PARTS[0])
     steps = Steps(tmp_path / "x.pcap0").look()
@@ -337,7 +337,7 @@ def running(*words: str, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """What it still writes; communicate() would lose what is read ahead of a line."""
+    """The rest of a process's output and errors; communicate() would lose bytes that were read ahead of a line."""
     assert process.stdout is not None and process.stderr is not None  # noqa: PT018
     found = process.stdout.read(), process.stderr.read()
     process.wait()
@@ -345,7 +345,7 @@ def _rest(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
 
 
 def test_ctrl_c_loses_nothing_where_nobody_reads(tmp_path: Path) -> None:
-    """A pipe that is full holds the output up; what was decoded is written whole when it is read."""
+    """A full pipe blocks the output; everything decoded is written once the pipe is read."""
     shutil.copy(TOUR, tmp_path / "x.pcapng")
     whole = kw("sniff", str(TOUR), "-q").out.splitlines()
     with running("sniff", str(tmp_path / "x.pcapng"), "--follow", "-q", "-o", "ndjson") as process:
@@ -382,7 +382,7 @@ def test_ctrl_c_ends_it_with_what_was_decoded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["sniff", "stats"])
 def test_a_pipe_that_stalls_and_tears(command: str) -> None:
-    """ssh HOST tcpdump -U -w -: rows come while nothing more does; a torn connection is told with its place."""
+    """Rows appear while the pipe is silent (`ssh HOST tcpdump -U -w -`); a torn connection is told with its place."""
     with running(command, "-", "-o", "ndjson", stdin=subprocess.PIPE) as process:
         assert process.stdin is not None and process.stdout is not None  # noqa: PT018
         half = 24 + sum(map(len, RECORDS[: 2 * THIRD]))
@@ -444,7 +444,7 @@ needs_tcpdump = pytest.mark.skipif(
     ids=["ring", "numbered", "times", "times and numbers", "full"],
 )
 def test_tcpdump_writes_and_rotates(tmp_path: Path, options: tuple[str, ...], word: str, end: str) -> None:
-    """tcpdump that rotates, is killed, and may write no more: the rows of a live capture of the same time."""
+    """tcpdump rotates, is killed, or may write no more: kw shows the rows of a live capture of the same time."""
     from tests.cli.test_live_ring import heartbeats, serving
 
     folder = tmp_path / "ring"

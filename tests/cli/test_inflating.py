@@ -1,4 +1,4 @@
-"""Compressed captures: each check that a container carries is made, and the good part comes before what is told."""
+"""Compressed captures: each check that a container carries is made, and good data comes before the error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SKIPPED = bytes.fromhex("5a2a4d18") + pack("<I", 9) + b"123456789"
 
 
 def gzipped(*, flags: int = 0, header: int = 0, crc: int = 0, size: int = 0) -> bytes:
-    """One member; its checks are off by what is said."""
+    """One gzip member, with wrong checks where asked for."""
     head = b"\x1f\x8b\x08" + bytes([flags]) + bytes(5) + b"\xff"
     head += (b"\3\0abc" if flags & 4 else b"") + (b"name\0" if flags & 8 else b"") + (b"note\0" if flags & 16 else b"")
     if flags & 2:
@@ -35,18 +35,18 @@ def gzipped(*, flags: int = 0, header: int = 0, crc: int = 0, size: int = 0) -> 
 
 
 def zstd(*, checksum: bool = True, stated: bool = True, plain: bytes = PLAIN) -> bytes:
-    """One frame."""
+    """One zstd frame."""
     return zstandard.ZstdCompressor(write_checksum=checksum, write_content_size=stated).compress(plain)
 
 
 def lz4_frame(plain: bytes = PLAIN, **words: bool) -> bytes:
-    """One frame with every check."""
+    """One LZ4 frame with every check."""
     checks = {"content_checksum": True, "block_checksum": True, "store_size": True}
     return bytes(lz4.frame.compress(plain, **{**checks, **words}))
 
 
 def zstd_of_size(size: int, plain: bytes) -> bytes:
-    """A frame that says it holds so much."""
+    """A zstd frame that states this content size."""
     data = zstd(checksum=False, plain=plain)
     before = pack("<I", len(plain)) if len(plain) >= 65792 else pack("<H", len(plain) - 256)
     at = data.index(before, 5, 14)
@@ -55,7 +55,7 @@ def zstd_of_size(size: int, plain: bytes) -> bytes:
 
 @cache
 def lz4_of_size(size: int) -> bytes:
-    """A frame that says it holds so much; the one byte that sums its header up is found by trying."""
+    """An LZ4 frame that states this content size; the checksum byte of its header is found by trying."""
     data = lz4_frame()
     for sum_ in range(256):
         made = data[:6] + pack("<Q", size) + bytes([sum_]) + data[15:]
@@ -68,14 +68,14 @@ def lz4_of_size(size: int) -> bytes:
 
 
 def bent(data: bytes, at: int) -> bytes:
-    """One bit of a byte is wrong."""
+    """The data with one bit of one byte changed."""
     at %= len(data)
     return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
 
 
 MIDDLE = PLAIN[:40_000]
 FAULTS: dict[str, tuple[bytes, bytes, str]] = {
-    # A name: the bytes, the good part of the capture, what is told behind it.
+    # A name: the bytes, the good part of the capture, the error after it.
     "gzip CRC": (gzipped(crc=1), PLAIN, f"corrupt gzip data after {ALL} bytes of capture (its CRC-32 does not match)"),
     "gzip size": (
         gzipped(size=1),
@@ -237,7 +237,7 @@ def test_inside_a_container(data: bytes, problem: str) -> None:
 
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "lz4"])
 def test_damage_anywhere_is_told(codec: str) -> None:
-    """Any bit of a container with checks, but for the few that say nothing: name and time in the head of gzip."""
+    """A changed bit anywhere in a container with checks is told, except in the fixed part of gzip's header."""
     data = {"gzip": gzipped(), "zstd": zstd(), "lz4": lz4_frame()}[codec]
     rng = random.Random(codec)
     for at in [*range(10 if codec == "gzip" else 0, 40), *(rng.randrange(40, len(data)) for _ in range(200))]:

@@ -1,4 +1,4 @@
-"""Inputs: whatever the compression and the sizes of reads, the same capture bytes; whatever is wrong, one line."""
+"""Inputs: the same capture bytes for every compression and size of reads; one line for every problem."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CODECS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def read(source: CaptureSource) -> tuple[bytes, str]:
-    """All bytes, and the problem at their end."""
+    """All bytes of a source, and the problem at their end."""
     parts: list[bytes] = []
     try:
         parts.extend(source.pieces())
@@ -143,7 +143,7 @@ def test_standard_input() -> None:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_slow_pipe_is_followed_as_it_grows(compressed: bool) -> None:
-    """Bytes are handed on when they are there, not when a block is full."""
+    """Bytes are passed on when they arrive, not when a block is full."""
     reading, writing = os.pipe()
     engine = zlib.compressobj(wbits=31)
     seen = threading.Event()
@@ -184,7 +184,7 @@ EARLIER, LATER = packet_file(1_000_000_000), packet_file(1_000_086_400)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with captures, and with what is none; the later capture has the earlier name."""
+    """A folder with captures and other files; the later capture has the earlier name."""
     (tmp_path / "day").mkdir()
     for name, capture in (("a.pcap", LATER), ("day/oddly named", EARLIER), ("day/n.pcap.gz", gzip.compress(LATER))):
         (tmp_path / name).write_bytes(capture)
@@ -204,7 +204,7 @@ def folder(tmp_path: Path) -> Path:
         (["day"], [1_000_000_000, 1_000_086_400], []),
         (["a.pcap", "."], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),  # a.pcap once
         ([".", "a.pcap"], [1_000_000_000, 1_000_086_400, 1_000_086_400], []),
-        (["a.pcap", "a.pcap"], [1_000_086_400, 1_000_086_400], []),  # asked for twice
+        (["a.pcap", "a.pcap"], [1_000_086_400, 1_000_086_400], []),  # given twice
         (["n*.txt"], [], ["n*.txt: no capture in it"]),
         (["*.nothing"], [], ["*.nothing: no such file"]),
         (["new.pcap"], [], ["new.pcap: empty: there is no capture in it"]),

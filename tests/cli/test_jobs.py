@@ -1,4 +1,4 @@
-"""`--jobs`: whatever the number of processes, what is written and said is that of one."""
+"""`--jobs`: output and messages are the same for any number of processes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
     monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
     monkeypatch.setattr(inputs, "_PIECE_MIN", 1 << 12)
-    monkeypatch.setattr(jobs, "can_fork", lambda: True)  # what runs the tests has threads that do not matter
+    monkeypatch.setattr(jobs, "can_fork", lambda: True)  # the threads of the test runner do not matter
 
     def runner(*words: str, stdin: bytes = b"") -> Outcome:
         out = tmp_path / "out"
@@ -96,7 +96,7 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
 
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many workers there were when another one was made."""
+    """The number of workers at each time when another one was forked."""
     made: list[int] = []
     fork = RenderJobs._fork
 
@@ -108,7 +108,7 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-# Of these no part is made, or not always.
+# Options with which no part is made, or not always.
 ALONE: Final = "--sort"
 BOTH: Final = "--limit"
 
@@ -130,7 +130,7 @@ def test_the_output_is_that_of_one_process(kw: Runner, forks: list[int], words: 
 @pytest.mark.parametrize("every", [len(CAPTURES), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_so_is_that_of_every_capture(kw: Runner, path: Path, every: int) -> None:
-    """Each view of one or two captures, or all of all."""
+    """Every capture: some views of it, or all, with several jobs."""
     for number, words in [*enumerate(VIEWS)][CAPTURES.index(path) % every :: every]:
         whole = kw(*words, str(path), "--jobs", "1")
         assert kw(*words, str(path), "--jobs", ("2", "3", "5")[number % 3]) == whole, words
@@ -163,7 +163,7 @@ def test_several_captures_and_a_pipe(kw: Runner, forks: list[int]) -> None:
 
 
 PIPE_SIZE: Final = 1 << 16
-# What a program sees: exit codes, Ctrl-C, pipes that are closed.
+# The behaviour of a process: exit codes, Ctrl-C, closed pipes.
 SMALL_PARTS: Final = """
 import sys
 from kwcli.sniff import jobs, run
@@ -177,7 +177,7 @@ sys.exit(main())
 
 
 def program(*words: str) -> tuple[str, ...]:
-    """kw with small parts, as a process of its own."""
+    """The command of kw with small parts, to be run as its own process."""
     return (sys.executable, "-c", SMALL_PARTS, *words)
 
 
@@ -213,7 +213,7 @@ def lines_of_one_process(*words: str) -> list[bytes]:
 def test_ctrl_c_writes_what_was_decoded() -> None:
     words = ("sniff", str(TOUR), "-o", "ndjson", "--records", "-q")
     whole = lines_of_one_process(*words)
-    assert sum(map(len, whole)) > 4 * PIPE_SIZE  # so that it waits for who reads
+    assert sum(map(len, whole)) > 4 * PIPE_SIZE  # so that the program waits for its reader
     with subprocess.Popen(program(*words, "--jobs", "2"), stdout=subprocess.PIPE, start_new_session=True) as kw:
         assert kw.stdout is not None
         first = kw.stdout.readline()

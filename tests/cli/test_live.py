@@ -1,4 +1,4 @@
-"""Live captures on the loopback interface: rows as they settle, an end by Ctrl-C, packets kept, remedies in a line."""
+"""Live captures on the loopback interface: rows as they settle, an end by Ctrl-C, packets kept, remedies for errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_frame(sock: socket.socket) -> bytes:
 
 @pytest.fixture
 def broker() -> Iterator[socket.socket]:
-    """A client's socket to something that answers heartbeats."""
+    """A client's socket to a server that answers heartbeats."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def answer() -> None:
@@ -128,13 +128,13 @@ def test_packets_that_cannot_be_kept_are_told_and_rows_go_on(broker: socket.sock
         assert process.stdout is not None
         assert process.stderr is not None
         process.stderr.readline()
-        large = HEARTBEAT | {"member_id": "m" * 20_000}  # more than waits in memory
+        large = HEARTBEAT | {"member_id": "m" * 20_000}  # more than is buffered in memory
         for number in range(3):
             broker.sendall(frame(decoders.encode_request(12, 4, large, correlation_id=number, client_id="live")))
             read_frame(broker)
             assert json.loads(process.stdout.readline())["correlation_id"] == number
         process.send_signal(signal.SIGINT)
-        err = process.stderr.read()  # communicate() would lose what is read ahead of a line
+        err = process.stderr.read()  # communicate() would lose bytes that were read ahead of a line
     assert process.returncode == Exit.FAILURE
     assert err.count(b"kw: /dev/full: no space left on device; nothing more is written to it\n") == 1
     assert b"3 exchanges, 1 client, 1 broker" in err
@@ -154,7 +154,7 @@ def test_a_file_to_keep_packets_in_that_cannot_be(tmp_path: Path) -> None:
 
 
 def test_a_slow_pipe_shows_rows_as_they_settle() -> None:
-    """What `tcpdump -w - | kw sniff -` needs: rows come before the pipe is at its end."""
+    """`tcpdump -w - | kw sniff -` shows rows before the pipe is at its end."""
     data = (ROOT / "captures" / "first-steps.pcapng").read_bytes()
     reading, writing = os.pipe()
     words = [sys.executable, "-m", "kwcli.main", "sniff", "-", "-q", "-o", "ndjson"]

@@ -1,4 +1,4 @@
-"""`kw doctor -b`: what is looked at in a cluster, and that nothing is changed there."""
+"""`kw doctor -b`: what it asks a cluster for, and that it changes nothing there."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METADATA, API_VERSIONS, DESCRIBE_QUORUM = 3, 18, 55
 
 
 class Answers:
-    """A broker of one node with one topic; tests change what it says."""
+    """A broker of one node with one topic; tests change its answers."""
 
     def __init__(self) -> None:
         self.asked: set[int] = set()
@@ -120,7 +120,7 @@ def test_a_controller_that_does_not_answer() -> None:
 
 
 def test_brokers_for_which_no_time_is_left() -> None:
-    """By a clock that goes on with each look at it."""
+    """The clock advances with each reading; brokers that no time is left for are told as not looked at."""
     with broker() as (made, where):
         made.others = [{"node_id": number, "host": "127.0.0.1", "port": 1} for number in range(2, 100)]
         env = world()

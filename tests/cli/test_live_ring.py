@@ -30,7 +30,7 @@ NAME: Final = re.compile(r"k_(\d{5,})_20(\d{12})\.pcapng")
 
 
 class Clock:
-    """The time of an environment, moved by hand."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.s = 1_767_225_600.0
@@ -53,7 +53,7 @@ def packet(number: int, size: int = 100) -> bytes:
 
 
 def times(path: Path) -> list[int]:
-    """Seconds of the packets of one file, which is a capture that ends well."""
+    """The seconds of the packets in a file, which must be a complete capture."""
     from decoders.capture.packet_index import Walk
 
     walk = Walk()
@@ -69,7 +69,7 @@ def times(path: Path) -> list[int]:
 
 
 def files(folder: Path) -> list[Path]:
-    """Those of the ring by their names; none has another name or mode."""
+    """The files of a ring, sorted by name; all have a ring's name and mode 600."""
     found = sorted(folder.iterdir())
     assert all(NAME.fullmatch(path.name) for path in found)
     assert {path.stat().st_mode & 0o777 for path in found} <= {0o600}
@@ -77,7 +77,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_files_of_a_size(tmp_path: Path) -> None:
-    """However the packets come together, no file is larger, and none is lost or split."""
+    """No file is larger than --rotate-size, and no packet is lost or split, in whatever portions packets arrive."""
     clock = Clock()
     ring = clock.ring(tmp_path / "k.pcapng", Rotation(size=1000))
     for first in range(0, 60, 6):
@@ -102,7 +102,7 @@ def test_a_packet_that_is_larger_has_a_file_of_its_own(tmp_path: Path) -> None:
 
 
 def test_files_of_a_time(tmp_path: Path) -> None:
-    """A file without a packet stays the one that is written to."""
+    """Files of ten seconds; a file without a packet stays open until one has come."""
     clock = Clock()
     ring = clock.ring(tmp_path / "k.pcapng", Rotation(interval_s=10.0))
     for second in range(100):
@@ -158,7 +158,7 @@ def test_a_file_that_cannot_be_begun_is_told_once(tmp_path: Path, monkeypatch: p
 
 @contextlib.contextmanager
 def serving() -> Iterator[socket.socket]:
-    """A client's socket to something that answers heartbeats."""
+    """A client's socket to a server that answers heartbeats."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def answer() -> None:
@@ -177,7 +177,7 @@ def serving() -> Iterator[socket.socket]:
 
 
 def heartbeats(client: socket.socket, count: int, *, size: int = 0, pause_s: float = 0.0) -> list[int]:
-    """Send so many of them, and give their correlation ids."""
+    """Send `count` heartbeats, and give their correlation ids."""
     request = HEARTBEAT | {"member_id": "m" * size}
     for number in range(count):
         client.sendall(frame(decoders.encode_request(12, 4, request, correlation_id=number, client_id="live")))
@@ -189,7 +189,7 @@ def heartbeats(client: socket.socket, count: int, *, size: int = 0, pause_s: flo
 @needs_capture_socket
 @pytest.mark.parametrize("limit", [None, 30_000])
 def test_a_ring_is_followed_while_it_is_written_and_a_full_disk_ends_with_1(tmp_path: Path, limit: int | None) -> None:
-    """`limit` is RLIMIT_FSIZE, which lets no file of the ring become as large as it should."""
+    """`limit` is RLIMIT_FSIZE: below the rotation size, it makes the live run fail as a full disk does."""
     from tests.cli.test_following import running
 
     def full() -> None:

@@ -1,4 +1,4 @@
-"""The program as a whole: help, version, exit codes, one line for whatever goes wrong, a quick start."""
+"""The program as a whole: help, version, exit codes, one line for every error, a quick start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli.worlds import kw, world
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What `kw --help` may import beyond what the interpreter and click themselves load: nothing that costs anything.
+# The modules that `kw --help` may import besides those of the interpreter and click: none that takes long.
 START_UP = {"kwcli", "kwcli.main", "kwcli.env"}
 # Libraries that no command may load before it needs them.
 HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}

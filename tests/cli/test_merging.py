@@ -1,4 +1,4 @@
-"""Many captures by packet time: few files open at a time, and the segments that come of all of them read at once."""
+"""Many captures merged by packet time: few files open at a time, the same segments as if all were read side by side."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ def packet(number: int, time_ns: int, *, udp: bool = False) -> tuple[int, bytes]
 
 
 def pcap(*packets: tuple[int, bytes]) -> bytes:
-    """A capture of these."""
+    """A capture of these packets."""
     writer = PcapWriter(1)
     return writer.header() + b"".join(writer.packet(time_ns, data) for time_ns, data in packets)
 
 
 def rotated(count: int) -> list[bytes]:
-    """Captures one behind the other, the first of which is the last that is named."""
+    """Captures of consecutive times, named in reverse order."""
     return [pcap(*(packet(n, BEGIN + (at * 9 + n) * SECOND) for n in range(9))) for at in reversed(range(count))]
 
 
 def overlapping(count: int) -> list[bytes]:
-    """Captures of as many hosts, at the same time."""
+    """Captures of `count` hosts at the same time."""
     return [pcap(*(packet(n, BEGIN + n * SECOND + at) for n in range(60))) for at in range(count)]
 
 
 def odd(count: int) -> list[bytes]:
-    """Captures of every format, with clocks that jump; without segments, or with the first one late; broken ones."""
+    """Captures of every format, with clocks that jump; some broken, some without segments or with a late first one."""
     random = Random(7)
     made = [capture(random, 80, BEGIN + random.randrange(200) * SECOND) for _ in range(count)]
     made += [b"", b"%PDF-1.7", pcap(), made[0][:-3], gzip.compress(made[1])[:-4], gzip.compress(made[2])]
@@ -70,7 +70,7 @@ def odd(count: int) -> list[bytes]:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many files were open whenever one was opened."""
+    """The number of open files at each time when one was opened."""
     now: set[int] = set()
     counts: list[int] = []
     system_open, system_close = os.open, os.close
@@ -92,7 +92,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def at_once(captures: list[bytes]) -> list[Segment]:
-    """The segments of captures that are all read side by side."""
+    """The merged segments of captures that are all read side by side."""
 
     def feed(data: bytes) -> Iterator[list[Segment]]:
         reader = CaptureReader()
@@ -102,7 +102,7 @@ def at_once(captures: list[bytes]) -> list[Segment]:
 
 
 def written(folder: Path, captures: list[bytes]) -> list[str]:
-    """The names of files with these bytes."""
+    """Write files with these bytes; gives their names."""
     names = [str(folder / f"{number:04d}") for number in range(len(captures))]
     for name, data in zip(names, captures, strict=True):
         Path(name).write_bytes(data)
@@ -120,7 +120,7 @@ def test_few_are_open_and_the_segments_are_the_same(
     assert [segment for batch in captures for segment in batch] == at_once(plain)
     captures.close()
     assert max(opened) == MOST
-    if made is not odd:  # which are not read to their ends
+    if made is not odd:  # odd captures are not read to their ends
         assert captures.taken == sum(os.path.getsize(name) for name in names)
 
 
@@ -133,7 +133,7 @@ def test_what_has_not_begun_is_not_read(tmp_path: Path) -> None:
 
 
 def test_the_more_there_are_the_smaller_are_their_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes at hand stay the same."""
+    """The bytes held in memory do not grow with the number of captures."""
     sizes: Counter[int] = Counter()
     feed = CaptureReader.feed
 
@@ -146,7 +146,7 @@ def test_the_more_there_are_the_smaller_are_their_pieces(tmp_path: Path, monkeyp
     data = [pcap(*(packet(n, BEGIN + n * SECOND + at) for n in range(500))) for at in range(10)]
     captures = Captures(written(tmp_path, data), world())
     assert sum(map(len, captures)) == 5000
-    assert sizes[(MERGED_MAX >> 8) // 10] >= 9  # of the tenth that was begun
+    assert sizes[(MERGED_MAX >> 8) // 10] >= 9  # a tenth of the limit, once all ten have begun
 
 
 def test_what_is_wrong_with_some_is_told_behind_the_others(tmp_path: Path) -> None:

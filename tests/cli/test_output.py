@@ -1,4 +1,4 @@
-"""What surrounds the rows: the progress bar, pieces of output, settings, the closing line."""
+"""Everything around the rows: the progress bar, pieces of output, settings, the closing line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.cli.worlds import kw, world, written
 
 
 def test_every_format_is_offered_and_has_a_renderer() -> None:
-    """The tests for secrets, damage and hostile text run over FRAME_FORMATS, so that a new format is tested with it."""
+    """Options and renderers have the same formats; tests of secrets, damage and hostile text run over FRAME_FORMATS."""
     missing = [f"{name}: no row in FORMATS of kwcli/options.py" for name in RENDERERS if name not in FRAME_FORMATS]
     missing += [
         f"{name}: no row in FORMATS of kwcli/output/__init__.py" for name in FRAME_FORMATS if name not in RENDERERS
@@ -95,7 +95,7 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
     output = Output(env, Progress(env, None, wanted=False), prompt=False)
     output.write(b"0123456789")
     output.settle()
-    assert out.getvalue() == b""  # nobody waits for it
+    assert out.getvalue() == b""  # no reader waits for it
     output.write(bytes(WRITE_SIZE) if stream is io.BytesIO else b"x")
     output.flush()
     assert out.getvalue().startswith(b"0123456789")

@@ -20,7 +20,7 @@ TOUR = str(FOLDER / "tour.pcapng")
 
 
 class Ran:
-    """A `kw WORDS…` on a terminal of 24 lines, and what came of it."""
+    """A `kw WORDS…` on a terminal of 24 lines, its output and its end."""
 
     def __init__(self, words: tuple[str, ...], variables: Mapping[str, str], *, stdin: bool = True) -> None:
         ours, theirs = pty.openpty()
@@ -53,7 +53,7 @@ class Ran:
 
 @pytest.fixture
 def pager(tmp_path: Path) -> tuple[str, Path]:
-    """A pager that keeps what it was given in a file."""
+    """A pager that writes its input to a file, and that file."""
     program, seen = tmp_path / "pager", tmp_path / "seen"
     program.write_text(f'#!/bin/sh\necho "LESS=$LESS" > {seen}\ncat >> {seen}\n')
     program.chmod(0o755)
@@ -139,7 +139,7 @@ def test_the_program(variables: dict[str, str], words: list[str]) -> None:
 
 
 class Memory:
-    """A stream that keeps what it is given, a part at a time."""
+    """A stream that keeps its input, and takes a few bytes at a time."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -149,7 +149,7 @@ class Memory:
         return min(len(data), 3)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: no bytes wait."""
 
     def fileno(self) -> int:
         return 1

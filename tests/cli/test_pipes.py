@@ -1,4 +1,4 @@
-"""Output through a pipe is that of a terminal of the same width, without its colours."""
+"""Output through a pipe equals that on a terminal of the same width, without colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kw wrote, read again: the same rows and numbers as from the capture, and what is said of lines that are none."""
+"""Records written by kw, read again: the same rows and numbers as from the capture, and one line for other lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = ("tour.pcapng", "first-steps.pcapng", "old-clients.pcap.gz", "share-grou
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the NDJSON of captures, all records in it."""
+    """A folder with the NDJSON of captures, Kafka records included."""
     folder = tmp_path_factory.mktemp("written")
     for name in NAMES:
         made = kw("sniff", str(CAPTURES / name), "--records", "-o", "ndjson")
@@ -59,7 +59,7 @@ def test_statistics_are_those_of_the_capture(written: Path, name: str, metric: s
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["text", "csv", "ndjson", "json"])
 def test_rows_are_those_of_the_capture(written: Path, name: str, form: str) -> None:
-    """But for what an Envelope forwards, which is redacted in the record."""
+    """Rows are those of the capture, but for requests inside an Envelope, which the record has redacted."""
     words = ("-o", form, "-q", "-f", "api != Envelope", *(["--records"] if form != "csv" else []))
     found, expected = (kw("sniff", path, *words) for path in (str(written / f"{name}.ndjson"), str(CAPTURES / name)))
     assert (found.code, found.err) == (Exit.DONE, "")
@@ -198,7 +198,7 @@ def test_records_that_are_not_in_the_file_are_told_of() -> None:
 
 
 def test_a_call_has_no_packets_and_a_latency(written: Path) -> None:
-    """As `kw call -o ndjson` writes it, and with --dry-run."""
+    """Records as `kw call -o ndjson` writes them: with a latency and no packets, and without an answer (--dry-run)."""
     record = json.loads(lines_of(written)[3])
     record["packets"] = {"request": None, "response": None}
     unsent = record | {"client": None, "broker": None, "response": None, "response_size": None, "status": "not_sent"}
@@ -210,7 +210,7 @@ def test_a_call_has_no_packets_and_a_latency(written: Path) -> None:
 
 
 def test_lines_come_out_as_they_go_in(written: Path) -> None:
-    """A record is there as soon as its line has ended, however the bytes come."""
+    """A record is given as soon as its line has ended, in whatever pieces the bytes come."""
     text = "\n".join(lines_of(written)[:20]).encode() + b"\n"
     whole = RecordLines()
     expected = [row.time_ns for row in whole.feed(text)]
@@ -242,7 +242,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_record_breaks_the_reader(written: Path, data: st.DataObject) -> None:
-    """A value of a record replaced by any other: it is read, or the line is told; nothing else happens."""
+    """A record with one value replaced at random is read, or its line is told as broken."""
     name = data.draw(st.sampled_from(["tour.pcapng", "first-steps.pcapng"]))
     record = json.loads(data.draw(st.sampled_from(lines_of(written, name))))
     *steps, last = data.draw(st.sampled_from([place for place in _places(record) if place]))

@@ -1,4 +1,4 @@
-"""`kw scrub IN OUT`: whatever the capture, its exchanges come out as they were, and nobody's names and secrets do."""
+"""`kw scrub IN OUT`: the exchanges of any capture stay as they are, and names and secrets do not."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def promised(rows: Iterable[dict[str, Any]]) -> list[str]:
 
 
 def relations(rows: Iterable[dict[str, Any]]) -> list[Any]:
-    """Who talked to whom: every address, client id and topic by when it came first."""
+    """The relations between rows: every address, client id and topic as the number of its first appearance."""
     seen: dict[str, int] = {}
 
     def number(text: Any) -> Any:
@@ -82,7 +82,7 @@ def scrubbed(data: bytes, folder: Path, *words: str) -> tuple[Path, Path, Outcom
 
 
 def check(data: bytes, folder: Path) -> Outcome:
-    """Scrub a capture, and compare what is read of both."""
+    """Scrub a capture, and compare the exchanges of both files."""
     source, out, outcome = scrubbed(data, folder)
     assert outcome.code == Exit.DONE, outcome.err
     before, after = exchanges(source), exchanges(out)
@@ -154,7 +154,7 @@ def test_nor_are_the_others(name: str, tmp_path: Path) -> None:
 
 
 def bad_checksums(path: Path) -> str:
-    """Packets whose checksums tshark finds wrong."""
+    """The packets whose checksums tshark finds wrong."""
     words = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
     chosen = ["-Y", "tcp.checksum.status == Bad or ip.checksum.status == Bad"]
     found = subprocess.run(["tshark", "-r", str(path), *words, *chosen], capture_output=True, check=True, text=True)
@@ -163,7 +163,7 @@ def bad_checksums(path: Path) -> str:
 
 @needs_tshark
 def test_checksums_are_right(tmp_path: Path) -> None:
-    """Also where the sender's hardware was to fill them in."""
+    """Checksums are right, also those that the sender's hardware was to fill in."""
     source, out, _ = scrubbed(capture_bytes("sasl-raw.pcap"), tmp_path)
     assert bad_checksums(out) == ""
     assert bad_checksums(source) != ""
@@ -190,7 +190,7 @@ def test_checksums_of_every_capture_are_right(name: str, tmp_path: Path) -> None
     ],
 )
 def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_path: Path) -> None:
-    """In each form of text, of as many characters."""
+    """An address in Metadata is the pseudonym of the address in packets, in every notation and at the same length."""
     ends = SyntheticTcp(f"[{host}]:50000", f"[{host}]:9092", time_ns=10**18)
     brokers = [{"node_id": 1, "host": text, "port": 9092, "rack": "zone-a"}]
     asked = {"topics": None, "allow_auto_topic_creation": False}
@@ -220,7 +220,7 @@ def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_
 
 
 def planted_capture() -> tuple[bytes, Planter]:
-    """An exchange for every version of every API, with a text of its own in each field, records in all codecs."""
+    """An exchange for every version of every API, with a different text in each field, and records in all codecs."""
     planter, pcap = Planter(), PcapWriter(LINK_RAW)
     packets: list[bytes] = []
     every = [(key, version) for key in KEYS for version in range(api(key).versions.low, api(key).versions.high + 1)]
@@ -293,7 +293,7 @@ def test_secrets_of_logins_and_configs_are_nowhere(tmp_path: Path) -> None:
 
 
 def test_blocks_of_a_capture_that_name_somebody_are_left_out(tmp_path: Path) -> None:
-    """Comments of sections and packets, names of interfaces, systems and programs, resolved names, keys, statistics."""
+    """Comments, names of interfaces, systems and programs, resolved names, keys and statistics are left out."""
     texts = [f"Zq9x-{word}-of-somebody".encode() for word in ("section", "system", "interface", "packet", "resolved")]
     keys = KEYS_LOG.read_bytes()
     blocks = [
@@ -336,7 +336,7 @@ def test_tls_without_keys_has_the_heads_of_its_records(tmp_path: Path) -> None:
     assert [row["reason"] for row in rows] == ["tls"] * 14
 
 
-# What is asked for.
+# Options.
 
 
 def test_the_same_salt_makes_the_same_pseudonyms(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_a_capture_that_was_cut_out(tmp_path: Path) -> None:
 def test_out_is_not_there_when_the_check_finds_something(
     leak: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was there before stays."""
+    """The file that was there before stays."""
     if leak == "name":
         plain = Names._plain
         monkeypatch.setattr(Names, "_plain", lambda its, text: text if text == "payments" else plain(its, text))
@@ -448,7 +448,7 @@ def test_out_is_not_there_when_the_check_finds_something(
 
 @pytest.mark.parametrize("options", [{}, pytest.param({"version": TLS12}, marks=pytest.mark.long)], ids=["1.3", "1.2"])
 def test_keys_in_the_capture_make_plaintext_of_it(options: dict[str, Any], tmp_path: Path) -> None:
-    """The exchanges of a capture that was wrapped in TLS; neither keys nor ciphertext are in what comes out."""
+    """A capture in TLS is scrubbed to its plaintext exchanges; neither keys nor ciphertext are in the output."""
     found = wrap(list(segments("tour.pcapng"))[:400], **options)
     source, out, outcome = scrubbed(pcapng_of(found.segments, [found.key_log]), tmp_path)
     assert outcome.code == Exit.DONE, outcome.err

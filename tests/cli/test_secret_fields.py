@@ -1,7 +1,7 @@
-"""A secret is planted in every field that is declared secret, of every API and version: nothing that kw writes has it.
+"""A secret is planted in every field that is declared secret, of every API and version: no output of kw has it.
 
-The capture has an exchange for each of them, those inside an Envelope, and records of the metadata log; the secret of
-each is another one, so that one that is repeated tells which field it was in.
+The capture has an exchange for each such field, requests inside an Envelope, and records of the metadata log. Every
+secret is different, so that a leaked one tells its field.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TEXT = "text"
 
 
 class Maker:
-    """Values of messages with as much in them as there can be: a number, a text, one element of each array."""
+    """Values of messages with every field filled: a number, a text, one element of each array."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -45,7 +45,7 @@ class Maker:
         self._where = ""
 
     def value(self, of: Plan, where: str, said: str = "") -> dict[str, Any]:
-        """A value of a message. `said` stands in its error messages."""
+        """A value of a message; its error messages are `said`."""
         self._where = where
         return self._struct(of, said, "")
 
@@ -100,20 +100,20 @@ def secret_paths(fields: Sequence[Field], above: str = "") -> Iterator[str]:
 
 
 class Talk(NamedTuple):
-    """One connection's frames: whether the client sent it, and what."""
+    """One connection's frames: whether the client sent it, and its bytes."""
 
     turns: list[tuple[bool, bytes]]
 
 
 def every_talk(maker: Maker) -> Iterator[Talk]:
-    """An exchange for every version of every API with a secret, twice: the second answer cannot be read."""
+    """An exchange for every version of every API with a secret, twice: the second answer cannot be decoded."""
     for key in KEYS:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             if not any(any(secret_fields(plan(key, version, side))) for side in SIDES):
                 continue
             before: list[tuple[bool, bytes]] = []
             if key == ENVELOPE:
-                continue  # those have others inside
+                continue  # Envelopes are made with other requests inside
             if key == SASL_AUTHENTICATE:
                 before = handshake(1, "PLAIN")
             name = f"{api(key).name} {version}"
@@ -142,7 +142,7 @@ def enveloped(sent: bytes, got: bytes) -> Talk:
 
 
 def logins(maker: Maker) -> Iterator[Talk]:
-    """Tokens of each mechanism, as frames of their own and inside SaslAuthenticate."""
+    """Tokens of each mechanism, as bare frames and inside SaslAuthenticate."""
     for mechanism, tokens in (
         ("PLAIN", ["\0alice\0{0}"]),
         ("OAUTHBEARER", ["n,,\x01auth=Bearer {0}\x01\x01"]),
@@ -191,7 +191,7 @@ def structures(maker: Maker) -> Iterator[Talk]:
 
 
 def whole(key: int, version: int, side: Side, value: dict[str, Any]) -> bytes:
-    """A frame whose other fields have their defaults."""
+    """A frame with this value; all other fields have their defaults."""
     from decoders import encode_request, encode_response
 
     if side == "request":
@@ -201,7 +201,7 @@ def whole(key: int, version: int, side: Side, value: dict[str, Any]) -> bytes:
 
 @cache
 def planted() -> tuple[bytes, dict[str, str], list[Talk]]:
-    """The capture, its secrets with their places, and the connections in it."""
+    """The capture, its secrets with their places, and the frames of its connections."""
     maker = Maker()
     talks = [*every_talk(maker), *logins(maker), *structures(maker)]
     pcap = PcapWriter(LINK_RAW)
@@ -224,7 +224,7 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def leaked(data: str | bytes) -> list[str]:
-    """The places of secrets that stand in an output: as they are, as hex with or without blanks, as base64."""
+    """The places of secrets that are in an output: in clear, as hex with or without blanks, as base64."""
     text = data.decode("latin-1") if isinstance(data, bytes) else data
     _, secrets, _ = planted()
     found = set(MARK.findall(text))
@@ -238,7 +238,7 @@ def leaked(data: str | bytes) -> list[str]:
 
 
 def _base64(secret: str, pad: int) -> str:
-    """What of a secret is in base64 whatever stands around it, where so many bytes modulo 3 are before it."""
+    """The base64 text of a secret that is the same in every context, for `pad` bytes modulo 3 before it."""
     first = (3 - pad) % 3
     kept = secret.encode()[first:]
     return b64encode(kept[: len(kept) // 3 * 3]).decode()
@@ -275,7 +275,7 @@ def test_no_output_format_has_one(capture: str, output: str) -> None:
         assert "redacted" in outcome.out or "**" in outcome.out or output in ("table", "csv", "text")
 
 
-# Words with which a field is asked for, in a filter that finds nothing, a column, a word of `kw stats`.
+# Words that name a field: in a filter that matches nothing, a column, a dimension of `kw stats`.
 PATHS = sorted(
     {f"{side}.{path}" for key in KEYS for side in SIDES for path in secret_paths(api(key).message(side).fields)}
 )

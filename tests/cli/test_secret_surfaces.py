@@ -1,5 +1,5 @@
 """The planted secrets of test_secret_fields.py on the other ways into kw: records that are read, captures that are cut,
-messages and structures alone, values to encode, requests to send, files of the proxy, and what goes wrong on the way.
+single messages and structures, values to encode, requests to send, files of the proxy, and errors on the way.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STRIDE = 23
 
 
 def given(text: str, *words: str) -> Outcome:
-    """`kw WORDS` with this on its standard input: it says something, and no secret."""
+    """`kw WORDS` with this text on its standard input: it prints something, and no secret."""
     outcome = kw(*words, env=world(text.encode()))
     assert outcome.out or outcome.err
     assert "Traceback" not in outcome.err
@@ -60,7 +60,7 @@ def revealed(capture: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_records_are_redacted_when_they_are_read(capture: str, revealed: str) -> None:
-    """To what they would have been; whoever asks for the secrets gets them."""
+    """Records with secrets are shown redacted, as if read from the capture; --reveal-secrets shows the secrets."""
     hidden = shown("sniff", capture, "-o", "ndjson", "--records", "-q").out
     assert shown("sniff", revealed, "-o", "ndjson", "-q").out == hidden
     assert given(hidden, "sniff", "-", "-o", "ndjson", "-q").out == hidden
@@ -69,7 +69,7 @@ def test_records_are_redacted_when_they_are_read(capture: str, revealed: str) ->
 
 
 def test_every_secret_is_shown_to_whoever_asks(revealed: str) -> None:
-    """Those of structures and inside Envelopes too."""
+    """--reveal-secrets shows every secret, those of structures and inside Envelopes too."""
     found = "\n".join(leaked(Path(revealed).read_text()))
     secrets = planted()[1]
     assert [where for secret, where in secrets.items() if secret not in found] == []
@@ -107,7 +107,7 @@ def test_no_answer_has_one(capture: str, revealed: str, words: tuple[str, ...]) 
 
 
 def paths_of_messages() -> list[str]:
-    """Every field of an answer in which a broker may repeat what it refuses."""
+    """Every field of an answer in which a broker may repeat a refused value."""
     found = set()
     for key in ECHOING:
         waiting = [("response.", api(key).response.fields)]
@@ -128,11 +128,11 @@ def test_a_filter_lists_no_message_with_a_secret(capture: str, path: str) -> Non
     assert "0 of" in shown("sniff", capture, "-f", f"{path} ~ Zq9x").err
 
 
-# Captures of which a part is missing.
+# Captures that lack a part.
 
 
 def captured(size: int | None, *, requests: bool = True) -> bytes:
-    """The capture with so many bytes of each packet, or without requests."""
+    """The capture with `size` bytes of each packet, or without requests."""
     pcap = PcapWriter(LINK_RAW)
     made, at = pcap.header(), 10**18
     for number, talk in enumerate(planted()[2]):
@@ -156,7 +156,7 @@ def seen(path: Path, *more: str) -> None:
 
 @pytest.mark.parametrize("size", [70, 95, *(pytest.param(size, marks=pytest.mark.full) for size in range(44, 300, 8))])
 def test_a_capture_that_was_cut(tmp_path: Path, size: int) -> None:
-    """A request whose secret is not in the capture: the answer may repeat it all the same."""
+    """The secret of a request is not in the capture, but the answer may still repeat it."""
     path = tmp_path / "cut.pcap"
     path.write_bytes(captured(size))
     seen(path)
@@ -177,11 +177,11 @@ def test_answers_without_their_requests(tmp_path: Path) -> None:
     assert again == guessed
 
 
-# Messages alone.
+# Single messages.
 
 
 class Alone:
-    """One message: its frame, what it is."""
+    """One message: its frame, and the options that name its type."""
 
     def __init__(self, frame: bytes, side: Side, key: int, version: int) -> None:
         self.frame = frame
@@ -190,7 +190,7 @@ class Alone:
 
 @cache
 def alone() -> list[Alone]:
-    """Every message with a secret, in every version. The answers repeat nothing."""
+    """Every message with a secret, in every version; no answer repeats a secret."""
     maker = Maker()
     found = []
     for key in KEYS:
@@ -266,7 +266,7 @@ def bodies() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def spoilt(body: Any) -> Iterator[Any]:
-    """The body, each time with one of its secrets in a shape that cannot be."""
+    """The body, each time with one of its secrets in an impossible shape."""
     for steps, text in places(body):
         for wrong in ([text], {"base64": text + "!"}, {"x": text}, {text: 1}, text + "\udc80", [{text: text}], 7):
             made = json.loads(json.dumps(body))
@@ -301,7 +301,7 @@ def test_values_that_cannot_be_encoded() -> None:
 def test_requests_that_would_be_sent(output: str) -> None:
     for key, version, body in bodies()[::2]:
         if int(key) == SASL_AUTHENTICATE:
-            continue  # a login of its own
+            continue  # has its own login
         words = ("call", key, "-", "--api-version", version, "--dry-run", *in_format(output, "request"), "-v")
         given(json.dumps(body), *words)
 
@@ -310,7 +310,7 @@ def test_requests_that_would_be_sent(output: str) -> None:
 
 
 def test_files_of_the_proxy() -> None:
-    """Whole, and in pieces; no secret, hidden or not, has another length there."""
+    """The proxy's file of a connection, whole or in pieces, has no secret, and every secret keeps its length."""
     for talk in planted()[2]:
         for size in (1 << 20, 11):
             kept = written(talk, size)
@@ -334,7 +334,7 @@ def written(talk: Talk, size: int) -> bytes:
 
 @pytest.mark.parametrize("output", FORMATS)
 def test_a_defect_on_the_way(capture: str, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
-    """--debug shows where; the rows that were looked at are not in it."""
+    """--debug shows the traceback of a defect, without the rows at hand."""
     place, name = RENDERERS[output]
     module = f"kwcli.output.{place}"
     write = getattr(import_module(module), name).write

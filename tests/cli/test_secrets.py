@@ -1,4 +1,4 @@
-"""A secret is planted in every place that takes one, also in the wrong one: nothing that kw says repeats it."""
+"""A secret is planted in every place that takes one, and in wrong places: no message of kw repeats it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
 
 def free_of(outcome: Outcome, *secrets: str) -> Outcome:
-    """The outcome, which has said something, but none of these."""
+    """The outcome, which must have some output, and none of these secrets in it."""
     said = outcome.out + outcome.err
     assert said
     for secret in secrets or (SECRET,):
@@ -170,7 +170,7 @@ def test_an_endpoint_that_repeats_what_it_was_sent(tmp_path: Path) -> None:
 
 
 class Broker(Responder):
-    """Takes no login, and says why with all that it was told."""
+    """A broker that refuses every login, and repeats all that it was sent."""
 
     def __init__(self) -> None:
         super().__init__(each_request(self._answer))
@@ -249,7 +249,7 @@ def test_a_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_password_that_is_a_name_is_no_secret_of_texts(tmp_path: Path) -> None:
-    """Its absence would tell that it is the name."""
+    """A password equal to the user name is not redacted in texts: its absence would tell that they are equal."""
     with Broker() as broker:
         outcome = kw_at(tmp_path, "call", "Metadata", *LOGIN, "-X", "sasl.password=alice", "-b", where(broker))
     assert "not alice, but <alice>" in outcome.err
@@ -309,7 +309,7 @@ def config_of(number: int, value: str, name: str = "my.own") -> dict[str, Any]:
     return {"resource_type": 2, "resource_name": f"t{number}", "configs": [{"name": name, "value": value}]}
 
 
-# Public values, so many that a body is read as it is written.
+# So many public values that a body is decoded as it is written.
 FILLING = [config_of(n, "x" * 60, "retention.ms") for n in range(15_000)]
 ANSWERED = [{"error_code": 0, "resource_type": 2, "resource_name": "t" * 60} for _ in range(20_000)]
 MANY = [config_of(n, f"{SECRET}_{n}") for n in range(SECRETS_MAX + 1)]
@@ -439,7 +439,7 @@ def test_messages_of_too_many_secrets_are_hidden_whole(tmp_path: Path, count: in
 
 @pytest.mark.long
 def test_secrets_of_a_large_request_are_not_held(tmp_path: Path) -> None:
-    """In hex they are needed too, though nothing is written as JSON."""
+    """Memory stays bounded in every format, also in hex, which needs the secrets to hide them."""
     resources = [config_of(n, f"{SECRET}_{n}_{'z' * 20}") for n in range(200_000)]
     asked = decoders.encode_request(44, 1, {"resources": resources}, correlation_id=7, client_id="app")
     answer = decoders.encode_response(44, 1, {"responses": [refused(resources[0])]}, correlation_id=7)

@@ -24,7 +24,7 @@ THREE = str(CAPTURES / "three-nodes.pcapng.zst")
 
 
 def records(*words: str) -> list[dict[str, Any]]:
-    """What `kw sniff WORDS… -o ndjson` prints."""
+    """The rows that `kw sniff WORDS… -o ndjson` prints."""
     outcome = kw("sniff", *words, "-o", "ndjson")
     assert outcome.code == Exit.DONE
     return [json.loads(line) for line in outcome.out.splitlines()]
@@ -163,7 +163,7 @@ def test_limit_counts_what_is_shown(everything: list[dict[str, Any]]) -> None:
 
 def test_limit_stops_reading() -> None:
     class Endless(io.RawIOBase):
-        """A capture that never ends: the same bytes again would be nonsense, so it must not be asked for them."""
+        """A capture that never ends: after its bytes, nothing more may be read from it."""
 
         def __init__(self) -> None:
             self.left = io.BytesIO(Path(FIRST).read_bytes())
@@ -220,7 +220,7 @@ def test_several_files_are_merged_by_time(everything: list[dict[str, Any]]) -> N
 
 
 def _anonymous(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the connection numbers, which depend on which capture is met first."""
+    """The records without connection numbers, which depend on which capture is read first."""
     return [
         {name: value for name, value in record.items() if name not in ("connection", "topic_names")} for record in found
     ]
@@ -269,7 +269,7 @@ def test_flipped_bytes_end_in_one_line_at_most(at: int) -> None:
     data = bytearray(Path(FIRST).read_bytes()[:40_000])
     data[at : at + 3] = bytes(255 - byte for byte in data[at : at + 3])
     outcome = kw("sniff", "-", "-q", "-o", "text", "-v", env=world(bytes(data)))
-    assert outcome.code == Exit.FAILURE  # at the latest where the capture was cut
+    assert outcome.code == Exit.FAILURE  # at the latest at the cut end of the capture
     assert outcome.err.count("\n") == 1
     assert "defect" not in outcome.err
 
@@ -329,7 +329,7 @@ def test_strict() -> None:
 
 
 def _without_packets(data: bytes, gone: range) -> bytes:
-    """A pcapng without some of its packets."""
+    """A pcapng without the packets of these numbers."""
     kept, at, number = [], 0, 0
     while at < len(data):
         kind, size = struct.unpack_from("<II", data, at)
@@ -342,7 +342,7 @@ def _without_packets(data: bytes, gone: range) -> bytes:
 
 def test_an_interrupt_keeps_what_was_decoded() -> None:
     class Interrupted(io.RawIOBase):
-        """A capture whose reader is interrupted on the way."""
+        """A capture during whose reading Ctrl-C is pressed."""
 
         def __init__(self) -> None:
             self.left = io.BytesIO(Path(FIRST).read_bytes()[:60_000])

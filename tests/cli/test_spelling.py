@@ -1,4 +1,4 @@
-"""Words that nobody knows, and what was meant."""
+"""Unknown words, and the known words that were probably meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kw stats` as a whole, on the captures that ship: formats, dimensions, order, notes, what it refuses."""
+"""`kw stats` as a whole, on the captures that ship: formats, dimensions, order, notes, refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
 def rows(*words: str, kind: str = "statistics") -> list[dict[str, Any]]:
-    """What `kw stats WORDS… -o ndjson` prints of one kind."""
+    """The rows of one kind that `kw stats WORDS… -o ndjson` prints."""
     outcome = kw("stats", *words, "-o", "ndjson")
     assert outcome.code == Exit.DONE, outcome.err
     found = [json.loads(line) for line in outcome.out.splitlines()]
@@ -49,13 +49,13 @@ def sniffed(*words: str) -> list[dict[str, Any]]:
 
 
 def shown(*words: str, columns: int) -> Outcome:
-    """What a terminal of that width shows, without colours."""
+    """`kw stats WORDS…` on a terminal of this width, without colours."""
     return kw("stats", *words, env=world(terminal=True, columns=columns, variables={"NO_COLOR": "1"}))
 
 
 @pytest.mark.long
 def test_every_column_sorts() -> None:
-    """All numbers of a row do, and both sides' bytes together; what only another metric has says which."""
+    """Every numeric column sorts, largest first; `bytes` and `name` sort too."""
     (row, *_), (of_records, *_) = rows(TOUR), rows(TOUR, "--metric", "records")
     numbers = {name for name, value in (row | of_records).items() if isinstance(value, int | float)}
     assert set(SORTS) == (numbers - {"schema"}) | {"bytes", "name"}
@@ -77,7 +77,7 @@ def test_the_first_groups_are_the_first_of_all() -> None:
 
 
 def test_a_partition_counts_what_is_its_own() -> None:
-    """Records of each partition add up to those of its topic; errors are of the partition where they say of which."""
+    """Records of partitions add up to those of their topic; an error counts for the partition that it names."""
     of_topic = {row["topic"]: row for row in rows(TOUR, "--by", "topic", "--metric", "records")}
     parts = rows(TOUR, "--by", "partition", "--metric", "records")
     assert all(row["partition"] is None or isinstance(row["partition"], int) for row in parts)
@@ -153,7 +153,7 @@ def test_every_dimension_and_metric_is_offered() -> None:
 @pytest.mark.parametrize("metric", sampled(METRICS, 5, pytest.mark.long))
 def test_the_schema_knows_every_dimension_and_metric(metric: str, every: int) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    for name in BY[METRICS.index(metric) % every :: every]:  # each dimension with one metric, or with all
+    for name in BY[METRICS.index(metric) % every :: every]:  # each dimension with one metric, or with all of them
         assert rows(THREE, "--by", name, "--metric", metric)
     assert rows(TOUR, "--metric", metric, "--slowest", "5", kind="slowest")
 

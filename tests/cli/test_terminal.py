@@ -1,4 +1,4 @@
-"""Nothing that a terminal obeys reaches one, from whomever it comes; in a pipe no byte is changed for that."""
+"""No control sequence of others reaches a terminal, whatever its source; in a pipe no byte is changed."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def brokers() -> Iterator[tuple[str, str]]:
-    """One that can be reached by what it says of itself, and one that cannot."""
+    """A broker that advertises its real address, and one that advertises another."""
     with HostileBroker(reachable=True) as one, HostileBroker(reachable=False) as other:
         yield f"127.0.0.1:{one.address[1]}", f"127.0.0.1:{other.address[1]}"
 
 
 def check(commands: Sequence[tuple[str, ...]], variables: Mapping[str, str] | None = None) -> list[Seen]:
-    """Run them all on a terminal: each must have said something, and nothing that a terminal obeys."""
+    """Run all commands on a terminal: each must print something, and no control sequence but kw's own."""
     assert commands
     seen = kw_on_terminal(*commands, variables=variables)
     for words, each in zip(commands, seen, strict=True):
@@ -106,7 +106,7 @@ def test_answers_about_a_capture(folder: Path) -> None:
         ("ApiVersions", "--node", "all"),
         ("DescribeCluster", "--select", "cluster_id"),
         ("Metadata", "--dry-run", f"topics[].name={WORD}"),
-        # Its coordinator is looked up until the time is over.
+        # The look-up of its coordinator goes on until the time-out.
         pytest.param(("DescribeGroups", f"groups[]={WORD}"), marks=pytest.mark.long),
     ],
     ids=["topics", "nodes", "configs", "coordinator", "versions", "selected", "unsent", "groups"],
@@ -239,7 +239,7 @@ def test_a_query_of_tables(tables: Path) -> None:
 
 
 def test_a_report_as_a_page(tmp_path: Path) -> None:
-    """What HTML obeys is escaped, and what an editor or a reader of the page would turn around is not there."""
+    """Names are escaped for HTML, and bidirectional marks in them are not written."""
     page = tmp_path / "page.html"
     marked = make(tmp_path / "tables", 500, Names([f"<script>{NAME}</script>"], [f"'\"><img src=x>{NAME}"], [NAME]))
     assert kw("pipeline", "report", str(marked), "--html", str(page), "-q").code == 0
@@ -254,7 +254,7 @@ def test_help() -> None:
 
 
 def test_in_a_pipe_values_are_as_they_are(folder: Path, tmp_path: Path) -> None:
-    """JSON's own rule, and RFC 4180's: nothing is escaped for a terminal that is not there."""
+    """In a pipe, JSON and CSV are escaped by their own rules (RFC 4180) alone, not for a terminal."""
     turned = tmp_path / "turned.pcap"
     turned.write_bytes(capture(TURNED))
     words = ("sniff", str(turned), "--port", "9092", "-q", "-o")
@@ -271,7 +271,7 @@ def test_in_a_pipe_values_are_as_they_are(folder: Path, tmp_path: Path) -> None:
 
 
 class Counting(io.BytesIO):
-    """Counts what it is given."""
+    """A stream that counts the writes."""
 
     writes = 0
 

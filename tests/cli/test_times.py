@@ -1,4 +1,4 @@
-"""--since and --until: of files, of what can be read only once, of a live capture; and what cannot be known."""
+"""--since and --until: with files, pipes and live captures; and times that cannot be known."""
 
 from __future__ import annotations
 

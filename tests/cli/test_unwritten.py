@@ -1,4 +1,4 @@
-"""What was to be written and could not be: exit code 1 and one line, whatever the command; files that are private."""
+"""Output that cannot be written: exit code 1 and one line from every command; and files private to the owner."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def mode(path: Path) -> int:
 
 @pytest.fixture
 def open_to_all() -> Iterator[None]:
-    """A umask that takes nothing away."""
+    """A umask of 0."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -1,4 +1,4 @@
-"""Environments made of memory, and `kw` run in them: the stage on which the command-line tests play."""
+"""Environments in memory, and `kw` run in them, for the command-line tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwcli.terminal import Terminal, Writable
 
 
 class Outcome(NamedTuple):
-    """What a run of `kw` left behind."""
+    """The exit code and output of a run of `kw`."""
 
     code: int
     out: str
@@ -29,7 +29,7 @@ def world(
 ) -> Environment:
     """An environment whose streams are memory; `terminal` makes its output look like one.
 
-    What is no terminal is read by a test as by a program: as ndjson, unless `variables` or -o say otherwise.
+    Output that is no terminal is ndjson, unless `variables` or -o ask for another format.
     """
     return Environment(
         stdin=io.BytesIO(stdin),
@@ -42,19 +42,19 @@ def world(
 
 
 def kw(*words: str, env: Environment | None = None) -> Outcome:
-    """Run `kw WORDS…`."""
+    """Run `kw WORDS…` in an environment; gives its exit code and output."""
     env = env or world()
     code = run(words, env)
     return Outcome(code, written(env.stdout).decode("utf-8", "backslashreplace"), written(env.stderr).decode())
 
 
 def written(stream: Writable) -> bytes:
-    """What a stream of a `world` was given, or the terminal in front of it let through."""
+    """The bytes written to a stream of a `world`, after the filter of its terminal if it has one."""
     memory = stream.beneath if isinstance(stream, Terminal) else stream
     assert isinstance(memory, io.BytesIO)
     return memory.getvalue()
 
 
 def in_format(output: str, fields: str = "api,summary,request,response") -> tuple[str, ...]:
-    """The options for output in this format, with `fields` where it has some."""
+    """The options for output in this format, with `fields` for the format of that name."""
     return ("-o", output, *(("-e", fields) if output == "fields" else ()))

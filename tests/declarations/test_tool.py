@@ -1,4 +1,4 @@
-"""The command that reads Kafka's definitions: what it finds, what it writes, and that our files need no change."""
+"""The command that reads Kafka's definitions: its findings, its output, and that our files need no change."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from kwcli.declarations.write import united
 from tests.broker.jars import Missing, client_jars, coordinator_jars, missing_tools
 from tests.reference.jars import PATCHES
 
-# The releases that are the truth for some version, and those with early layouts, oldest first.
+# The releases that are decisive for some version, and those with early layouts, oldest first.
 TRUTHS = ("3.9.2", "4.0.2", PATCHES[-1])
 
 
 def messages(one: Api) -> int:
-    """In how many (version, side) an API is declared."""
+    """The number of messages, (version, side), that an API is declared in."""
     return 2 * (one.versions.high - one.versions.low + 1)
 
 
@@ -64,7 +64,7 @@ def test_our_declarations_are_those_of_the_newest_releases() -> None:
 @pytest.mark.long
 @pytest.mark.oracle
 def test_every_structure_of_the_jars_is_declared() -> None:
-    """Those of coordinators, controllers and storage: one that is missing, or differs, is named."""
+    """Structures of coordinators, controllers and storage: a missing or different one is named."""
     names = re.compile(rf"kafka-(group|share|transaction|metadata|storage|raft)\S*-{TRUTHS[-1]}\.jar")
     jars = [path for path in coordinator_jars(TRUTHS[-1]) if names.fullmatch(path.name) and "-api-" not in path.name]
     done = CliRunner().invoke(main, ["check", *map(str, jars)])
@@ -87,7 +87,7 @@ def test_writing_from_the_newest_releases_changes_nothing() -> None:
 @pytest.mark.long
 @pytest.mark.oracle
 def test_all_declarations_come_out_of_the_jars_alone() -> None:
-    """Without our own files the releases give the same layouts, but for secrets and names older than 3.9."""
+    """The releases alone, without our declarations, give the same layouts, but for secrets and names older than 3.9."""
     releases = [read_release(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
     written = {one.key: one for one in united({}, releases, newest)}
@@ -392,7 +392,7 @@ def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
 
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:
-    """Columns are aligned and words stand in their order; `declared` sees every file, so none is left out."""
+    """Columns are aligned and words are in order; `declared` sees every file, so that none is left out."""
     assert notation.declared().keys() >= {*KEYS}
     assert [path.name for path in notation.unformatted()] == [], "`python -m kwcli.declarations format` mends them"
 

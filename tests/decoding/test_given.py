@@ -1,4 +1,4 @@
-"""Bytes as people paste them: each notation gives the same bytes, and what is none says why."""
+"""Bytes as people paste them: each notation gives the same bytes; other text gives an error with its reason."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_notations(name: str) -> None:
     assert bytes_of(NOTATIONS[name]) == [FRAME]
 
 
-# Those of coreutils; xxd and hexdump are below.
+# Programs of coreutils; xxd and hexdump are below.
 PROGRAMS = {
     "od": ["od", "-A", "x", "-t", "x1"],
     "od with text": ["od", "-A", "x", "-t", "x1z"],
@@ -74,7 +74,7 @@ def test_what_programs_print(name: str, data: bytes) -> None:
 
 
 ZEROS = "00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|"
-# As xxd, hexdump and tcpdump print them, for where the programs are not.
+# Dumps as xxd, hexdump and tcpdump print them, for machines without these programs.
 DUMPS = [
     (
         "00000000: 0000 0012 0003 0005 0000 0007 0003 6170  ..............ap\n"
@@ -115,7 +115,7 @@ def test_messages_a_line() -> None:
 
 
 class Trickle:
-    """Standard input that comes a little at a time, and knows how much was taken."""
+    """A standard input that gives a few bytes at a time, and counts the bytes taken."""
 
     def __init__(self, data: bytes, size: int) -> None:
         self.data = data

@@ -1,7 +1,7 @@
-"""Internal topics of a cluster at work, and what Kafka's own `kafka-dump-log` prints of them, against what kw shows.
+"""Internal topics of a busy cluster: kw's records against the output of Kafka's own `kafka-dump-log`.
 
-`python -m tests.embedded.internal_topics` makes the goldens anew: a capture of the fetches of followers, cut out of one
-of a whole session, and the lines of the tool.
+`python -m tests.embedded.internal_topics` makes the goldens anew: a capture of followers' fetches, cut out of the
+capture of a whole session, and the lines of the tool.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _CALLS: Final = (
 
 
 class Dumped(NamedTuple):
-    """A record as the tool prints it: JSON of key and value, None where there is none; of metadata the value alone."""
+    """A record as the tool prints it: JSON of key and value, None where there is none; for metadata the value alone."""
 
     topic: str
     offset: int
@@ -68,7 +68,7 @@ class Dumped(NamedTuple):
 
 
 def play(cluster: Cluster) -> list[dict[str, Any]]:
-    """Groups of all kinds, transactions, and what the controller keeps of topics, ACLs, quotas and SCRAM users."""
+    """Groups of all kinds, transactions, and changes of topics, ACLs, quotas and SCRAM users for the metadata log."""
     found = plays.family(cluster, "java-4.4.0") + plays.share_groups(cluster)
     place = cluster.bootstrap()
     modern = {"topics": ["orders"], "group": "modern", "count": 5, "config": {"group.protocol": "consumer"}}
@@ -80,7 +80,7 @@ def play(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def record(folder: Path) -> tuple[Path, list[str]]:
-    """Play it; the capture, and the tool's lines for the first node."""
+    """Record a session; gives the capture, and the tool's lines for the first node."""
     options = Options(version=VERSION, nodes=2, authorizer=True, properties=plays.QUICK_SHARE)
     stage(Scene(options, play), folder)
     return folder / "raw.pcap", list(_dump(folder / "cluster" / "node-1" / "data"))
@@ -96,7 +96,7 @@ def _dump(data: Path) -> Iterator[str]:
 
 
 def dumped(lines: Iterable[str]) -> Iterator[Dumped]:
-    """The tool's records; its words for control records are left out."""
+    """The records in the tool's lines; its text for control records is left out."""
     for line in lines:
         topic, _, rest = line.partition(" ")
         found = _RECORD.match(rest)
@@ -110,14 +110,14 @@ def dumped(lines: Iterable[str]) -> Iterator[Dumped]:
 
 
 def shown(capture: Path) -> dict[tuple[str, int], tuple[Any, Any]]:
-    """Topic and offset → key and value, as kw shows them."""
+    """The keys and values that kw shows, by topic and offset."""
     found = {}
     for row in sniff(capture):
         answer = row.get("response") if row["kind"] == "exchange" and row["api"] == "Fetch" else None
         for topic in (answer or {}).get("responses", ()):
             identity = topic.get("topic_id")
             name = METADATA if identity == "AAAAAAAAAAAAAAAAAAAAAQ" else row.get("topic_names", {}).get(identity, "")
-            for partition in topic.get("partitions", ()):  # none of an answer that the end of the capture cuts
+            for partition in topic.get("partitions", ()):  # an answer that the end of the capture cuts has none
                 for batch in partition["records"] or ():
                     for each in batch.get("records") or ():
                         found[name, each["offset"]] = each["key"], each["value"]
@@ -125,7 +125,7 @@ def shown(capture: Path) -> dict[tuple[str, int], tuple[Any, Any]]:
 
 
 def compare(lines: Iterable[str], capture: Path) -> tuple[list[str], Counter[str]]:
-    """What differs, and how often which structure was compared."""
+    """The differences, and how often each structure was compared."""
     ours, problems, counts = shown(capture), list[str](), Counter[str]()
     for each in dumped(lines):
         place = f"{each.topic} {each.offset}"
@@ -142,7 +142,7 @@ def compare(lines: Iterable[str], capture: Path) -> tuple[list[str], Counter[str
 
 
 def _compare(log: Mapping[str, Any], ours: Any, counts: Counter[str]) -> Iterator[str]:
-    """One structure; those inside of it, which the tool reads as well, are taken out and compared by themselves."""
+    """The differences in one structure; nested structures, which the tool reads as well, are compared separately."""
     if not isinstance(ours, dict) or "$type" not in ours:
         yield f"no structure: {ours!r:.200}"
         return
@@ -160,7 +160,7 @@ def _compare(log: Mapping[str, Any], ours: Any, counts: Counter[str]) -> Iterato
 
 
 def _plain(value: Any) -> Any:
-    """Structures as the tool has them: without what says which they are."""
+    """A value as the tool has it: structures without the keys that name their type and version."""
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, dict) and "base64" not in value:

@@ -1,4 +1,4 @@
-"""Metrics of every kind that OTLP has, at random, as bytes."""
+"""Random metrics of every kind that OTLP has, as bytes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _FLOATS = (0.0, -0.0, 1.5, float("inf"), float("-inf"), float("nan"), 1e300, 5e-
 
 
 def otlp() -> Any:
-    """The module with the messages; the test is skipped where it is not installed."""
+    """The module with OpenTelemetry's messages; skips the test if it is not installed."""
     return pytest.importorskip("opentelemetry.proto.metrics.v1.metrics_pb2", reason="opentelemetry-proto is missing")
 
 
 def random_metrics(rng: Random) -> bytes:
-    """A few resources, scopes and metrics; each field is there or not."""
+    """A few resources, scopes and metrics; every field is optional."""
     message = otlp().MetricsData()
     _fill(message, rng, 0)
     return bytes(message.SerializeToString(deterministic=True))

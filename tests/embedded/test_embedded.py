@@ -1,4 +1,4 @@
-"""Structures inside bytes fields: rows in hex, and the rule that only exact bytes are shown as a structure."""
+"""Structures inside bytes fields: rows in hex, and only exact bytes are shown as a structure."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_random_values_come_back(name: str) -> None:
 
 
 def test_every_framing_has_a_row() -> None:
-    """The layouts are compared with Kafka's own classes; what stands before them is not in those classes."""
+    """Every kind of bytes before a structure has a row: Kafka's own classes, tested elsewhere, do not contain them."""
     rows = [STRUCTURES[name] for name, _, _, _ in ROWS]
     assert {row.framing for row in rows} == {row.framing for row in STRUCTURES.values()}
     assert {row.module for row in rows} >= {"control_records", "consumer_protocol", "connect_protocol"}
@@ -238,7 +238,7 @@ def test_types_of_keys_and_frames() -> None:
     assert found == {"$type": "LegacyOffsetCommitKey", "$version": 0, "group": "g", "topic": "t", "partition": 2}
     assert encode_embedded("LegacyOffsetCommitKey", 0, found) == legacy
     key = bytes.fromhex("0003 0001 67")
-    assert encode_embedded("ConsumerGroupMetadataKey", 3, {"group_id": "g"}) == key  # as releases before 4.1 number it
+    assert encode_embedded("ConsumerGroupMetadataKey", 3, {"group_id": "g"}) == key  # as before 4.1
     with pytest.raises(UnsupportedVersion, match="a key of type 2, not 3"):
         decode_embedded("GroupMetadataKey", key)
     with pytest.raises(UnsupportedVersion, match="a record of type 2, not 3"):

@@ -1,4 +1,4 @@
-"""Metrics that clients push (PushTelemetry): read in every compression, written again to the same bytes, bounded."""
+"""Client metrics (PushTelemetry): read in every compression, encoded to the same bytes again, bounded in memory."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_real_clients_push() -> None:
 
 
 def test_captured_bytes_come_back() -> None:
-    """From the JSON of a record, as it is written and read."""
+    """Captured bytes are encoded again from the JSON of a record, as metrics, as a structure and by `kw encode`."""
     for record in pushes():
         metrics = record["request"]["metrics"]
         sent = b64decode(metrics[ORIGINAL]["base64"])
@@ -98,14 +98,14 @@ def test_random_metrics_in_each_compression(codec: int) -> None:
 
 
 def test_bytes_of_other_writers_are_kept() -> None:
-    """A gzip file with a name and a time in it; a raw snappy block, as librdkafka writes; fields in another order."""
+    """Bytes as other writers make them are kept: gzip with a time, raw snappy (librdkafka), an undeclared field."""
     messages()
     plain = random_metrics(Random(3))
     for codec, data in ((GZIP, gzip.compress(plain, 1, mtime=7)), (SNAPPY, bytes(cramjam.snappy.compress_raw(plain)))):
         found = metrics_json(data, codec)
         assert found[ORIGINAL]
         assert metrics_from_json(found, "") == data
-    unknown = plain + bytes.fromhex("fa01 03 616263")  # field 31, which nobody has declared
+    unknown = plain + bytes.fromhex("fa01 03 616263")  # field 31, which is not declared
     assert metrics_from_json(metrics_json(unknown, NONE), "") == unknown
 
 
@@ -181,7 +181,7 @@ def test_values_that_are_no_metrics(value: dict[str, Any], error: str) -> None:
 
 
 def test_python_values_are_the_bytes() -> None:
-    """Only JSON has the metrics: what the library decodes is what was on the wire."""
+    """The library decodes metrics to the bytes on the wire; only JSON has them decoded."""
     data = encode_message(72, 0, "request", {"metrics": b"\x0a\x00", "compression_type": 0})
     assert decode_message(72, 0, "request", data)["metrics"] == b"\x0a\x00"
 
@@ -262,7 +262,7 @@ def test_masks(wanted: list[str], fact: str, field: str) -> None:
 
 @pytest.mark.long
 def test_kafka_reads_and_writes_the_same() -> None:
-    """Java's own compressors and protobuf classes: theirs are read here, ours are read there."""
+    """Metrics compressed and encoded by Java are read here, and ours are read by Java."""
     messages()
     problem = missing_tools()
     if problem:

@@ -1,4 +1,4 @@
-"""Hand-made chunks: rows of who sent what, and what a Pairer makes of them."""
+"""Hand-made chunks as rows of (sender, bytes), and what a Pairer settles from them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Row = tuple[str, bytes | Gap | Retransmission | Close]
 
 
 class Line:
-    """One connection; rows are ("c" client or "b" broker, data), one a millisecond and packet."""
+    """One connection; its rows are ("c" for client or "b" for broker, data), one packet a millisecond."""
 
     def __init__(self, *, opened: bool = True, number: int = 1, broker: str = "10.0.0.2:9092") -> None:
         self.connection = Connection(number, f"10.0.0.1:{50000 + number}", broker, MS, opened=opened)
         self.packet = 0
 
     def chunks(self, *rows: Row) -> list[Chunk]:
-        """Rows as chunks."""
+        """The rows as chunks, one millisecond and one packet each."""
         out: list[Chunk] = []
         for who, data in rows:
             self.packet += 1
@@ -32,20 +32,20 @@ class Line:
 
 
 def play(*rows: Row, opened: bool = True, close: str = "fin", **options: Any) -> list[Settled]:
-    """All that one connection gives."""
+    """Everything settled for one connection with these rows."""
     line, stage = Line(opened=opened), Pairer(**options)
     end: list[Row] = [("c", Close(close))] if close else []  # type: ignore[arg-type]  # a How
     return stage.feed(line.chunks(*rows, *end)) + stage.finish()
 
 
 def exchanges(settled: list[Settled]) -> list[Exchange]:
-    """Exchanges alone; nothing may have been skipped."""
+    """The exchanges among the settled rows; no row may be a skipped run."""
     assert [each.reason for each in settled if isinstance(each, Skipped)] == []
     return [each for each in settled if isinstance(each, Exchange)]
 
 
 def told(settled: Sequence[Settled]) -> list[str]:
-    """Each as a few words."""
+    """Each settled row in a few words."""
     out = []
     for each in settled:
         if isinstance(each, Skipped):

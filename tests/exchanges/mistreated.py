@@ -1,4 +1,4 @@
-"""Captures of random conversations as they really are: losses, repetitions, swapped packets, late starts, old ports."""
+"""Captures of random conversations with faults: losses, repetitions, swapped packets, late starts, reused ports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MS = 10**6
 
 
 def conversation(rng: Random, port: int) -> list[Segment]:
-    """One connection, mistreated."""
+    """One connection with random faults."""
     talker = Talker(rng, count=rng.choice([3, 12, 60]), window=rng.choice([1, 4, 12]), values=30)
     if rng.random() < 0.1:
         talker.send(SASL_HANDSHAKE, 1, mechanism="PLAIN")
@@ -20,7 +20,7 @@ def conversation(rng: Random, port: int) -> list[Segment]:
     if rng.random() < 0.3:
         turns = pipelined(rng, turns)
     if rng.random() < 0.1:
-        turns = [turn for turn in turns if rng.random() < 0.9]  # somebody never said it
+        turns = [turn for turn in turns if rng.random() < 0.9]  # some turns never happened
     if rng.random() < 0.05:
         turns.insert(rng.randrange(len(turns) + 1), (rng.random() < 0.5, rng.randbytes(40)))
     found = segments(turns, rng, most=rng.choice([40, 400, 1448, 1448, 60000]), port=port)
@@ -36,7 +36,7 @@ def conversation(rng: Random, port: int) -> list[Segment]:
 
 
 def shaken(rng: Random, found: list[Segment], *, loss: float, twice: float, swap: float) -> list[Segment]:
-    """Segments of which these shares are lost, repeated, and up to six places late."""
+    """Segments with these shares lost, repeated, and up to six places late."""
     places = [
         (number + (rng.random() * 6 if rng.random() < swap else 0), segment)
         for number, segment in enumerate(found)
@@ -47,7 +47,7 @@ def shaken(rng: Random, found: list[Segment], *, loss: float, twice: float, swap
 
 
 def pipelined(rng: Random, turns: Turns) -> Turns:
-    """The same with answers later, as far as each side still keeps its order."""
+    """The turns with answers delayed at random, each side in its own order."""
     asked = [turn for turn in turns if turn[0]]
     answers = [turn for turn in turns if not turn[0]]
     out: Turns = []
@@ -60,7 +60,7 @@ def pipelined(rng: Random, turns: Turns) -> Turns:
 
 
 def capture(rng: Random, *, alone: bool) -> list[Segment]:
-    """Some connections, some on the same ports one after the other, packets numbered, pauses between some."""
+    """Some connections, some of them on the same ports one after the other; packets numbered, pauses between some."""
     lines = []
     for number in range(1 if alone else rng.choice([1, 3])):
         line: list[Segment] = []

@@ -1,4 +1,4 @@
-"""Random conversations between a client and a broker by seed, as turns, as segments, and what must come out of them."""
+"""Random conversations between a client and a broker by seed, as turns, as segments, with the exchanges to expect."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE = 0, 17, 18, 36
 
 @cache
 def plan(key: int, version: int, side: Side) -> Plan:
-    """The layout of a body."""
+    """The layout of a message's body."""
     declared = api(key)
     return resolve(declared.request if side == "request" else declared.response, version)
 
@@ -66,7 +66,7 @@ def response(key: int, version: int, correlation_id: int, value: dict[str, Any])
 
 @dataclass
 class Expected:
-    """What one exchange must show."""
+    """The values expected of one exchange."""
 
     api_key: int | None
     version: int | None
@@ -77,13 +77,13 @@ class Expected:
     status: str
 
     def row(self) -> tuple[Any, ...]:
-        """What rows() gives of it."""
+        """The tuple that rows() must give for the exchange."""
         return (self.api_key, self.version, self.correlation_id, self.client_id, self.status)
 
 
 @dataclass
 class Talk:
-    """A conversation: `turns` are (from the client, frame); `expected` in the order of settling."""
+    """A conversation: `turns` are (from the client, frame); `expected` is in the order of settling."""
 
     turns: Turns = field(default_factory=list)
     expected: list[Expected] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Talker:
         self.answer_all()
 
     def step(self) -> None:
-        """Send something, or answer something."""
+        """Send a random request, log in, or answer a request."""
         if len(self.waiting) >= self.window or (self.waiting and self.rng.random() < 0.5):
             self.answer()
             return
@@ -127,10 +127,10 @@ class Talker:
         self.send(key, self.rng.randint(versions.low, versions.high))
 
     def send(self, key: int, version: int, **fields: Any) -> None:
-        """Send a request."""
+        """Send a request with a random body; `fields` replace some of it."""
         value = random_value(plan(key, version, "request"), self.rng, strange=False, values=self.values) | fields
         while key == PRODUCE and not value["topic_data"]:
-            # A Produce request about nothing is none that anybody sends.
+            # No client sends a Produce request without topics.
             value = random_value(plan(key, version, "request"), self.rng, strange=False, values=self.values) | fields
         if key == PRODUCE:
             value["acks"] = self.rng.choice([-1, 0, 1, 2])
@@ -150,7 +150,7 @@ class Talker:
         assert expected.correlation_id is not None
         layout = plan(expected.api_key, expected.version, "response")
         value = random_value(layout, self.rng, strange=False, values=self.values)
-        # What these have is known well enough to tell a response by it.
+        # Values that guesses of a response's API rely on.
         known = {"error_code": self.rng.choice([0, 0, 3, -1]), "throttle_time_ms": self.rng.choice([0, 250])}
         value |= {name: known[name] for name in known.keys() & value.keys()} | fields
         expected.response = value
@@ -158,7 +158,7 @@ class Talker:
         self.talk.expected.append(expected)
 
     def answer_all(self) -> None:
-        """Answer all that waits."""
+        """Answer all waiting requests."""
         while self.waiting:
             self.answer()
 
@@ -181,7 +181,7 @@ class Talker:
             self.answer(error_code=58 if refused else 0, auth_bytes=b"" if refused else answered)
 
     def sasl(self, mechanism: str) -> None:
-        """A SaslHandshake 0 and raw tokens."""
+        """Log in by SaslHandshake 0 and raw tokens."""
         self.send(SASL_HANDSHAKE, 0, mechanism=mechanism)
         good = self.rng.random() < 0.8
         self.answer(error_code=0 if good else 33)
@@ -207,7 +207,7 @@ BROKER = bytes([10, 0, 0, 2, 10, 0, 0, 1, 0x23, 0x84, 0xC3, 0x50])
 
 
 def segments(turns: Turns, rng: Random, *, most: int = 1448, port: int = 50000) -> list[Segment]:
-    """Turns as a TCP connection: frames cut into segments of at most `most` bytes, none holds two frames."""
+    """Turns as a TCP connection: frames cut into segments of at most `most` bytes, no two frames in one segment."""
     keys = {True: CLIENT[:8] + pack(">HH", port, 9092), False: BROKER[:8] + pack(">HH", 9092, port)}
     seq = {True: rng.randrange(2**32), False: rng.randrange(2**32)}
     out: list[Segment] = []
@@ -243,13 +243,13 @@ def interleaved(rng: Random, *connections: list[Segment]) -> list[Segment]:
 
 
 def run(every: list[Segment], **options: Any) -> list[Settled]:
-    """All that an engine makes of these segments."""
+    """Everything that an engine settles from these segments."""
     engine = Engine(**options)
     return engine.feed(every) + engine.finish()
 
 
 def rows(settled: list[Settled]) -> list[tuple[Any, ...]]:
-    """Exchanges as Expected.row() has them; of skipped runs why, where and how much."""
+    """Exchanges as Expected.row() has them; skipped runs as reason, direction and size."""
     return [
         (each.api_key, each.api_version, each.correlation_id, each.client_id, each.status)
         if isinstance(each, Exchange)
@@ -259,5 +259,5 @@ def rows(settled: list[Settled]) -> list[tuple[Any, ...]]:
 
 
 def records(settled: list[Settled]) -> list[dict[str, Any]]:
-    """The records of all, with secrets."""
+    """The exchange records, with secrets, of all settled rows."""
     return [to_json_dict(each, REVEALED) for each in settled]

@@ -1,6 +1,6 @@
-"""Answers without requests: what is guessed of them is what was asked, in every shipped capture.
+"""Answers without requests: each guess is the API and version that was asked, in every shipped capture.
 
-The captures are played without the packets of the clients, also without the beginnings of connections and with losses.
+The captures are played without the clients' packets; also without the beginnings of connections, and with losses.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def segments_of(name: str) -> list[Segment]:
 
 
 def answers_of(name: str) -> tuple[list[Segment], dict[tuple[str, int, bytes], tuple[int, int]]]:
-    """The segments of brokers, and of each answer (client, correlation id, bytes) what it answers."""
+    """The segments of brokers; and (API, version) of each answer, by client, correlation id and bytes."""
     engine = Engine()
     sources: dict[bytes, str] = {}
     truth: dict[tuple[str, int, bytes], tuple[int, int]] = {}
@@ -70,7 +70,7 @@ def guessed(segments: list[Segment]) -> Iterator[Exchange]:
             yield row
 
 
-# What of the answers is there → the share of them that is guessed at least, in all captures together.
+# The part of the answers that is captured → the share that is guessed at least, in all captures together.
 PARTS: Final[dict[str, tuple[Choose, float]]] = {
     "all": (lambda number, segment: True, 0.15),  # noqa: ARG005
     "from the middle": (lambda number, segment: number > 40 and not segment[5] & SYN, 0.02),
@@ -123,20 +123,20 @@ ROWS: Final[list[tuple[bytes, tuple[int, int] | None]]] = [
     (answer(METADATA, 0, {"brokers": [{"node_id": 1, "host": "k", "port": 9}], "topics": []}), (METADATA, 0)),
     (answer(METADATA, 1, {"brokers": [BROKER], "controller_id": 1, "topics": [TOPIC]}), (METADATA, 1)),
     (answer(API_VERSIONS, 0, {"error_code": 0, "api_keys": SERVED}), (API_VERSIONS, 0)),
-    # Two versions that are laid out alike.
+    # Two versions with the same layout.
     (answer(API_VERSIONS, 1, {"error_code": 0, "api_keys": SERVED, "throttle_time_ms": 0}), None),
     (answer(FETCH, 13, {"responses": []}), None),
-    # An answer to a version that the broker does not have is laid out as version 0.
+    # The answer to a version that the broker does not have has the layout of version 0.
     (answer(API_VERSIONS, 0, {"error_code": 35, "api_keys": SERVED}), None),
-    # Zeros are anything.
+    # Zeros fit many APIs.
     (answer(HEARTBEAT, 4, {}), None),
     (answer(PRODUCE, 9, {"responses": []}), None),
     (bytes([0, 0, 0, 40]) + bytes(40), None),
-    # No answer at all: tokens, text, a number that no client counts to.
+    # Not an answer: tokens, text, a number that no client counts to.
     (len(token := b"r=abcdefgh,s=ijklmnop,i=8192").to_bytes(4, "big") + token, None),
     ((60).to_bytes(4, "big") + b"\x60" * 60, None),
     (answer(METADATA, 1, {"brokers": [BROKER], "controller_id": 1, "topics": [TOPIC]}, -5), None),
-    # What no broker says.
+    # Values that no broker sends.
     (answer(METADATA, 1, {"brokers": [BROKER], "controller_id": 1, "topics": [TOPIC | {"error_code": 9999}]}), None),
     (answer(METADATA, 1, {"brokers": [BROKER | {"host": "a\n"}], "controller_id": 1, "topics": []}), None),
     (b"", None),
@@ -212,7 +212,7 @@ def test_rows_say_that_they_are_guessed(one_way: str, tmp_path: Path) -> None:
     assert {row["request"] for row in known if row["request"]} == set()
     assert all(row["api"] and row["response"] and row["latency_ms"] is None for row in known)
     assert all(row["api"] is None for row in rows if row["kind"] == "exchange" and "guessed" not in row)
-    # What was written is read again, and filters know the word.
+    # The output can be read again, and filters know the word.
     (tmp_path / "rows.ndjson").write_text(outcome.out)
     assert kw("sniff", str(tmp_path / "rows.ndjson"), "-q").out == outcome.out
     chosen = kw("sniff", one_way, "-q", "--guess-requests", "-f", "guessed").out

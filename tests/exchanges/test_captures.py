@@ -1,4 +1,4 @@
-"""The captures that ship: nothing undecoded, every byte accounted for, every record as the schema says."""
+"""The captures that ship: nothing undecoded, every byte accounted for, every record valid by the schema."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def name_of(path: Path) -> str:
 
 
 def settled_of(path: Path, **options: Any) -> list[Settled]:
-    """All that comes out of a capture."""
+    """Everything that an engine settles from a capture."""
     reader, engine = CaptureReader(), Engine(**options)
     return engine.feed(reader.feed(read_bytes(path))) + engine.finish()
 
 
 def stream_bytes(path: Path) -> Counter[str]:
-    """Bytes that each connection and direction of a capture carries, by `number sender`."""
+    """Bytes that each direction of each connection carries, by `number sender`."""
     reader, stage = CaptureReader(), Reassembly()
     sizes: Counter[str] = Counter()
     for half, _, _, data in (*stage.feed(reader.feed(read_bytes(path))), *stage.finish()):
@@ -63,14 +63,14 @@ def stream_bytes(path: Path) -> Counter[str]:
 
 
 def shown_bytes(settled: list[Settled]) -> Iterator[tuple[str, int]]:
-    """The bytes that each exchange and run accounts for."""
+    """The bytes that each exchange and skipped run accounts for, by `number sender`."""
     for each in settled:
         if isinstance(each, Skipped):
             source = each.client if each.direction == "request" else each.broker
             yield f"{each.connection} {source}", each.size
             continue
         if each.envelope is not None:
-            continue  # its bytes are those of the Envelope
+            continue  # its bytes are part of the Envelope's
         if each.request_raw is not None:
             yield f"{each.connection} {each.client}", len(each.request_raw)
         if each.response_raw is not None:

@@ -1,4 +1,4 @@
-"""Random conversations: everything comes out as it was sent, however it was cut."""
+"""Random conversations: every exchange comes out as it was sent, however its bytes are cut into segments."""
 
 from __future__ import annotations
 

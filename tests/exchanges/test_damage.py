@@ -1,5 +1,5 @@
-"""Captures with packets dropped, swapped, doubled, cut or missing at the start: never a wrong exchange, and none lost
-that need not be.
+"""Captures with packets dropped, swapped, doubled, cut or missing at the start: no exchange is wrong, and none is lost
+without need.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ SEEDS = range(40)
 
 
 def essence(exchange: Exchange) -> tuple[Any, ...]:
-    """What a complete exchange says, without when and in which packets."""
+    """A complete exchange as text, without times and packet numbers."""
     record = to_json_dict(exchange, REVEALED)
     names = ("api_key", "api_version", "correlation_id", "client_id", "request_size", "response_size", "status")
     return tuple(repr(record[name]) for name in (*names, "request", "response", "errors"))
 
 
 def complete(settled: list[Settled]) -> list[tuple[Any, ...]]:
-    """The essence of every exchange that claims to be whole."""
+    """The essence of every exchange that claims to be complete."""
     return sorted(essence(each) for each in settled if isinstance(each, Exchange) and is_whole(each))
 
 
 def is_whole(exchange: Exchange) -> bool:
-    """Whether an exchange claims that nothing of it is missing."""
+    """Whether an exchange claims to be complete."""
     return exchange.status in ("complete", "no_response_expected") and not exchange.failures
 
 
 def packets_of(exchange: Exchange) -> set[int]:
-    """The numbers of the packets that an exchange may be in."""
+    """The numbers of the packets that may hold parts of an exchange."""
     packets = exchange.packets
     spans = [span for span in (packets["request"], packets["response"]) if span]
     return {number for first, last in spans for number in range(first, last + 1)}
 
 
 def made(seed: int, *, most: int = 1448, packed: bool = False) -> tuple[Talk, list[Segment], list[Settled], Random]:
-    """A conversation, its segments and what a clean run makes of them; `packed`: frames share segments."""
+    """A conversation, its segments and the rows of a clean run; `packed`: frames share segments."""
     rng = Random(seed)
     talk = Talker(rng, count=25, window=8 if packed else 4).talk
     turns: list[tuple[bool, bytes]] = []
@@ -56,7 +56,7 @@ def made(seed: int, *, most: int = 1448, packed: bool = False) -> tuple[Talk, li
 
 
 def check(damaged: list[Settled], clean: list[Settled]) -> list[tuple[Any, ...]]:
-    """No exchange that the clean run has not; those that are lost."""
+    """The exchanges lost by damage; fails for an exchange that the clean run does not have."""
     wrong = list(complete(damaged))
     left = complete(clean)
     for each in list(left):
@@ -129,5 +129,5 @@ def test_a_start_in_the_middle_invents_nothing(seed: int) -> None:
 
 
 def rng_most(seed: int) -> int:
-    """The largest segment."""
+    """The size of the largest segment for a seed."""
     return (1448, 300, 65000)[seed % 3]

@@ -1,4 +1,4 @@
-"""What travels in an Envelope is an exchange of its own, behind it."""
+"""A request inside an Envelope is a separate exchange, after the Envelope's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRINCIPAL = encode_embedded("DefaultPrincipalData", 0, {"type": "User", "name": 
 
 
 def bare(frame: bytes) -> bytes:
-    """A frame without its size field, as it travels in an Envelope."""
+    """A frame without its size field, as it is inside an Envelope."""
     return frame[4:]
 
 

@@ -1,4 +1,4 @@
-"""What `export` gives `resume` takes, at every cut of odd traffic, and the rows stay the same; all else is refused."""
+"""`resume` takes the state of `export` at every cut of odd traffic, and rows stay the same; it refuses other bytes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ EXAMPLES = int(os.environ.get("KW_EXAMPLES", "25"))
 
 
 class Kafka:
-    """What two sides say: frames of conversations, whole or in parts, answers when it is their turn or not."""
+    """Bytes of two sides: frames of conversations, whole or in parts, answers in turn or out of turn."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._left = {True: b"", False: b""}
 
     def __call__(self, client: bool, size: int) -> bytes:
-        """The next bytes of a side."""
+        """The next bytes of a side, about `size`."""
         rng, left = self._rng, self._left
         if not left[client]:
             turns = Talker(rng, count=rng.choice([2, 6]), window=rng.choice([1, 4]), values=10).talk.turns
@@ -46,13 +46,13 @@ class Kafka:
 
 
 def one_by_one(engine: Engine, segments: list[Segment]) -> list[Shown]:
-    """What comes of segments that are fed alone."""
+    """The rows of an engine that is fed one segment at a time."""
     found = [row for segment in segments for row in map(shown, rows(engine.feed([segment])))]
     return found + list(map(shown, rows(engine.finish())))
 
 
 def at_once(ports: tuple[int, ...] | None, segments: list[Segment]) -> list[Shown]:
-    """What comes of segments that are fed together."""
+    """The rows of an engine that is fed all segments at once."""
     engine = Engine(ports, connections=True)
     return [*map(shown, rows(engine.feed(segments) + engine.finish()))]
 
@@ -114,8 +114,8 @@ def test_a_syn_behind_bytes_of_the_other_side() -> None:
     assert "'opened': False" in found[-1][-1]
 
 
-# What no traffic leads to, of a state with a connection that is Kafka and one of which that is not known yet: what is
-# put in the place of a part.
+# Parts of a state that no traffic leads to, with one connection known as Kafka and one not known yet: the values that
+# are put in the place of a part.
 def _set(*path: int, value: Any) -> Callable[[Any], None]:
     def change(state: Any) -> None:
         for at in path[:-1]:

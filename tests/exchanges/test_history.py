@@ -1,4 +1,4 @@
-"""What exchanges mean by those before them: sessions, members, transactions, nodes."""
+"""The context of exchanges from earlier ones: sessions, members, transactions, nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KEYS = ("fetch_session", "group", "transaction", "node", "library")
 
 
 def remembered(rows: list[Settled]) -> list[dict[str, Any]]:
-    """What the records have of it."""
+    """The keys of the records that come from earlier exchanges."""
     return [{key: value for key, value in to_json_dict(row).items() if key in KEYS} for row in rows]
 
 
@@ -47,7 +47,7 @@ def of_capture(name: str, size: int = 500, *, handed_over: bool = False) -> list
 
 
 class Talk:
-    """Exchanges of several connections, one behind the other."""
+    """Exchanges of several connections, one after the other."""
 
     def __init__(self) -> None:
         self.stage = Pairer(ports=[9092])
@@ -57,7 +57,7 @@ class Talk:
         self.rows: list[Settled] = []
 
     def say(self, line: str, key: int, version: int, value: dict[str, Any], answer: dict[str, Any] | None) -> Any:
-        """One exchange of the client `line`, and what its record has of what came before."""
+        """One exchange of the client `line`; gives the keys of its record that come from earlier exchanges."""
         client, _, broker = line.partition("@")
         if line not in self.lines:
             self.lines[line] = Line(number=len(self.lines) + 1, broker=broker or "10.0.0.2:9092")
@@ -70,7 +70,7 @@ class Talk:
         return remembered(settled)[0] if settled else {}
 
     def fetch(self, epoch: int, *asked: int, forgotten: tuple[int, ...] = (), **answer: Any) -> Any:
-        """A Fetch 12 of `orders` in session 7: its partitions as the record has them."""
+        """A Fetch 12 of `orders` in session 7; gives the partitions in its record."""
         value: dict[str, Any] = {"session_id": 7 if epoch else 0, "session_epoch": epoch}
         value["topics"] = (
             [{"topic": "orders", "partitions": [{"partition": number} for number in asked]}] if asked else []
@@ -79,7 +79,7 @@ class Talk:
         return self.say("c", FETCH, 12, value, {"session_id": 7, **answer}).get("fetch_session", {}).get("partitions")
 
 
-# Real traffic, where the broker says the same in another way.
+# Real traffic, in which the broker gives the same facts in another way.
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -131,7 +131,7 @@ def test_the_same_whichever_pieces_the_input_comes_in_and_whoever_goes_on(name: 
 
 def test_a_session_is_followed() -> None:
     talk = Talk()
-    assert talk.fetch(0, 0, 1) is None  # it is all in the request
+    assert talk.fetch(0, 0, 1) is None  # the request has them all
     assert talk.fetch(1) == {"orders": [0, 1]}
     assert talk.fetch(2, 1, 5) == {"orders": [0, 1, 5]}
     assert talk.fetch(3, forgotten=(0, 1)) == {"orders": [5]}
@@ -233,7 +233,7 @@ def test_a_member_that_the_broker_does_not_have(error_code: int) -> None:
     talk = Talk()
     beat(talk, "app", "g", 5, "m-1")
     assert beat(talk, "app", "g", 5, "m-1", 27) == ONE  # the group rebalances
-    assert beat(talk, "app", "g", 5, "m-1", error_code) == ONE  # what it held itself to be
+    assert beat(talk, "app", "g", 5, "m-1", error_code) == ONE  # the values that the member believed
     assert fetched(talk, "app") is None
 
 
@@ -295,7 +295,7 @@ def test_a_marker_has_its_transaction() -> None:
 
     assert marked(40) == {"id": "t", "producer_id": 40, "epoch": 1}
     assert marked(40, 40) is None
-    assert marked(41) is None  # of two clusters
+    assert marked(41) is None  # of two clusters at once
     assert marked(42) is None
 
 
@@ -313,7 +313,7 @@ def test_the_node_of_a_connection_is_what_answers_say() -> None:
     }
     assert talk.say("c", METADATA, 12, {}, told)["node"] == {"id": 2, "rack": "a", "cluster": "lab"}
     assert talk.say("d", BEAT, 3, {}, {})["node"] == {"id": 2, "rack": "a", "cluster": "lab"}
-    assert "node" not in talk.say("e@10.0.0.3:9092", BEAT, 3, {}, {})  # b3 may be anywhere
+    assert "node" not in talk.say("e@10.0.0.3:9092", BEAT, 3, {}, {})  # b3 may be at any address
     assert talk.say("e@10.0.0.3:9092", METADATA, 12, {}, told)["node"] == {"id": None, "rack": None, "cluster": "lab"}
     brokers = [{"broker_id": 4, "host": "10.0.0.3", "port": 9092}]
     told = {"brokers": brokers, "cluster_id": "lab"}
@@ -338,7 +338,7 @@ def test_nothing_is_noted_where_nobody_asks() -> None:
         ({"broker_id": 3, "host": "::1", "port": 9092}, [(3, "::1", 9092, None, "[::1]:9092")]),
         ({"node_id": -1, "host": "k3", "port": 9092}, []),
         ({"node_id": 3, "host": "", "port": 9092}, []),
-        ({"node_id": 3, "host": "k3"}, []),  # the answer is cut off behind its host
+        ({"node_id": 3, "host": "k3"}, []),  # the answer is cut off after its host
     ],
 )
 def test_a_node_is_listed_where_it_has_an_id_and_an_address(row: dict[str, Any], listed: list[tuple[Any, ...]]) -> None:

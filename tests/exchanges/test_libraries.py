@@ -1,4 +1,4 @@
-"""Libraries by what they do: releases recorded and held out, captures of old clients, and what has to have none."""
+"""Client libraries recognised by their traits: recorded and held-out releases, old clients, and unknown ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LABELS: Final = list(dict.fromkeys(row["label"] for row in SILENT))
 
 
 def traits_of(row: dict[str, Any], **other: Any) -> Traits:
-    """A recorded connection, or one that differs from it."""
+    """The traits of a recorded connection, with some values replaced."""
     row = {**row, **other}
     traits = Traits(opened=row.get("opened", True))
     traits.client_id, traits.replica = row["client_id"], row["replica"]
@@ -35,7 +35,7 @@ def traits_of(row: dict[str, Any], **other: Any) -> Traits:
 
 
 def is_right(label: str, said: dict[str, Any]) -> bool:
-    """Whether a release is one of those that were said."""
+    """Whether a release is in the range that was recognised."""
     family, _, release = label.partition(" ")
     if said["name"] != NAMES[family] or release in (said["from"], said["to"]):
         return bool(said["name"] == NAMES[family])
@@ -52,7 +52,7 @@ def is_right(label: str, said: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_library_is_right_or_absent(label: str) -> None:
-    """Those the table was not made of too; with their own client ids, and with one that somebody gave."""
+    """Releases that the table was not made from count too; with their own client ids, and with a configured one."""
     for row in SILENT:
         if row["label"] == label:
             for client_id in (row["client_id"], "shop", ""):
@@ -90,7 +90,7 @@ def test_the_table_is_what_its_recordings_give() -> None:
 
 SARAMA: Final = next(row for row in SILENT if row["label"] == "sarama 1.41.3" and "0" in row["versions"])
 JAVA: Final = next(row for row in SILENT if row["label"] == "java 2.1.1" and "11" in row["versions"])
-# What is seen → why nobody can say the library.
+# The traits → the reason why no library can be told.
 NOBODY: Final[dict[str, dict[str, Any]]] = {
     "the start was not seen": {"opened": False},
     "a version that it does not have": {"versions": {**JAVA["versions"], "11": 4}},
@@ -153,7 +153,7 @@ def test_programs_by_the_client_ids_that_they_make(client_id: str, name: str | N
     assert (said["name"] if said else None) == name
 
 
-# Capture → what is said of clients that do not say their software.
+# Capture → the libraries of clients that do not send their software.
 SHIPPED: Final[dict[str, set[tuple[str | None, str]]]] = {
     "old-clients.pcap.gz": {("java-1", "apache-kafka-java")},
     "sasl-raw.pcap": {("producer-1", "apache-kafka-java"), ("consumer-1", "apache-kafka-java")},
@@ -166,7 +166,7 @@ SHIPPED: Final[dict[str, set[tuple[str | None, str]]]] = {
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_real_clients(name: str) -> None:
-    """Each of which is what its recording says (captures/README.md); brokers apart."""
+    """Each real client is recognised as what its recording says (captures/README.md), without the brokers."""
     found = {
         (row.client_id, row.extra["library"]["name"])
         for row in of_capture(name)

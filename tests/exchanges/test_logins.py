@@ -1,4 +1,4 @@
-"""Who has logged in: what the messages of a login say, and which exchanges of a connection have it."""
+"""Logins: what the messages of a login tell, and which exchanges of a connection have the user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def token(**claims: Any) -> bytes:
 
 
 def bearer(data: bytes, acting: bytes = b"") -> bytes:
-    """OAUTHBEARER's first message."""
+    """The first message of OAUTHBEARER."""
     return b"n,a=" + acting + b",\x01auth=Bearer " + data + b"\x01logicalCluster=lkc-1\x01\x01"
 
 
@@ -44,7 +44,7 @@ def wrapped(body: bytes, flags: int = 0, turned: int = 0) -> bytes:
 
 
 def der(tag: int, body: bytes) -> bytes:
-    """An element of DER."""
+    """An element in DER."""
     size = len(body).to_bytes(1, "big") if len(body) < 0x80 else b"\x82" + len(body).to_bytes(2, "big")
     return bytes([tag]) + size + body
 
@@ -68,7 +68,7 @@ STEPS: list[tuple[str, Side, bytes, SaslStep | None]] = [
     ("PLAIN", ASK, b"root\0alice\0" + SECRET, SaslStep("credentials", "alice", {"acting_as": "root"})),
     ("PLAIN", ASK, "\0zoë\0".encode() + SECRET, SaslStep("credentials", "zoë")),
     ("PLAIN", ASK, b"\0a\xff\0" + SECRET, SaslStep("credentials", "a\udcff")),
-    ("PLAIN", ASK, b"alice\0" + SECRET, SaslStep("credentials")),  # which of the two it is nobody knows
+    ("PLAIN", ASK, b"alice\0" + SECRET, SaslStep("credentials")),  # nobody knows which of the two it is
     ("PLAIN", ASK, b"\0alice\0s3cr3t\0word", SaslStep("credentials")),
     ("PLAIN", ASK, SECRET, SaslStep("credentials")),
     ("PLAIN", ASK, b"\0" + b"u" * 5000 + b"\0" + SECRET, SaslStep("credentials", "u" * 1024)),
@@ -137,7 +137,7 @@ def test_a_mechanism_is_guessed_of_a_first_message() -> None:
 
 
 class Logins:
-    """One connection's frames, with who may have logged in when each request was sent."""
+    """One connection's frames, with the user expected for each request."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
@@ -150,28 +150,28 @@ class Logins:
         return self
 
     def ask(self) -> Logins:
-        """Something else."""
+        """A request that is no login: Metadata."""
         return self._put(METADATA, 12, {"topics": []}, {})
 
     def begin(self, mechanism: str, error_code: int = 0, version: int = 1) -> Logins:
-        """A SaslHandshake."""
+        """A SaslHandshake and its answer."""
         return self._put(HANDSHAKE, version, {"mechanism": mechanism}, {"error_code": error_code})
 
     def step(self, said: bytes, answer: bytes = b"", error_code: int = 0) -> Logins:
-        """A SaslAuthenticate."""
+        """A SaslAuthenticate and its answer."""
         sentence = "Authentication failed: Invalid username or password" if error_code else None
         value = {"error_code": error_code, "auth_bytes": answer, "error_message": sentence}
         return self._put(AUTHENTICATE, 2, {"auth_bytes": said}, value)
 
     def token(self, said: bytes, answer: bytes | None) -> Logins:
-        """Bare tokens."""
+        """A bare token, and the broker's bare token if there is one."""
         self.rows.append(("c", framed(said)))
         if answer is not None:
             self.rows.append(("b", framed(answer)))
         return self
 
     def told(self, **options: Any) -> list[tuple[str | None, str | None, str | None]]:
-        """API, user and mechanism of each exchange."""
+        """API, user and mechanism of each exchange on the connection."""
         settled = exchanges(play(*self.rows, **options))
         return [(each.api, each.user, each.mechanism) for each in settled]
 

@@ -1,4 +1,4 @@
-"""The loop's short cuts against the plain way, and both against bytes that are not what they should be."""
+"""The loop with short cuts against one without, for good and bad bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.sampling import sampled
 
 
 def plainly(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:
-    """What engine.take_chunks() does, without short cuts."""
+    """engine.take_chunks() without its short cuts."""
     for half, time_ns, packet, data in chunks:
         if isinstance(half.state, FrameDirection) and isinstance(data, bytes):
             take_bytes(half.state, time_ns, packet, data)
@@ -41,7 +41,7 @@ def captured(name: str) -> list[Segment]:
 
 
 def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loop and the plain way give the same."""
+    """Assert that both loops give the same records."""
     quick = records(run(every))
     with monkeypatch.context() as patch:
         patch.setattr(pairer, "take_chunks", plainly)

@@ -1,4 +1,4 @@
-"""Connections that are over leave nothing behind but what late packets are known by, without a look for cycles."""
+"""Connections that are over leave nothing in memory but what marks late packets, without garbage collection."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def framed(data: bytes) -> bytes:
 REQUEST = framed(encode_request(3, 12, {}, correlation_id=7, client_id="app"))
 RESPONSE = framed(encode_response(3, 12, {}, correlation_id=7))
 FOREIGN = b"*1\r\n$4\r\nPING\r\n"
-# How it ends: flags of the client's last packet, of the broker's.
+# The end of a connection: flags of the client's last packet, and of the broker's.
 ENDS = {"fin": (FIN | ACK, FIN | ACK), "rst": (RST | ACK, 0), "idle": (0, 0), "half": (FIN | ACK, 0)}
 
 
 def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: int, time_ns: int) -> list[Segment]:
-    """One connection of one question and its answer."""
+    """One connection with one request and its answer."""
     to = (
         bytes([10, 1, number >> 8, 1])
         + BROKER
@@ -61,7 +61,7 @@ def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: i
 
 @pytest.fixture(autouse=True)
 def without_gc() -> Iterator[None]:
-    """Nobody looks for cycles."""
+    """Disable garbage collection, so that cycles stay in memory."""
     gc.collect()
     gc.disable()
     yield
@@ -69,14 +69,14 @@ def without_gc() -> Iterator[None]:
 
 
 def fed(engine: Engine, how: str, count: int, begin: int, asked: bytes, answered: bytes) -> None:
-    """Take some connections more, a tenth of a second apart."""
+    """Feed `count` connections, a tenth of a second apart (a second if they end by RST)."""
     for number in range(begin, begin + count):
         step = SECOND if how == "rst" else SECOND // 10
         engine.feed(conversation(number, how, asked, answered, 1 + 6 * number, SECOND + number * step))
 
 
 def count_connections() -> int:
-    """Those that anything in this process holds, other tests included."""
+    """The number of connection objects in this process, other tests included."""
     return sum(isinstance(one, Connection) for one in gc.get_objects())
 
 
@@ -88,7 +88,7 @@ def test_a_connection_that_is_over_is_gone(how: str, asked: bytes, answered: byt
     engine = Engine(connections=connections_too)
     fed(engine, how, 400, 0, asked, answered)
     alive = count_connections() - before
-    # Of a RST is known after some seconds and packets that it was one.
+    # Some seconds and packets pass until a RST is known to be real.
     assert alive == len(engine.reassembly.connections())
     assert alive < 20
     assert engine.summary.exchanges == (400 if asked == REQUEST else 0)
@@ -109,7 +109,7 @@ def test_what_stays_of_a_connection_is_small(how: str) -> None:
 @pytest.mark.parametrize("how", [pytest.param("idle", marks=pytest.mark.long), "half"])
 def test_a_connection_that_says_nothing_is_small(how: str) -> None:
     engine = Engine()
-    # So many are not at rest, however long they have said nothing.
+    # The newest 1,500 connections are not at rest, however long they are silent: the measurement begins behind them.
     fed(engine, how, 1500, 0, REQUEST, RESPONSE)
     tracemalloc.start()
     fed(engine, how, 4000, 1500, REQUEST, RESPONSE)
@@ -148,7 +148,7 @@ def test_a_connection_at_rest_goes_on(monkeypatch: pytest.MonkeyPatch, cut: int)
 
 
 def moved(segment: Segment, step: int, later_ns: int, packets: int) -> Segment:
-    """The same segment so many exchanges later."""
+    """A segment as it comes `step` exchanges later."""
     key, time_ns, packet, seq, ack, flags, data, cut = segment
     mine, other = len(REQUEST), len(RESPONSE)
     if key[:4] == BROKER:
@@ -157,7 +157,7 @@ def moved(segment: Segment, step: int, later_ns: int, packets: int) -> Segment:
 
 
 def told(row: Settled) -> tuple[object, ...]:
-    """What is known of an exchange."""
+    """The known facts of an exchange."""
     assert isinstance(row, Exchange)
     return (
         row.connection,

@@ -1,4 +1,4 @@
-"""What pairing makes of the unusual: duplicates, orphans, tokens, fall-backs, limits, the end of a connection."""
+"""Pairing in unusual cases: duplicates, orphans, tokens, fall-backs, limits, the end of a connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def beat(number: int, member: str = "m", client_id: str | None = "app") -> bytes
 
 
 def beaten(number: int, error_code: int = 0) -> bytes:
-    """The response."""
+    """A Heartbeat 3 response."""
     return response(HEARTBEAT, 3, number, {"error_code": error_code})
 
 
@@ -285,7 +285,7 @@ def test_gssapi_tokens_end_where_a_request_decodes() -> None:
         *["None None #None token"] * 2,
         "Heartbeat 3 #2 complete",
     ]
-    # Clients of 0.9 have no handshake.
+    # Clients of 0.9 send no handshake.
     assert told(play(*rows, *after)) == [*["None None #None token"] * 2, "Heartbeat 3 #2 complete"]
 
 
@@ -389,7 +389,7 @@ def test_an_idle_address_that_serves_again_is_known_as_a_broker() -> None:
     first, second = Line(number=1), Line(number=2)
     stage = Pairer()
     settled = stage.feed(first.chunks(("c", beat(1)), ("b", beaten(1)), ("c", Close("fin"))))
-    # Nothing in this one decodes, but its broker is known.
+    # Nothing on this connection decodes, but its broker is known.
     settled += stage.feed(second.chunks(("c", framed(pack(">hhi", 0, 99, 9) + b"\0\1xyz")), ("c", Close("rst"))))
     settled += stage.finish()
     assert told(settled) == ["Heartbeat 3 #1 complete", "Produce 99 #9 unanswered at rst"]

@@ -1,4 +1,4 @@
-"""FetchSnapshot hands out pieces of a file: what does not begin with a batch must not be taken for one."""
+"""FetchSnapshot hands out pieces of a file: a piece that does not begin with a batch is not read as one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FETCH_SNAPSHOT = 59
 
 
 def shown(piece: bytes, *, records: bool) -> list[dict[str, Any]]:
-    """What is shown of a piece."""
+    """The batches that the record shows for a piece."""
     partition = {"index": 0, "size": 1000, "position": 0, "unaligned_records": piece}
     answer = {"topics": [{"name": "__cluster_metadata", "partitions": [partition]}]}
     turns = [(True, request(FETCH_SNAPSHOT, 1, 1, "a", {})), (False, response(FETCH_SNAPSHOT, 1, 1, answer))]

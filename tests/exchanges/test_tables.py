@@ -23,12 +23,12 @@ from tests.schema.values import random_value
 
 SIDES: tuple[Side, Side] = ("request", "response")
 NAMES = ("name", "topic", "topic_name")
-# Both beside each other, but the client's word, not the broker's: it may ask for either.
+# Both fields are beside each other, but in the client's request: the client may use either.
 ASKED = {(3, "request"), (20, "request")}
 
 
 def plans(key: int, side: Side) -> Iterator[Plan]:
-    """All versions of a side."""
+    """The layouts of all versions of a side."""
     declared = api(key)
     message = declared.request if side == "request" else declared.response
     for version in range(message.versions.low, message.versions.high + 1):
@@ -36,7 +36,7 @@ def plans(key: int, side: Side) -> Iterator[Plan]:
 
 
 def taught(plan: Plan, path: str = "") -> Iterator[tuple[str, str, str]]:
-    """Where topic ids and names are together."""
+    """The paths at which a topic's id and name are beside each other."""
     fields = (*plan.fields, *plan.tagged)
     for field in fields:
         if field.name == "topic_id":
@@ -57,7 +57,7 @@ def test_sources_of_topic_ids_are_all_messages_that_have_them_beside_names() -> 
 
 
 def with_records(plan: Plan, path: str = "") -> Iterator[str]:
-    """The paths of records fields."""
+    """The paths of fields of record batches."""
     for field in (*plan.fields, *plan.tagged):
         if field.kind == "records":
             yield f"{path}{field.name}"

@@ -1,4 +1,4 @@
-"""Bytes behind a request: brokers do not look there, so neither do we; they are shown beside the bodies."""
+"""Bytes behind a request: brokers ignore them, and so do we; they are shown beside the bodies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from decoders.messages.record import to_json_dict
 from tests.exchanges.talks import REVEALED, request, response, run, segments
 
 METADATA, SASL_AUTHENTICATE = 3, 36
-# What librdkafka 2.16 sends to ask for all topics: after the message three bytes that belong to nothing.
+# librdkafka 2.16's request for all topics: after the message there are three extra bytes.
 LIST_TOPICS = bytes.fromhex("0000001e 0003 000d 0000000f 000c 6c696272646b61666b612d31 00  00 00 00 00  01 00 00")
 ANSWER: dict[str, Any] = {"cluster_id": "shop", "controller_id": 1}
 

@@ -1,4 +1,4 @@
-"""Numbers compared with their words: the same exchanges as with the number, in every API that has the field."""
+"""Numbers compared with their words: the same exchanges pass as with the number, in every API with the field."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_words_mean_their_numbers(word: str, number: str) -> None:
 
 
 def matches(text: str, key: int, version: int, **fields: Any) -> bool:
-    """Whether an exchange with these fields in its request passes."""
+    """Whether an exchange with these fields in its request passes the expression."""
     asked = random_value(plan(key, version, "request"), Random(1), strange=False, values=9) | fields
     answer = random_value(plan(key, version, "response"), Random(2), strange=False, values=9)
     turns: Turns = [(True, request(key, version, 1, "app", asked)), (False, response(key, version, 1, answer))]
@@ -47,7 +47,7 @@ def matches(text: str, key: int, version: int, **fields: Any) -> bool:
 
 
 def test_a_word_is_that_of_the_field_of_its_api() -> None:
-    """4 is a cluster among resources of ACLs and a broker among those of configs."""
+    """A number has the word of its field and API: 4 is a cluster among ACL resources, a broker among configs."""
     resource = {"resource_type": 4, "resource_name": "1", "configuration_keys": None}
     for text, asks_configs, asks_acls in (
         ("request.resources.resource_type == broker", True, False),
@@ -86,19 +86,19 @@ def test_what_is_no_word() -> None:
     with pytest.raises(FilterError) as told:
         parse("response.error_code == NOT_CORDINATOR")
     assert "not_coordinator" in told.value.candidates
-    parse("request.isolation_level == 'comitted'")  # in quotes it is text
+    parse("request.isolation_level == 'comitted'")  # in quotes it is a text
     parse("request.topics.name == topic")
     parse("request.isolation_level == null")
 
 
-# Fields whose names are those of known sets: where one says no set, it is a number without words.
+# Names of fields with known words: a field of such a name without words is a plain number.
 NAMED = {
     *("isolation_level", "resource_type", "resource_type_filter", "pattern_type", "pattern_type_filter", "operation"),
     *("permission_type", "config_source", "config_type", "key_type", "coordinator_key_type", "acks"),
     *("acknowledge_types", "election_type", "compression_type", "authorized_operations"),
     *("topic_authorized_operations", "cluster_authorized_operations", "transaction_result", "upgrade_type"),
 }
-# Those that are something else: texts, truth values, and numbers of another kind of the same name.
+# Fields with such names that are texts, booleans, or numbers of another kind.
 NONE_OF_THEM = {"transaction_result"}
 
 

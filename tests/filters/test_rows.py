@@ -1,4 +1,4 @@
-"""Expressions on a shipped capture, held against what the exchange records of the same capture say."""
+"""Expressions on a shipped capture, against the exchange records of the same capture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Says = Callable[[dict[str, Any]], bool]
 
 
 class Wanted(Needs):
-    """What one filter needs, and nothing else."""
+    """The fields that one filter needs, and nothing else."""
 
     def __init__(self, one: Filter) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ def records(name: str = "tour.pcapng") -> list[dict[str, Any]]:
 
 
 def passed(text: str, name: str = "tour.pcapng") -> list[int]:
-    """Which exchanges of the capture pass, by their place in it, when nothing is decoded but what the filter needs."""
+    """The numbers of the exchanges of a capture that pass, with only the fields decoded that the filter needs."""
     one = parse(text)
     return [number for number, each in enumerate(read_exchanges(data(name), needs=Wanted(one))) if one.matches(each)]
 
@@ -71,7 +71,7 @@ def host(text: str) -> Any:
 
 
 def topics(record: dict[str, Any]) -> set[str]:
-    """Every topic in the record, by its names."""
+    """Every topic in the record, by name."""
     sides = (record["request"], record["response"])
     return {name for side in sides for name in _named(side, record.get("topic_names", {}))}
 
@@ -137,7 +137,7 @@ ROWS: list[tuple[str, Says]] = [
 
 
 def _old_names(record: dict[str, Any]) -> list[Any]:
-    """What `topics.name` was in some release: Produce and Fetch have other words for it today."""
+    """The values at `topics.name`, which Produce and Fetch of later versions call by other names."""
     request = record["request"]
     return [
         *inside(request, "topics", "name"),
@@ -158,7 +158,7 @@ def test_an_expression_says_what_the_records_say(text: str, says: Says) -> None:
 
 
 def test_most_rows_pass_some_and_not_all() -> None:
-    """Rows that tell nothing apart would prove nothing."""
+    """Most rows pass some exchanges and not all; the others would not show a wrong filter."""
     telling = [text for text, says in ROWS if 0 < len(said(says)) < len(records())]
     assert len(telling) > 0.85 * len(ROWS)
 
@@ -173,7 +173,7 @@ def test_topics_known_by_id_count_by_name() -> None:
         assert set(by_id) <= set(passed(f'topic == "{topic}"', name))
 
 
-# Random expressions: each part with what it means, joined at random.
+# Random expressions: parts with their meaning, joined at random.
 
 PARTS = st.sampled_from([row for row in ROWS if row[0]])
 
@@ -197,7 +197,7 @@ def test_any_combination_says_what_its_parts_say(row: tuple[str, Says]) -> None:
 @settings(max_examples=60)
 @given(st.recursive(PARTS, _joined, max_leaves=4))
 def test_what_is_decided_early_stays(row: tuple[str, Says]) -> None:
-    """In no phase is anything but the final answer given; in the phase that the filter names it always is."""
+    """No phase gives an answer that differs from the final one; from the filter's own phase on there always is one."""
     one = parse(row[0])
     for exchange in _some(one):
         answers = [one.decide(exchange, phase) for phase in Phase]
@@ -210,7 +210,7 @@ def _some(one: Filter) -> list[Exchange]:
     return list(read_exchanges(data("tour.pcapng"), needs=Wanted(one)))[::9]
 
 
-# Partitions and records: held against the records that `--records` shows.
+# Partitions and records, against the records that `--records` shows.
 
 
 def _batches(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -229,7 +229,7 @@ def _header(record: dict[str, Any], name: str) -> list[Any]:
 
 
 def _partitions(value: Any, name: str = "") -> set[int]:
-    """Every number of a partition in a body, by the names that such fields have."""
+    """Every partition number in a body, by the names of such fields."""
     if isinstance(value, list):
         return {number for each in value for number in _partitions(each, name)}
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""`record.PATH`: fields of what records of internal topics hold, against what `--records` shows of them."""
+"""`record.PATH`: fields of structures in internal topics, against what `--records` shows of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = ("three-nodes.pcapng.zst", "zookeeper-cluster.pcap.gz")
 
 
 def structures(value: Any) -> Iterator[dict[str, Any]]:
-    """All keys and values of records that are structures."""
+    """All structures in keys and values of records."""
     if isinstance(value, dict):
         for name, each in value.items():
             if name in ("key", "value") and isinstance(each, dict) and "$type" in each:
@@ -42,7 +42,7 @@ def place(record: dict[str, Any]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_shown_is_found(name: str) -> None:
-    """Of each field at the top of a structure some values: just the exchanges that show them."""
+    """For some values of each field at the top of a structure: exactly the exchanges that show the value pass."""
     wanted: dict[tuple[str, str], set[tuple[Any, ...]]] = {}
     for record in records(name):
         for side in ("request", "response"):

@@ -1,4 +1,4 @@
-"""First bytes of connections: who is recognised as Kafka, from which side, and who never is."""
+"""First bytes of connections: recognised as Kafka or not, and which side is the client."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_its_answer_decides_where_the_request_cannot() -> None:
 
 
 def test_who_is_the_client_is_told_by_content() -> None:
-    """Mid-stream, the half whose segment came first may be the broker's."""
+    """The content tells who is the client: mid-stream, the first segment may be the broker's."""
     line = Line(opened=False)
     undecided = UndecidedConnection(line.connection, 0)
     assert not undecided.feed(*line.chunks(("c", ANSWERED)))

@@ -1,4 +1,4 @@
-"""Strange bytes and numbers, and what they are said to be; the first bytes of real conversations among them."""
+"""Strange bytes and numbers with their explanations, first bytes of real conversations among them."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ def test_every_start_has_a_mark_with_a_remedy() -> None:
     assert {start.name for start in STARTS.values()} <= known
 
 
-# The side that speaks first, and what its first bytes are; of the answers what is said of some.
+# The side that speaks first, and the explanation of its first bytes; for some answers too.
 REAL = {
     "http1": ("HTTP/1: GET /orders.json", "HTTP/1: answer 200 OK"),
     "http2": ("HTTP/2: client's preface", "HTTP/2: server's settings"),

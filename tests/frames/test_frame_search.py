@@ -1,4 +1,4 @@
-"""Where a frame may begin: both ways of looking find the same places."""
+"""Places where a frame may begin: both searches find the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows: bytes of one direction, cut in any way and with holes, and the frames and runs that come out."""
+"""Rows: bytes of one direction, cut in any way and with gaps, and the frames and skipped runs that come out."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MARK = b"KFKA"
 
 
 def frame(size: int, fill: bytes = b".") -> bytes:
-    """A frame of the made-up protocol here: the mark, then `size` bytes."""
+    """A frame of these tests' own protocol: the mark, then `size` bytes."""
     return (size + 4).to_bytes(4, "big") + MARK + fill * size
 
 
 class Owner:
-    """A pairing object that believes in frames which begin with the mark."""
+    """A pairing object that takes frames for valid if they begin with the mark."""
 
     def __init__(self) -> None:
         self.budget = MemoryBudget()
@@ -64,7 +64,7 @@ class Owner:
 
 
 def play(*pieces: bytes | int) -> list[str]:
-    """What comes of these pieces, one a packet: bytes, or a hole of so many bytes."""
+    """The frames and runs of these pieces, one a packet: bytes, or a gap of so many bytes."""
     owner = Owner()
     for packet, piece in enumerate(pieces, 1):
         if isinstance(piece, int):

@@ -1,1 +1,1 @@
-"""Random input for as long as one likes, in classes: each makes one kind of hostile input and says what must hold."""
+"""Random input in classes, for any time: each class makes one kind of hostile input and asserts what must hold."""

@@ -1,4 +1,4 @@
-"""Tries random input for as long as one likes, class by class: says what was tried, and how to repeat what failed.
+"""Tries random input for some time, class by class: prints what was tried, and how to repeat a failure.
 
     python -m tests.fuzz --seconds 60 [--class NAME]… [--seed N]
 
@@ -22,12 +22,12 @@ from unittest.mock import patch
 
 from tests.fuzz.classes import CLASSES, Class
 
-# Failures of a class after which it ends: more of them seldom say more.
+# A class ends after this many failures: more of them seldom tell more.
 ENOUGH = 5
 
 
 class Tried(NamedTuple):
-    """What came of a class."""
+    """The counts of a class's run."""
 
     seeds: int
     inputs: int
@@ -35,11 +35,11 @@ class Tried(NamedTuple):
 
 
 class Hangs(BaseException):
-    """A seed takes longer than any may. Nothing that expects an Exception stops it."""
+    """A seed takes too long. A BaseException, so that no `except Exception` stops it."""
 
 
 def try_class(name: str, tried: Class, seed: int, seconds: float) -> Tried:
-    """One seed after the other until the time is over; what fails is told with the command that repeats it."""
+    """Try one seed after the other until the time is over; prints each failure with the command that repeats it."""
     until = time.monotonic() + seconds
     seeds = inputs = failures = 0
     while not seeds or (time.monotonic() < until and failures < ENOUGH):
@@ -58,7 +58,7 @@ def try_class(name: str, tried: Class, seed: int, seconds: float) -> Tried:
 
 @contextmanager
 def in_time(seconds: int) -> Iterator[None]:
-    """Raises Hangs in what takes longer, every second anew: nothing comes of it in a destructor."""
+    """Raise Hangs in a block that takes longer, again every second: one raised in a destructor is lost."""
 
     def ring(_number: int, _frame: object) -> None:
         raise Hangs(f"no end after {seconds} s")
@@ -73,7 +73,7 @@ def in_time(seconds: int) -> Iterator[None]:
 
 
 def run(classes: Mapping[str, Class], seed: int, seconds: float) -> int:
-    """All these classes; the exit code."""
+    """Try all these classes; gives the exit code."""
     failures = 0
     for name, tried in classes.items():
         begun = time.monotonic()
@@ -89,7 +89,7 @@ def run(classes: Mapping[str, Class], seed: int, seconds: float) -> int:
 
 
 def main(words: Sequence[str]) -> int:
-    """What the command line asks for; the exit code."""
+    """Run what the command line asks for; gives the exit code."""
     options = argparse.ArgumentParser(prog="python -m tests.fuzz", description=(__doc__ or "").splitlines()[0])
     options.add_argument("--seconds", type=float, default=60.0, help="for all classes together; 60 without it")
     options.add_argument("--class", dest="classes", action="append", choices=CLASSES, help="only this one; repeatable")
@@ -97,7 +97,7 @@ def main(words: Sequence[str]) -> int:
     chosen = options.parse_args(words)
     wanted = {name: CLASSES[name] for name in CLASSES if not chosen.classes or name in chosen.classes}
     with TemporaryDirectory(prefix="kw-fuzz-") as folder:
-        # What programs remember of former runs is no part of the input.
+        # Files that programs keep between runs are no part of the input.
         places = dict.fromkeys(("HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), folder)
         with patch.dict(os.environ, places):
             return run(wanted, chosen.seed, chosen.seconds)

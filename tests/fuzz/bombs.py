@@ -1,6 +1,6 @@
-"""Small captures and messages that stand for much: compressed batches, giant arrays, headers, wrappers in wrappers.
+"""Small captures and messages that expand: compressed batches, giant arrays, headers, wrappers in wrappers.
 
-Whatever shows them, a frame of at most 32 MiB takes at most 300 MB of memory, and ends as commands end.
+Every command takes at most 300 MB of memory for a frame of at most 32 MiB, and ends with a documented exit code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.records.making import batch, message, record, varint
 
 PEAK_MB: Final = 300
 FRAME_MAX: Final = 32 * MIB
-# What a batch may hold when it is inflated, roughly; 70 MiB is more than kw reads of one.
+# Rough sizes of a decompressed batch; kw reads less than 70 MiB of one.
 INFLATED: Final = (1 * MIB, 8 * MIB, 30 * MIB, 60 * MIB, 70 * MIB)
 PRODUCE, FETCH, METADATA, OFFSET_COMMIT, API_VERSIONS, CREATE_TOPICS, ENVELOPE = 0, 1, 3, 8, 18, 19, 58
 PUSH_TELEMETRY = 72
@@ -57,12 +57,12 @@ class Bomb(NamedTuple):
 
 
 def bomb(key: int, version: int, asked: dict[str, Any], answer: dict[str, Any]) -> Bomb:
-    """A bomb of the bodies of an exchange."""
+    """A bomb made of the bodies of an exchange."""
     return Bomb(key, version, request(key, version, 7, "app", asked), response(key, version, 7, answer))
 
 
 def try_bomb(rng: Random) -> int:
-    """One bomb through one command."""
+    """Show one bomb by one command."""
     made = BOMBS[rng.choice([*BOMBS])](rng)
     assert max(len(made.asked), len(made.answer)) <= FRAME_MAX, "the bomb is too large"
     name = rng.choice([*COMMANDS])
@@ -75,7 +75,7 @@ def try_bomb(rng: Random) -> int:
 
 
 def sniff(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
-    """Shown as an exchange of a capture."""
+    """Show a bomb by `kw sniff` as an exchange of a capture."""
     words = ["sniff", captured(rng, folder, made), "-o", rng.choice(FORMATS), *rng.choice(DETAILS)]
     if not WITHOUT_BODIES.isdisjoint(words):
         words = [word for word in words if word != "--records"]
@@ -83,21 +83,21 @@ def sniff(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
 
 
 def stats(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
-    """Counted."""
+    """Count a bomb by `kw stats`."""
     words = ["stats", captured(rng, folder, made), "-o", "ndjson", "--metric", rng.choice(METRICS)]
     words += rng.choice([[], ["--by", "topic"], ["--by", "client,error"], ["--slowest", "3"]])
     return words, run_measured(words)
 
 
 def captured(rng: Random, folder: Path, made: Bomb) -> str:
-    """A capture of it."""
+    """A capture of a bomb."""
     path = folder / "bomb.pcap"
     path.write_bytes(spoken(segments([(True, made.asked), (False, made.answer)], rng, most=60_000)))
     return str(path)
 
 
 def decode(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
-    """As a message by itself."""
+    """Show a bomb by `kw decode` as a single message."""
     path = folder / "bomb.bin"
     words = [
         "decode",
@@ -117,7 +117,7 @@ def decode(rng: Random, folder: Path, made: Bomb) -> tuple[list[str], Ended]:
 
 
 def call(rng: Random, _folder: Path, made: Bomb) -> tuple[list[str], Ended]:
-    """As the answer of a broker."""
+    """Show a bomb by `kw call` as the answer of a broker."""
 
     def answer(asked: bytes) -> bytes:
         key, version, number = struct.unpack_from(">hhi", asked)
@@ -161,7 +161,7 @@ def fetched(data: bytes) -> dict[str, Any]:
 
 
 def batches(rng: Random) -> bytes:
-    """One batch, or the same some times more as long as they fit a frame."""
+    """One batch, or several copies of it, as many as fit a frame."""
     codec = rng.choice(NAMES)
     room = rng.choice(INFLATED) if codec != "none" else rng.choice([MIB, 30 * MIB])
     one = batch_of(rng, codec, room) if rng.random() < 0.6 else messages_of(rng, codec, room)
@@ -169,18 +169,18 @@ def batches(rng: Random) -> bytes:
 
 
 def batch_of(rng: Random, codec: str, room: int) -> bytes:
-    """A batch of magic 2 whose records take about so many bytes."""
+    """A batch of magic 2 whose records take about `room` bytes."""
     value = rng.choice([0, 1, 100, 10_000, room])
     letter = rng.choice(LETTERS)
     one = record(value=letter * (value // len(letter)), headers=((b"", None),) * rng.choice(HEADERS))
     if rng.random() < 0.1:
-        one = varint(room) + bytes.fromhex("00 00 00 01 01") + varint(room // 2) + bytes(room)  # a claim of headers
+        one = varint(room) + bytes.fromhex("00 00 00 01 01") + varint(room // 2) + bytes(room)  # very many headers
     count = max(room // len(one), 1)
     return batch(payload=deflate(codec, one * count), attributes=NAMES.index(codec), count=count)
 
 
 def messages_of(rng: Random, codec: str, room: int) -> bytes:
-    """Messages of magic 0 or 1, alone or in a wrapper, or wrappers in wrappers."""
+    """Messages of magic 0 or 1, plain, in a wrapper, or in nested wrappers."""
     magic = rng.choice([0, 1])
     codec = codec if codec != "zstd" else "gzip"
     one = message(magic, 0, rng.choice(LETTERS) * rng.choice([0, 1, 100, 10_000]))
@@ -193,7 +193,7 @@ def messages_of(rng: Random, codec: str, room: int) -> bytes:
 
 
 def array_bomb(rng: Random) -> Bomb:
-    """An array of very many elements, each as small as it can be."""
+    """An array of very many elements, each as small as possible."""
     count = rng.choice([10_000, 100_000, 1_000_000])
     text = rng.choice(["", "a", "\x1b", "<"])
     topic, partition = {"name": text}, {"partition_index": 1, "committed_metadata": text}
@@ -210,7 +210,7 @@ def array_bomb(rng: Random) -> Bomb:
 
 
 def envelope_bomb(rng: Random) -> Bomb:
-    """Requests inside requests."""
+    """Requests nested in Envelopes."""
     data = request(METADATA, 1, 7, "app", {"topics": [{"name": "a"}] * 1000})[4:]
     for _ in range(rng.choice([3, 100, 2000])):
         body = {"request_data": data, "request_principal": None, "client_host_address": b"\x7f\0\0\1"}
@@ -219,7 +219,7 @@ def envelope_bomb(rng: Random) -> Bomb:
 
 
 def metrics_bomb(rng: Random) -> Bomb:
-    """Metrics of a client: very many that are empty, at one of the levels, or far more bytes than may be."""
+    """Client metrics: very many empty ones at one of the levels, or far more bytes than allowed."""
     codec = rng.choice(NAMES)
     data = rng.choice([b"\x0a\0", b"\x0a\1a", b"\0"]) * rng.choice([1000, 70_000, 500_000, 20_000_000])
     for _ in range(rng.choice([0, 0, 1, 2, 3, 50])):
@@ -229,7 +229,7 @@ def metrics_bomb(rng: Random) -> Bomb:
 
 
 def known_bomb(rng: Random) -> Bomb:
-    """One of those that tests measure, of any size."""
+    """One of the bombs whose memory tests measure, of any size."""
     made = bombs.BOMBS[rng.choice([*bombs.BOMBS])](rng.choice([MIB // 10, MIB, 4 * MIB, 10 * MIB]))
     key, version = struct.unpack_from(">hh", made.request, 4)
     return Bomb(key, version, made.request, made.response)

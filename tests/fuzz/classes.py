@@ -1,7 +1,7 @@
-"""The classes of random input: a name, what tries one seed, and how long one seed may take before it counts as hanging.
+"""The classes of random input: a name, a function that tries one seed, and the seconds after which a seed hangs.
 
-A class is a function that makes its input of the dice it is given, tries it and gives the number of inputs tried;
-whatever it raises is a failure.
+The function of a class makes its input with the given dice, tries it and gives the number of inputs tried; any
+exception is a failure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["CLASSES", "Class"]
 
 
 class Class(NamedTuple):
-    """What tries one seed, and the seconds that no seed takes, even on a machine that has much else to do."""
+    """A function that tries one seed, and the seconds that no seed takes, even on a busy machine."""
 
     try_one: Callable[[Random], int]
     patience_s: int = 120

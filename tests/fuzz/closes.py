@@ -1,7 +1,7 @@
-"""Connections that end as none should: flags in any combination, ends while bytes are held, ports used again, jumps.
+"""Connections that end in odd ways: any combination of flags, ends while bytes are held, reused ports, jumps.
 
-An engine that hands its state over to another one at every cut, or at some, gives what one engine gives; so do splits
-of the capture that are stitched together.
+Engines that hand their state over at every cut, or at some cuts, give the rows of a single engine; so do splits of the
+capture that are stitched together.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tests.exchanges.talks import ACK, FIN, MS, SYN, Talker, Turns, segments
 from tests.splits.cut_captures import Shown, cut, rows, shown, stitched, whole
 
 RST: Final = 4
-CHEAP: Final = 20  # captures through reassembly alone for one through all stages: that is where most is decided
-PORTS: Final = [9092]  # what connections say of one another has a time of its own, so the ports are known
+CHEAP: Final = 20  # captures through reassembly alone for each one through all stages: most is decided in reassembly
+PORTS: Final = [9092]  # ports are given, since what connections teach about each other depends on time
 STEPS_NS: Final = (1, 1000, 1000, MS, MS, MS, 900 * MS, PATIENCE_NS + 1)
 PAUSES_NS: Final = (PATIENCE_NS * 2, IDLE_NS + 1)
-# Flags of a packet that ends something, by how much its number is not the one that is due, and by how much it
-# acknowledges other bytes than those that were captured.
+# Flags of a packet that ends something, the distance of its number from the one that is due, and how many more or
+# fewer bytes it acknowledges than were captured.
 ENDS: Final = (
     *(FIN | ACK, FIN | ACK, FIN | ACK, RST | ACK, RST | ACK, RST | ACK, RST, FIN, ACK),
     *(FIN | RST, SYN | RST, SYN | FIN | ACK, SYN | FIN | RST | ACK),
@@ -36,7 +36,7 @@ HEARD: Final = (*[0] * 6, -1, 1, 2, 4, 4, 8, 30, 60, 200, FAR, 2**31)
 
 
 def try_connections(rng: Random) -> int:
-    """Some captures of a few odd connections through reassembly, and one through all stages; how many were read."""
+    """Put captures of odd connections through reassembly, and one through all stages; gives the number read."""
     for _ in range(CHEAP):
         every = capture(rng)
         expected, found = reassembled(every, ()), reassembled(every, range(1, len(every)))
@@ -46,7 +46,7 @@ def try_connections(rng: Random) -> int:
 
 
 def reassembled(every: list[Segment], cuts: Iterable[int]) -> list[tuple[object, ...]]:
-    """The chunks of stages that take over from one another at these places."""
+    """The chunks of stages that take over from each other at these cuts."""
     stage, out = Reassembly(), []
     for part in cut(every, cuts):
         out += stage.feed(part)
@@ -57,7 +57,7 @@ def reassembled(every: list[Segment], cuts: Iterable[int]) -> list[tuple[object,
 
 
 def check_engine(rng: Random, every: list[Segment]) -> None:
-    """Read whole and in several cuts, a capture gives the same rows."""
+    """Assert that a capture gives the same rows when it is read at once and in several cuts."""
     alone = in_feeds([every])
     places = sorted(rng.sample(range(len(every) + 1), min(len(every), rng.choice([1, 2, 5]))))
     one_by_one = in_feeds([[segment] for segment in every])
@@ -79,7 +79,7 @@ def in_feeds(parts: list[list[Segment]]) -> list[tuple[int, Shown]]:
 
 
 def handed_over(every: list[Segment], cuts: Iterable[int]) -> list[tuple[int, Shown]]:
-    """The rows of engines that take over from one another at these places."""
+    """The rows of engines that take over from each other at these cuts."""
     engine = Engine(PORTS, connections=True)
     found = []
     for part in cut(every, cuts):
@@ -96,7 +96,7 @@ def numbered(row: object) -> tuple[int, Shown]:
 
 
 def differ(expected: Sequence[object], found: Sequence[object]) -> str:
-    """The first that is not the same in both."""
+    """The first difference between two lists of rows."""
     for before, after in zip(expected, found, strict=False):
         if before != after:
             return f"{before} became {after}"
@@ -104,7 +104,7 @@ def differ(expected: Sequence[object], found: Sequence[object]) -> str:
 
 
 def capture(rng: Random) -> list[Segment]:
-    """One or two pairs of ports that are used once or twice, with oddities, numbered, by time."""
+    """One or two pairs of ports, each used once or twice, with oddities; packets numbered, by time."""
     lines = []
     for number in range(rng.choice([1, 1, 2])):
         line: list[Segment] = []
@@ -126,12 +126,12 @@ def capture(rng: Random) -> list[Segment]:
 
 @cache
 def talks() -> list[Turns]:
-    """Short conversations, the same whatever the seed."""
+    """Short conversations, the same for every seed."""
     return [Talker(Random(seed), count=seed % 5, values=6).talk.turns for seed in range(40)]
 
 
 def ends(rng: Random, found: list[Segment]) -> list[Segment]:
-    """Both sides end in any way, early, late or out of place, maybe of bytes that were not captured; or go on."""
+    """Both sides end in any way: early, late or out of place, with bytes that were not captured, or not at all."""
     at = rng.randrange(len(found))
     begun = found[: at + 1]
     due = {segment[0]: segment[3] + len(segment[6]) for segment in begun}
@@ -146,31 +146,31 @@ def ends(rng: Random, found: list[Segment]) -> list[Segment]:
 
 
 def flags(rng: Random, found: list[Segment]) -> list[Segment]:
-    """Any flags on a packet."""
+    """One packet with random flags."""
     at = rng.randrange(len(found))
     return [*found[:at], (*found[at][:5], rng.randrange(256), *found[at][6:]), *found[at + 1 :]]
 
 
 def loss(rng: Random, found: list[Segment]) -> list[Segment]:
-    """Some packets are missing, swapped, repeated."""
+    """Some packets missing, swapped or repeated."""
     share = rng.choice([0.02, 0.1, 0.4])
     return shaken(rng, found, loss=share, twice=0.05, swap=rng.choice([0, share]))
 
 
 def silence(rng: Random, found: list[Segment]) -> list[Segment]:
-    """Nothing was captured of one side from some place on."""
+    """One side without any packet from some place on."""
     key, begins = rng.choice(found)[0], rng.randrange(len(found))
     return [segment for at, segment in enumerate(found) if at < begins or segment[0] != key]
 
 
 def cross(rng: Random, found: list[Segment]) -> list[Segment]:  # noqa: ARG001  # as the others
-    """Both sides end without having heard of the other's end."""
+    """Both sides end before they have seen the other's end."""
     ends = [(*segment[:4], segment[4] - 1, *segment[5:]) for segment in found if segment[5] & FIN]
     return [segment for segment in found if not segment[5] & FIN] + ends
 
 
 def jump(rng: Random, found: list[Segment]) -> list[Segment]:
-    """One direction's numbers go on somewhere else."""
+    """The sequence numbers of one direction jump."""
     key, begins, step = rng.choice(found)[0], rng.randrange(len(found)), rng.choice([*STEPS, rng.randrange(2**32)])
     return [
         (*segment[:3], segment[3] + step, *segment[4:]) if at >= begins and segment[0] == key else segment
@@ -179,7 +179,7 @@ def jump(rng: Random, found: list[Segment]) -> list[Segment]:
 
 
 def shortened(rng: Random, found: list[Segment]) -> list[Segment]:
-    """Of all packets only the first bytes were captured."""
+    """All packets with only their first bytes captured."""
     kept = rng.choice([0, 1, 4, 50])
     return [(*segment[:6], segment[6][:kept], max(len(segment[6]) - kept, 0)) for segment in found]
 

@@ -22,7 +22,7 @@ DAMAGED = 8
 
 
 def try_messages(rng: Random) -> int:
-    """A declared message and a random one; how many buffers were read."""
+    """Try a declared message and a random one; gives the number of buffers read."""
     made = message(rng)
     return read_all_ways(rng.choice(declared()), rng) + read_all_ways(resolve(made, made.versions.high), rng)
 
@@ -34,7 +34,7 @@ def declared() -> list[Plan]:
 
 
 def read_all_ways(plan: Plan, rng: Random) -> int:
-    """One value there and back, and damaged copies of its bytes; how many buffers were read."""
+    """Write and read one value, and read damaged copies of its bytes; gives the number of buffers read."""
     value = random_value(plan, rng, values=rng.choice([20, 100, 600]))
     data = write(plan, value)
     assert encode(plan, without_defaults(plan, value)) == data
@@ -55,7 +55,7 @@ def read_all_ways(plan: Plan, rng: Random) -> int:
 
 
 def outcome(plan: Plan, data: bytes, *, plain: bool = False) -> str:
-    """What comes out of the entry point, or of the walker alone."""
+    """The value or error of `decode`, or of the walker alone if `plain`, as text."""
     try:
         return repr(examine(plan, data, 0, len(data)) if plain else decode(plan, data))
     except DecodeError as failure:

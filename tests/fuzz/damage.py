@@ -1,7 +1,7 @@
 """Captures with wrong, lost and added bytes, plain and inside compression, through the whole program.
 
-Rows, and one line at most of what is wrong. A compressed capture that says by itself whether it is whole (a checksum,
-an end) gives the rows of the whole one, or exit code 1.
+The output is rows, and at most one line of error. A compressed capture that can tell whether it is complete (a
+checksum, an end) gives the rows of the complete one, or exit code 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.cli.worlds import Outcome, kw, world
 from tests.fuzz.program import check_end
 from tests.records.test_codecs import lz4_frame, zstd_flushed, zstd_unsized
 
-# Smaller ones are read more often; the large ones hold nothing that is not in these.
+# Small captures are read more often; larger ones have nothing new.
 SIZE_MAX: Final = 2_000_000
 COMMANDS: Final = (
     *(["sniff", *view] for view in VIEWS),
@@ -33,12 +33,12 @@ COMMANDS: Final = (
 
 
 def halves(data: bytes) -> tuple[bytes, bytes]:
-    """Two parts, neither of them empty: that a frame of nothing is missing nobody can tell."""
+    """Two parts, neither of them empty: nobody could notice that an empty frame is missing."""
     middle = len(data) // 2
     return data[:middle], data[middle:]
 
 
-# Compression, and whether it carries a checksum of what is in it; all of them say where they end.
+# A codec, and whether it has a checksum of its content; all of them mark their end.
 PACKED: Final[Mapping[str, tuple[Callable[[bytes], bytes], bool]]] = {
     "gzip": (gzip.compress, True),
     "gzip in two": (lambda data: b"".join(map(gzip.compress, halves(data))), True),
@@ -59,14 +59,14 @@ PACKED: Final[Mapping[str, tuple[Callable[[bytes], bytes], bool]]] = {
 
 
 def try_capture(rng: Random) -> int:
-    """One capture, damaged, through one command."""
+    """Show one damaged capture by one command."""
     with TemporaryDirectory() as folder:
         path = rng.choice([None, Path(folder) / "capture"])
         return try_at(rng, path)
 
 
 def try_at(rng: Random, path: Path | None) -> int:
-    """The same in a file, or from standard input: rows may say the file that they are from."""
+    """Show one damaged capture, in the file `path` or on standard input."""
     words, columns = rng.choice(COMMANDS), rng.choice([None, 80, 200])
     data = capture_of(rng)
     if rng.random() < 0.3:
@@ -87,14 +87,14 @@ def try_at(rng: Random, path: Path | None) -> int:
 
 
 def capture_of(rng: Random) -> bytes:
-    """One of those that ship, or one made at random."""
+    """One of the captures that ship, or a random one."""
     if rng.random() < 0.3:
         return made.capture(rng, rng.choice([3, 40, 150]))
     return capture(rng.choice([path for path in CAPTURES if len(capture(path)) <= SIZE_MAX]))
 
 
 def run(path: Path | None, words: list[str], data: bytes, columns: int | None) -> Outcome:
-    """A command that reads this capture, from standard input or from a file."""
+    """Run a command on this capture, in a file or on standard input."""
     quiet = [*words, "-q", "--debug"]
     if path is None:
         return kw(quiet[0], "-", *quiet[1:], env=world(data, columns=columns))
@@ -103,11 +103,11 @@ def run(path: Path | None, words: list[str], data: bytes, columns: int | None) -
 
 
 def check(words: list[str], outcome: Outcome) -> None:
-    """How a command ends whatever its input is."""
+    """Assert that a command ends as it must for any input."""
     shown = f"kw {' '.join(words)}: {outcome.err}"
     check_end(outcome.code, shown)
     assert outcome.code in (Exit.DONE, Exit.FAILURE, Exit.LOSSY), f"exit code {outcome.code}: {shown}"
-    # One line says what is wrong with the file. With --strict others say what the capture lacks besides.
+    # One line tells the problem of the file. With --strict other lines tell why the capture counts as lossy.
     lines = outcome.err.count("\n")
     failed = outcome.code == Exit.FAILURE
     told = not failed or lines > 0 if "--strict" in words else lines == failed
@@ -115,7 +115,7 @@ def check(words: list[str], outcome: Outcome) -> None:
 
 
 def wrong(rng: Random, data: bytes) -> bytes:
-    """Some bytes are others."""
+    """Some bits changed."""
     torn = bytearray(data)
     for _ in range(rng.choice([1, 1, 3])):
         torn[rng.randrange(len(torn))] ^= 1 << rng.randrange(8)
@@ -123,13 +123,13 @@ def wrong(rng: Random, data: bytes) -> bytes:
 
 
 def removed(rng: Random, data: bytes) -> bytes:
-    """Some bytes are not there."""
+    """Some bytes removed."""
     at = rng.randrange(len(data) - 1)
     return data[:at] + data[at + rng.randrange(1, 100) :]
 
 
 def garbage(rng: Random) -> bytes:
-    """Bytes that are no zeros."""
+    """Random bytes without zeros."""
     return bytes(rng.randrange(1, 256) for _ in range(rng.choice([1, 3, 4, 100])))
 
 
@@ -143,5 +143,5 @@ HARMS: Final[Mapping[str, Callable[[Random, bytes], bytes]]] = {
     "zeros behind": lambda rng, data: data + bytes(rng.choice([1, 4, 512])),
     "another begins": lambda rng, data: data + data[: rng.randrange(1, 40)],
 }
-# What is always told: that the end is missing, or that something follows it that is nothing.
+# Faults that are always told: a missing end, or garbage behind it.
 TOLD: Final = frozenset({"cut", "cut near the end", "garbage behind", "garbage behind zeros", "another begins"})

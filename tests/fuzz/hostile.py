@@ -1,4 +1,4 @@
-"""Texts that nobody should call anything, and what they could do where they are shown."""
+"""Hostile texts for names of any kind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ HOSTILE: Final = (
     "\x1b[2J\x1b[H",  # clears the screen
     "\x1b]0;owned\x07",  # names the window
     "\x1b[5;31mred",  # blinks
-    "\x1bP+q544e\x1b\\",  # asks the terminal, which answers as if somebody typed
+    "\x1bP+q544e\x1b\\",  # asks the terminal, whose answer is like typed text
     "\x9b2J \x9d0;owned\x9c",  # the same by C1 controls
     "over\rwritten",
     "gone\b\b\b\b\x7f",

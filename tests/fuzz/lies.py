@@ -1,7 +1,7 @@
 """Brokers that lie to `kw call` and to `kw proxy --check`: ports, ids, versions, hostile strings, cut and wrong frames.
 
-Whatever they say, a command ends in its time, with an exit code that scripts know and a line for what is wrong (where
-all nodes are asked, one for each that cannot be reached); what it prints for programs is JSON.
+For any answers, a command ends in time, with a documented exit code and a line for the error (if all nodes are asked,
+one for each that cannot be reached); its output for programs is valid JSON.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from tests.proxy.hidden import port_base
 from tests.schema.values import random_value
 
 TIMEOUT_S: Final = 2
-# So much of a processor a command may use: all the time that it has, and for what is under way when that is over.
+# The most processor time of a command: all its time, and the work in progress when the time is over.
 CPU_MAX_S: Final = TIMEOUT_S + 3.0
-# By the clock a machine that has much else to do takes far longer; what only waits has to end all the same.
+# By the wall clock a busy machine takes far longer; a command that only waits must still end.
 CLOCK_MAX_S: Final = 120.0
 METADATA, API_VERSIONS = 3, 18
 MANY: Final = 20_000
 PORTS: Final = (-(2**31), -1, 0, 1, 65_536, 70_000, 2**31 - 1)
-ROUNDS: Final = 2  # of what is repeated
+ROUNDS: Final = 2  # repeats of a call
 
 CALLS: Final = (
     ["Metadata"],
@@ -64,9 +64,9 @@ LOGINS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 class Liar(Responder):
-    """A broker of which every answer is random but for a share of `truth` of what steers a client.
+    """A broker with random answers, but for a share of `truth` in the fields that steer a client.
 
-    `wrongs` are what it may do to the bytes of an answer, each one time in ten.
+    `wrongs` are faults in the bytes of an answer, each used one time in ten.
     """
 
     def __init__(self, rng: Random, *, truth: float, wrongs: Mapping[str, Wrong]) -> None:
@@ -74,7 +74,7 @@ class Liar(Responder):
         self._rng = rng
         self._truth = truth
         self._wrongs = wrongs
-        self.defects: list[Exception] = []  # its own
+        self.defects: list[Exception] = []  # the liar's own
 
     def __enter__(self) -> Liar:
         super().__enter__()
@@ -98,7 +98,7 @@ class Liar(Responder):
                 return
 
     def reply(self, frame: bytes) -> bytes:
-        """What is said to this, with its size field."""
+        """The answer to a frame, with its size field."""
         try:
             request = decode_request(frame)
         except DecodeError:  # a token of a login
@@ -118,7 +118,7 @@ class Liar(Responder):
         return framed(encode_response(key, version, value, correlation_id=request.correlation_id))
 
     def _cluster(self, request: Request) -> dict[str, Any]:
-        """Itself, at times under very many ids, and a leader for what is asked."""
+        """A Metadata body: this broker, at times under very many ids, as the leader of the topics asked for."""
         host, port = self.address
         count = 1 if self._rng.random() < 0.97 else MANY
         partition = {"error_code": 0, "partition_index": 0, "leader_id": 0, "replica_nodes": [0], "isr_nodes": [0]}
@@ -129,7 +129,7 @@ class Liar(Responder):
         }
 
     def _offers(self) -> list[dict[str, int]]:
-        """What kw knows, as kw knows it but for some."""
+        """The APIs and versions that kw knows, with a few of them wrong."""
         ranges = {key: (api(key).versions.low, api(key).versions.high) for key in KEYS}
         strange = (-(2**15), -1, 0, 1, 2**15 - 1)
         rows = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in ranges.items()]
@@ -139,7 +139,7 @@ class Liar(Responder):
         return rows
 
     def _steer(self, layout: Plan, value: dict[str, Any]) -> None:
-        """Make what steers a client true, most of the time."""
+        """Make the fields that steer a client true, most of the time."""
         host, port = self.address
         true = {"host": host, "port": port, "error_code": 0, "throttle_time_ms": 0}
         true |= dict.fromkeys(("node_id", "broker_id", "leader_id", "controller_id"), 0)
@@ -155,7 +155,7 @@ class Liar(Responder):
                     each[field.name] = self._said(field, true[field.name], said)
 
     def _said(self, field: PlanField, true: Any, said: Any) -> Any:
-        """What a field that steers a client holds: the truth, or a lie that fits it."""
+        """The value of a field that steers a client: the truth, or a lie that fits the field."""
         if self._rng.random() < self._truth:
             return true
         if field.name == "port":
@@ -182,11 +182,11 @@ REMARK: Final = re.compile(r": taken for none$|: taken for a broker of before 0\
 
 
 def try_broker(rng: Random) -> int:
-    """One command and a broker that lies to it."""
+    """Run one command against a broker that lies."""
     truth = rng.choice([0.5, 0.9, 0.98, 1.0])
     with Liar(Random(rng.random()), truth=truth, wrongs=WRONGS if rng.random() < 0.5 else {}) as broker:
         words = command(rng, broker.server)
-        clock, cpu = time.monotonic(), time.thread_time()  # the broker has threads of its own
+        clock, cpu = time.monotonic(), time.thread_time()  # the broker has its own threads
         outcome = kw(*words)
         clock_s, cpu_s = time.monotonic() - clock, time.thread_time() - cpu
     assert not broker.defects, f"the broker itself: {broker.defects}"
@@ -194,7 +194,7 @@ def try_broker(rng: Random) -> int:
     check_end(outcome.code, shown)
     assert cpu_s < CPU_MAX_S, f"{cpu_s:.1f} s of a processor: {shown}"
     assert clock_s < CLOCK_MAX_S, f"{clock_s:.0f} s: {shown}"
-    # A remark for each node at a place that cannot be one (20 of them at most), and one on versions that cannot be.
+    # A remark for each node with an impossible address (20 of them at most), and one for impossible versions.
     said = [line for line in outcome.err.split("\n")[:-1] if not REMARK.search(line)]
     assert len(said) <= lines_max(words), f"more lines than causes: {shown}"
     check_output(words, outcome)
@@ -202,10 +202,10 @@ def try_broker(rng: Random) -> int:
 
 
 def lines_max(words: list[str]) -> int:
-    """How many lines may say what is wrong.
+    """The most lines of errors that a command may print.
 
-    In each round one ends it. Before it stand, where all nodes are asked, those that cannot be reached: so many of
-    them, how many more there are, and the last. Behind what is repeated stands how long the answers took.
+    One line ends each round. If all nodes are asked, lines for unreachable nodes come before it: PROBLEMS_TOLD of them,
+    the number of further ones, and the last. After repeated calls a line has the times of the answers.
     """
     repeated = "--repeat" in words
     everywhere = words[0] == "call" and ("all" in words or route(api(words[1]).key).to == "all")
@@ -213,7 +213,7 @@ def lines_max(words: list[str]) -> int:
 
 
 def command(rng: Random, server: str) -> list[str]:
-    """What asks this server."""
+    """A command that asks this server."""
     limits = ["-b", server, "--timeout", f"{TIMEOUT_S}s", "--connect-timeout", "1s", "--debug"]
     if rng.random() < 0.2:
         limits += ["-X", "security.protocol=SASL_PLAINTEXT", "-X", f"sasl.mechanism={rng.choice(LOGINS)}"]
@@ -225,7 +225,7 @@ def command(rng: Random, server: str) -> list[str]:
 
 
 def check_output(words: list[str], outcome: Outcome) -> None:
-    """What programs read is JSON to its end; a comparison of versions is for people."""
+    """Assert that output for programs is valid JSON; a comparison of versions is for people."""
     if "--against" in words:
         return
     if "ndjson" in words:

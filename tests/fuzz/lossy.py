@@ -1,8 +1,8 @@
-"""Busy captures that lack packets: many connections to one broker, of which the capture has lost, doubled, swapped and
-cut some, or has one direction only, or begins in the middle; and some connections that nothing has happened to.
+"""Busy captures that lack packets: many connections to one broker, with packets lost, doubled, swapped and cut, with
+one direction only, or without their beginning; and some connections without any fault.
 
-No exception; the rows of the connections that are whole stay as they are; work grows with packets (calls of functions
-are counted, so that the machine's load does not matter); and no more is missing than was ever sent.
+There is no exception; the rows of the connections without faults stay as they are; work grows with packets (calls of
+functions are counted, so that the machine's load does not matter); and no more bytes are missing than were ever sent.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from tests.exchanges.talks import MS, REVEALED, Talker, Turns, segments
 from tests.splits.cut_captures import rows
 
 BATCH: Final = 1000
-TALKS: Final = 24  # different conversations, each spoken by many
-WHOLE: Final = 4  # connections that nothing happens to
+TALKS: Final = 24  # different conversations, each used by many connections
+WHOLE: Final = 4  # connections without faults
 FIRST_PORT, WHOLE_PORT = 10_000, 9_100
-# Calls for a packet of a damaged capture, as multiples of those for a packet of the clean one. Holding a segment back,
-# finding the hole lost and the next frame behind it take a multiple; work that grows with waiting connections takes
+# Calls for a packet of a damaged capture, as a multiple of those for a packet of the clean one. Holding a segment back,
+# giving up the gap and finding the next frame take a few times as many; work that grows with waiting connections takes
 # hundreds of times as many.
 WORK: Final = 8
 
 
 class Mishaps(NamedTuple):
-    """What happens to a capture: shares of its packets, and `snaplen` bytes of payload that are kept of each."""
+    """The faults of a capture: shares of its packets, and the `snaplen` bytes of payload that are kept of each."""
 
     loss: float
     twice: float
@@ -44,7 +44,7 @@ class Mishaps(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What passes between two ports: the first packet's time, nanoseconds between two, and the packets in order."""
+    """The packets between two ports in order, with the time of the first and the nanoseconds between two."""
 
     begins_ns: int
     step_ns: int
@@ -52,7 +52,7 @@ class Line(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What an engine made of a capture."""
+    """The rows of an engine, its calls of functions, and the bytes that it reports as missing."""
 
     rows: list[Row]
     calls: int
@@ -60,11 +60,11 @@ class Read(NamedTuple):
 
 
 class TooMuchWork(Exception):
-    """More calls than the capture's packets may take."""
+    """More calls of functions than allowed for the capture's packets."""
 
 
 def try_capture(rng: Random) -> int:
-    """One clean capture and what it becomes; how many were read."""
+    """Read one clean capture and its faulty copy; gives the number of captures read."""
     mishaps = Mishaps(
         loss=rng.choice([0, 0.01, 0.02, 0.03, 0.05, 0.1]),
         twice=rng.choice([0, 0, 0.02]),
@@ -96,12 +96,12 @@ def try_capture(rng: Random) -> int:
 
 @cache
 def talks() -> list[Turns]:
-    """Conversations that many speak: the same whatever the seed."""
+    """Conversations that many connections share, the same for every seed."""
     return [Talker(Random(seed), values=10).talk.turns for seed in range(TALKS)]
 
 
 def line(rng: Random, turns: Turns, port: int, pace_ns: int) -> Line:
-    """One connection, or at times two of them on the same port, one after the other."""
+    """One connection, or two of them on the same port, one after the other."""
     found = segments(turns, rng, port=port)
     if rng.random() < 0.1:
         found += far_from(found, rng, turns, port)
@@ -109,7 +109,7 @@ def line(rng: Random, turns: Turns, port: int, pace_ns: int) -> Line:
 
 
 def far_from(found: list[Segment], rng: Random, turns: Turns, port: int) -> list[Segment]:
-    """Another connection, whose numbers are no continuation."""
+    """Another connection whose sequence numbers do not continue those of the first."""
     while True:
         others = segments(turns, rng, port=port)
         steps = [(new[3] - old[3]) % 2**32 for new, old in zip(others[:2], found[:-3:-1], strict=True)]
@@ -118,7 +118,7 @@ def far_from(found: list[Segment], rng: Random, turns: Turns, port: int) -> list
 
 
 def mishandled(rng: Random, whole: Line, mishaps: Mishaps) -> Line:
-    """What a capture has of a line."""
+    """The packets of a line that are captured."""
     found = whole.segments
     if mishaps.late:
         found = found[rng.randrange(len(found)) :]
@@ -136,7 +136,7 @@ def mishandled(rng: Random, whole: Line, mishaps: Mishaps) -> Line:
 
 
 def jumping(rng: Random, found: list[Segment]) -> list[Segment]:
-    """One direction goes on somewhere else, as no direction does."""
+    """One direction jumps to sequence numbers far away, as no real one does."""
     key, begins, step = rng.choice(found)[0], rng.randrange(len(found)), rng.randrange(2 * FAR, 2**32 - 2 * FAR)
     return [
         (*segment[:3], (segment[3] + step) % 2**32, *segment[4:]) if at >= begins and segment[0] == key else segment
@@ -145,7 +145,7 @@ def jumping(rng: Random, found: list[Segment]) -> list[Segment]:
 
 
 def merged(lines: list[Line]) -> list[Segment]:
-    """All packets by time, numbered."""
+    """The packets of all lines by time, numbered."""
     timed = [
         (each.begins_ns + at * each.step_ns, segment) for each in lines for at, segment in enumerate(each.segments)
     ]
@@ -154,7 +154,7 @@ def merged(lines: list[Line]) -> list[Segment]:
 
 
 def read(every: list[Segment], *, most: int | None = None) -> Read:
-    """What an engine makes of a capture. Raises TooMuchWork where that takes more than so many calls."""
+    """Read a capture by an engine. Raises TooMuchWork if that takes more than `most` calls of functions."""
     engine = Engine(connections=True)
     profile = Profile()
     found: list[Row] = []
@@ -175,7 +175,7 @@ def read(every: list[Segment], *, most: int | None = None) -> Read:
 
 
 def told(found: list[Row]) -> list[str]:
-    """The rows of the connections that are whole, without the numbers of packets and connections."""
+    """The rows of the connections without faults, without the numbers of packets and connections."""
     return sorted(repr(said(row)) for row in found if WHOLE_PORT <= port_of(row) < WHOLE_PORT + WHOLE)
 
 
@@ -184,7 +184,7 @@ def port_of(row: Row) -> int:
 
 
 def said(row: Row) -> dict[str, Any]:
-    """All of a row but what depends on the packets of others."""
+    """A row without the parts that depend on the packets of others."""
     if isinstance(row, Ended):
         return dict(zip(ENDED_KEYS, row.export(), strict=True))
     record = to_json_dict(row, REVEALED)

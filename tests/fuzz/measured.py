@@ -1,8 +1,9 @@
-"""`kw` as it is installed, which tells the most memory that it ever had as its last line on standard error.
+"""`kw` as it is installed; its last line on standard error is the most memory that it ever had.
 
     python -m tests.fuzz.measured sniff orders.pcapng
 
-What the operating system says of a child (ru_maxrss) counts the memory of its parent before it, which is large here.
+The operating system's figure for a child (ru_maxrss) includes the memory of its parent at the fork, which is large
+here.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pathlib import Path
 
 from kwcli.main import main
 
-# What no program of this kind may ever ask for: a machine that swaps helps nobody.
+# The most that a program here may allocate: a machine that swaps helps nobody.
 ADDRESS_SPACE = 6 << 30
 
 
 def peak_kb() -> int:
-    """The most memory that this process has had so far."""
+    """The peak memory of this process in kB."""
     found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     return int(found[1]) if found else 0
 

@@ -1,7 +1,7 @@
-"""Hostile names on a terminal: in captures, messages, answers of brokers, file names and words of the command line.
+"""Hostile names on a terminal: in captures, messages, answers of brokers, file names and command-line words.
 
-Whatever a command draws, no byte of it commands the terminal but what kw itself means to: colours, and the line of its
-progress bar. Everything is text, and nothing is drawn backwards.
+The only control sequences that a command draws are kw's own: colours, and those of the progress bar. All output is
+text, and none of it is drawn backwards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.fuzz.lies import Liar, command
 from tests.fuzz.program import check_end, run_on_terminal
 from tests.schema.values import random_value
 
-# What colours are made of: a name that blinks is none of them.
+# The codes of colours; blinking is not among them.
 COLOURS: Final = re.compile(r"\x1b\[(?:[0-47-9]|[39][0-7]|;|38;5;\d+)*m")
 BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 METADATA, PRODUCE = 3, 0
@@ -58,7 +58,7 @@ WORDS: Final[tuple[list[str], ...]] = (
 
 
 def try_command(rng: Random) -> int:
-    """One command that shows what should not be shown as it is."""
+    """Run one command that shows hostile names, and check every byte that it draws."""
     with TemporaryDirectory() as folder:
         colour = rng.choice(["always", "never", "auto"])
         code, drawn, words = SHOWN[rng.choice([*SHOWN])](rng, Path(folder), ["--color", colour])
@@ -72,14 +72,14 @@ def try_command(rng: Random) -> int:
 
 
 def commands(character: str) -> bool:
-    """Whether a terminal could take a character for something else than text."""
+    """Whether a terminal could take a character for something other than text."""
     if character in "\n\t":
         return False
     return character in BIDI or unicodedata.category(character) in ("Cc", "Cs")
 
 
 def captures(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes, list[str]]:
-    """A capture of exchanges with such names in it, in a file with such a name."""
+    """Show a capture with hostile names, in a file with a hostile name."""
     path = os.path.join(os.fsencode(folder), file_name(rng) + b".pcap")
     with open(path, "wb") as file:
         file.write(spoken(segments(turns(rng), rng, most=60_000)))
@@ -112,14 +112,14 @@ def turns(rng: Random) -> Turns:
 
 
 def records(rng: Random) -> bytes:
-    """A batch of one record."""
+    """A batch of one record with hostile texts."""
     texts = [text.encode("utf-8", "surrogateescape") for text in HOSTILE]
     headers = ((rng.choice(HOSTILE), rng.choice(texts)),)
     return encode_batch([Record(0, 0, rng.choice(texts), rng.choice(texts), headers)])
 
 
 def messages(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes, list[str]]:
-    """Single messages with such names, whole or cut."""
+    """Show single messages with hostile names, whole or cut."""
     path = folder / "messages"
     data = b"".join(data for client, data in turns(rng) if client)
     path.write_bytes(data if rng.random() < 0.8 else data[: rng.randrange(1, len(data))])
@@ -131,7 +131,7 @@ def messages(rng: Random, folder: Path, options: list[str]) -> tuple[int, bytes,
 
 
 def brokers(rng: Random, _folder: Path, options: list[str]) -> tuple[int, bytes, list[str]]:
-    """A broker that answers with them."""
+    """Ask a broker that answers with hostile names."""
     with Liar(Random(rng.random()), truth=rng.choice([0.9, 1.0]), wrongs={}) as broker:
         words = command(rng, broker.server)
         verbose = rng.choice([[], ["-v"], ["-vv"]]) if words[0] == "call" else []
@@ -139,20 +139,20 @@ def brokers(rng: Random, _folder: Path, options: list[str]) -> tuple[int, bytes,
 
 
 def words_of_people(rng: Random, folder: Path, _options: list[str]) -> tuple[int, bytes, list[str]]:
-    """Words of the command line that name nothing."""
+    """Run kw with hostile words on the command line."""
     name = os.fsdecode(file_name(rng))
     more = ["--timeout", "1s"] if "-b" in (words := rng.choice(WORDS)) else []
     return drawn(rng, [*words, rng.choice([name, str(folder / name)]), *more])
 
 
 def file_name(rng: Random) -> bytes:
-    """One of them, as far as it can be the name of a file."""
+    """A hostile text, as far as it can be the name of a file."""
     names = [text.encode("utf-8", "surrogateescape") for text in HOSTILE if text]
     return rng.choice([name for name in names if len(name) < 200]).replace(b"\0", b"").replace(b"/", b"")
 
 
 def drawn(rng: Random, words: list[str]) -> tuple[int, bytes, list[str]]:
-    """What a command draws on a terminal of some width."""
+    """The exit code and the bytes drawn by a command on a terminal of some width, and its words."""
     code, data = run_on_terminal(words, columns=rng.choice([20, 80, 200]))
     return code, data, words
 

@@ -1,4 +1,4 @@
-"""`kw` as a process of its own: words in; exit code, what it said and its memory, or what a terminal got of it, out."""
+"""`kw` as a separate process: words in; exit code, errors and memory, or the bytes that a terminal got, out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODES: Final = frozenset(map(int, Exit))
 
 
 class Ended(NamedTuple):
-    """How a run of `kw` ended: its exit code, what it said, and MB of memory at most."""
+    """The end of a run of `kw`: its exit code, standard error, and peak memory in MB."""
 
     code: int
     said: str
@@ -27,7 +27,7 @@ class Ended(NamedTuple):
 
 
 def run_measured(words: Sequence[str], stdin: Path | None = None) -> Ended:
-    """Run `kw WORDS…`, its output thrown away."""
+    """Run `kw WORDS…`, its standard output thrown away."""
     with (stdin or Path(os.devnull)).open("rb") as given:
         done = subprocess.run(
             [sys.executable, "-m", "tests.fuzz.measured", *words],
@@ -39,7 +39,7 @@ def run_measured(words: Sequence[str], stdin: Path | None = None) -> Ended:
             check=False,
         )
     *said, last = done.stderr.decode(errors="replace").splitlines() or [""]
-    if not last.startswith("peak "):  # it was killed
+    if not last.startswith("peak "):  # the process was killed
         return Ended(done.returncode, "\n".join([*said, last]), 0)
     return Ended(done.returncode, "\n".join(said), int(last.removeprefix("peak ")) / 1024)
 
@@ -47,12 +47,12 @@ def run_measured(words: Sequence[str], stdin: Path | None = None) -> Ended:
 def run_on_terminal(words: Sequence[str], columns: int) -> tuple[int, bytes]:
     """Run `kw WORDS…` on a pseudo-terminal; its exit code, and every byte that reached the terminal."""
     ours, its = pty.openpty()
-    tty.setraw(its)  # it draws what it is given, and nothing more
+    tty.setraw(its)  # the terminal draws exactly the bytes that it is given
     try:
         process = subprocess.Popen(
             [sys.executable, "-m", "kwcli.main", *words],
             cwd=ROOT,
-            # A pager that waits for nobody and adds nothing: what it is given is drawn.
+            # A pager that does not wait and adds nothing: it writes its input.
             env={**os.environ, "COLUMNS": str(columns), "KW_PAGER": "cat -u"},
             stdin=its,
             stdout=its,
@@ -73,15 +73,15 @@ def run_on_terminal(words: Sequence[str], columns: int) -> tuple[int, bytes]:
 
 
 def read_terminal(terminal: int) -> bytes:
-    """What has been written to it; nothing once nobody has it open any more."""
+    """The bytes written to a terminal; empty once its other side is closed."""
     try:
         return os.read(terminal, 1 << 16)
-    except OSError:  # EIO is how Linux tells that the other side has closed
+    except OSError:  # Linux raises EIO when the other side has closed
         return b""
 
 
 def check_end(code: int, said: str) -> None:
-    """An exit code that scripts know, and no defect."""
+    """Assert that an exit code is a documented one, and that no defect was reported."""
     assert code in CODES, f"exit code {code}: {said[-2000:]}"
     assert "defect:" not in said, said[-2000:]
     assert "Traceback" not in said, said[-2000:]

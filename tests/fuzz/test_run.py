@@ -1,4 +1,4 @@
-"""What a run of classes tells: how much was tried, and the command that repeats what failed."""
+"""The report of a run of classes: how much was tried, and the command that repeats a failure."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from tests.fuzz.names import commands
 
 
 def fine(_rng: Random) -> int:
-    """Three inputs, all well."""
+    """Three inputs without a failure."""
     return 3
 
 
 def odd(rng: Random) -> int:
-    """Fails of one seed in about two."""
+    """Fail for about every second seed."""
     assert rng.random() < 0.5, "what was found"
     return 1
 
 
 def endless(_rng: Random) -> int:
-    """Takes longer than it may."""
+    """Take longer than allowed."""
     time.sleep(60)
     return 1
 
 
 class Slow:
-    """Takes long to end, and lets no error out."""
+    """An object whose destructor takes long, where no exception can be raised."""
 
     def __del__(self) -> None:
         time.sleep(60)
 
 
 def slow_to_end(_rng: Random) -> int:
-    """Takes longer than it may, first where nothing can be raised."""
+    """Take longer than allowed, first in a destructor, where no exception can be raised."""
     Slow()
     time.sleep(60)
     return 1
@@ -113,14 +113,14 @@ def test_what_a_terminal_takes_for_more_than_text(character: str) -> None:
 
 
 class Largest(Random):
-    """Dice that fall on the largest."""
+    """Dice that always choose the largest."""
 
     def choice(self, seq: Any) -> Any:
-        """The longest of bytes, the highest of numbers."""
+        """The longest of bytes, or the highest of numbers."""
         return max(seq, key=lambda each: len(each) if isinstance(each, bytes) else each)
 
     def random(self) -> float:
-        """What is usual."""
+        """Always 0.5."""
         return 0.5
 
 

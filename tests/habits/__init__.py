@@ -1,1 +1,1 @@
-"""What people type first: command lines as data, each with its exit code and what must appear."""
+"""Command lines that people type first, as data, each with its exit code and the text that must appear."""

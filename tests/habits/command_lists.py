@@ -1,15 +1,15 @@
 """Lists of command lines in (`commands/*.txt`), rows that tests can run out.
 
-One row a line; empty lines and those that begin with `#` say nothing:
+One row a line; empty lines and lines that begin with `#` are ignored:
 
     EXIT  [@COLUMNS] [NAME=value …] COMMAND [| COMMAND …]  [⇒ TEXT …] [⇒ !TEXT …]
 
-COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with the quotes of a shell and no other of its
-words: no patterns, no substitution. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a
-variable, `$TMP` stands for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py). EXIT is the last
-command's. Each TEXT must stand in what was written to standard output or standard error, each `!TEXT` must not;
-`⇒ =TEXT` says the whole standard output, `⇒ ^TEXT` its start, `⇒ !` alone that it is empty. `\\n` and `\\t` in TEXT
-mean what they do in C.
+COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with a shell's quotes, but without its patterns
+and substitutions. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a variable, `$TMP` stands
+for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py). EXIT is the last command's. Each TEXT
+must stand in what was written to standard output or standard error, each `!TEXT` must not; `⇒ =TEXT` is the whole
+standard output, `⇒ ^TEXT` its start, `⇒ !` alone means that it is empty. `\\n` and `\\t` in TEXT mean what they do in
+C.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ARROW: Final = "⇒"
 
 
 class Row(NamedTuple):
-    """One command line, and what is wanted of it."""
+    """One command line, and the outcome wanted."""
 
     place: str
     line: str
@@ -49,7 +49,7 @@ def read_rows() -> list[Row]:
 
 
 def parse_row(place: str, line: str) -> Row:
-    """A row of a list. Raises ValueError where it has no such form."""
+    """A row of a list. Raises ValueError if the line is no row."""
     typed, *wanted = (part.strip() for part in line.split(ARROW))
     code, _, rest = typed.partition(" ")
     words = _split(rest)
@@ -78,7 +78,7 @@ def parse_row(place: str, line: str) -> Row:
 
 
 def run_row(row: Row, folder: Path) -> Outcome:
-    """Run a row in this process: its last command's outcome, with what all of them said on standard error."""
+    """Run a row in this process; its last command's outcome, with the standard error of all commands."""
     given, said = b"", ""
     for number, command in enumerate(row.commands, 1):
         words = [_placed(word, folder) for word in command]
@@ -105,7 +105,7 @@ def _placed(word: str, folder: Path) -> str:
 
 
 def missing(row: Row, found: Outcome) -> list[str]:
-    """What is wanted of a row and did not come."""
+    """The wanted exit code and texts of a row that the outcome lacks."""
     both = found.out + found.err
     failed = [] if found.code == row.exit else [f"exit {row.exit}, not {found.code}"]
     for text in row.wanted:
@@ -125,7 +125,7 @@ def missing(row: Row, found: Outcome) -> list[str]:
 
 
 def _split(line: str) -> list[str]:
-    """The words of a command line, `|` alone being one of them."""
+    """The words of a command line; `|` is a word."""
     lexer = shlex.shlex(line, posix=True)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -1,6 +1,6 @@
-"""Captures that somebody has made wrong, of the ones that ship: one direction, cut packets, lost ones, no Kafka at all.
+"""Faulty captures made of those that ship: one direction, cut or lost packets, no Kafka at all.
 
-`$MADE` in a command line is the folder that has them.
+`$MADE` in a command line is the folder with these captures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def answers_of(name: str) -> list[Segment]:
 
 
 def requests_of(name: str) -> list[Segment]:
-    """Those that servers were sent."""
+    """The segments of a capture that clients sent to servers."""
     servers = _servers(name)
     return [segment for segment in segments(name) if endpoints(segment[0])[1] in servers]
 
@@ -64,7 +64,7 @@ def in_packets(found: Iterable[Segment], snaplen: int | None = None) -> bytes:
 
 
 def _mixed() -> bytes:
-    """Of some connections both directions, of some answers, of some requests."""
+    """A capture with both directions of some connections, only answers of some, only requests of some."""
     servers = _servers(_TOUR)
     kept = []
     for segment in segments(_TOUR):
@@ -77,14 +77,14 @@ def _mixed() -> bytes:
 
 
 def _dropped() -> bytes:
-    """pcapng that says what the capturing system dropped."""
+    """A pcapng with a count of packets that the capturing system dropped."""
     out = [section("<"), interface("<", rows=((9, b"\x09"),))]
     out += [enhanced("<", 0, segment[1], packet(segment)) for segment in segments(_TOUR)]
     return b"".join([*out, statistics("<", 0, 9, 0, 1234)])
 
 
 def _twice() -> bytes:
-    """Each packet on three interfaces of one way, a microsecond apart."""
+    """Each packet three times, as captured on three interfaces, a microsecond apart."""
     copies = [(each[1] + 1000 * n, number, each) for number, each in enumerate(segments(_TOUR)) for n in range(3)]
     return in_packets((each[0], at, *each[2:]) for at, _, each in sorted(copies, key=lambda copy: copy[:2]))
 
@@ -118,7 +118,7 @@ CAPTURES: Final[dict[str, Callable[[], bytes]]] = {
 
 @cache
 def made_folder() -> Path:
-    """The folder with all of them, as long as this process runs."""
+    """The folder with all faulty captures, which lasts as long as this process."""
     folder = Path(_kept().name)
     for name, make in CAPTURES.items():
         (folder / name).write_bytes(make())

@@ -1,4 +1,4 @@
-"""Every command line of the lists does what people expect of it."""
+"""Every command line of the lists has the outcome that people expect."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`-o ndjson` of every shipped capture is what it was in 0.1.0, but for the keys that have come since.
+"""`-o ndjson` of every shipped capture is as it was in 0.1.0, without the keys that have come since.
 
-`ndjson_before.json` has the first eight digits of the SHA-256 of every line, without those keys:
-`python -m tests.habits.test_ndjson_before` writes it, from the version that is to be the measure.
+`ndjson_before.json` has the first eight digits of the SHA-256 of every line, without those keys. It is written by
+`python -m tests.habits.test_ndjson_before`, to be run with the version to compare with.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tests.cli.worlds import kw
 
 MEASURE: Final = Path(__file__).with_name("ndjson_before.json")
 NAMES: Final = [*CLEAN, *NEGATIVE]
-# Keys of the record that are there only when they say something.
+# Keys of the record that are only present if they have a value.
 SINCE: Final = ("client_software", "user", "mechanism", "sasl", "group", "transaction", "node", "library")
 
 
 def old_form(line: str) -> str:
-    """The line without what has come since: `expected` of an error, the keys of SINCE, what is told of TLS.
+    """A line without what has come since: `expected` of an error, the keys of SINCE, the details of TLS.
 
-    The user data of assignors was bytes, and so were the principal of an Envelope and the metrics of clients.
+    The user data of assignors, the principal of an Envelope and the metrics of clients become bytes, as they were.
     """
     row: dict[str, Any] = json.loads(line, object_hook=old_bytes)
     if row.get("reason") == "tls":
@@ -41,7 +41,7 @@ def old_form(line: str) -> str:
 
 
 def old_bytes(value: dict[str, Any]) -> dict[str, Any]:
-    """An object with these as bytes."""
+    """An object with user_data, request_principal and metrics as bytes."""
     for field in ("user_data", "request_principal", "metrics"):
         held = value.get(field)
         if isinstance(held, dict) and "$type" in held:
@@ -50,7 +50,7 @@ def old_bytes(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def digests(name: str) -> list[str]:
-    """A digest of each line for a capture, in its order; what travelled in Envelopes had none."""
+    """A digest of each line for a capture, in order; lines of requests inside Envelopes are left out."""
     outcome = kw("sniff", str(FOLDER / name), "-o", "ndjson")
     lines = [line for line in outcome.out.splitlines() if "envelope" not in json.loads(line)]
     return [hashlib.sha256(old_form(line).encode()).hexdigest()[:8] for line in lines]

@@ -10,7 +10,7 @@ from kwcli.help.pages import TOPICS, read_page
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 README: Final = (ROOT / "README.md").read_text()
-# Everything that a user may read: where an example stands in both, the README's comes first.
+# Every text for users: an example in several texts is taken from the README first.
 TEXTS: Final = {"README": README, **{topic: read_page(topic) for topic in TOPICS}}
 
 

@@ -1,4 +1,4 @@
-"""The examples of the README and of the handbook: what they show is what the program prints."""
+"""The examples of the README and of the handbook show what the program prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOUR = str(ROOT / "captures" / "tour.pcapng")
 
 
 def squeezed(line: str) -> str:
-    """A line without what depends on the width of its columns, and without how long the run took."""
+    """A line without the width of its columns, and without the duration of the run."""
     return re.sub(r" · [\d.]+ s$", "", " ".join(line.split()))
 
 
@@ -154,12 +154,12 @@ def test_the_quick_start_of_the_pipeline(
 
 
 def measured(line: str) -> str:
-    """A line without how long it took and how well the bytes were compressed, which depends on the library."""
+    """A line without a duration and without compressed sizes, which depend on the library."""
     return re.sub(r", [\d.]+[kM]?B\b|[\d.]+ s$", "", line)
 
 
 def told() -> list[str]:
-    """Every line of the README, the handbook, and the help of every command, that somebody may type as it is."""
+    """Every command line in the README, the handbook, and the help of every command, that can be typed as it is."""
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", "\n".join(TEXTS.values()), re.MULTILINE | re.DOTALL)
     shells = [re.sub(r"\\\n *", " ", text) for kind, text in blocks if kind in ("", "sh")]
     lines = [line.removeprefix("$ ") for text in shells for line in text.splitlines()]
@@ -168,7 +168,7 @@ def told() -> list[str]:
 
 
 def every(command: click.Command) -> Iterator[click.Command]:
-    """A command and all below it."""
+    """A command and all its subcommands, at any depth."""
     yield command
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
@@ -185,7 +185,7 @@ def test_every_command_that_is_shown_is_one(line: str, monkeypatch: pytest.Monke
     lexer.whitespace_split = True
     words = [*takewhile(lambda word: word not in ("|", ">", "<", "&&", ";"), lexer)]
     name, *rest = words
-    # As the program does it: a command keeps the names of its option for help that it was first asked for with.
+    # As the program does it: a command keeps the names of its help option from the first use.
     ctx = click.Context(program, info_name=name, obj=world(), **program.context_settings)
     while isinstance(command, click.Group):
         if command.invoke_without_command and not set(rest[:1]) & set(command.commands):

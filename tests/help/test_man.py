@@ -1,4 +1,4 @@
-"""The manual page: all of the handbook and of the options is in it, and groff has nothing to say against it."""
+"""The manual page: it has all of the handbook and all options, and groff reports no problem."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rendered(text: str, path: Path, width: int = 80) -> str:
 def test_groff_finds_nothing_wrong(topic: str | None, tmp_path: Path) -> None:
     shown = rendered(man_page(program, topic), tmp_path / "kw.1")
     prose = [line for line in shown.splitlines() if len(line) > 80]
-    assert all(line.startswith("         ") or "  " in line.strip() for line in prose)  # examples stay whole
+    assert all(line.startswith("         ") or "  " in line.strip() for line in prose)  # examples are not wrapped
 
 
 def test_everything_is_in_it(tmp_path: Path) -> None:

@@ -26,17 +26,17 @@ from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in
 
 FOLDER: Final = Path(kwcli.help.__file__).parent
-# Pages that tell of a command's options besides its own.
+# Pages with a command's options besides its own page.
 SHARED: Final = ("options", "connect", "columns")
 MORE: Final = {"call": ("produce-fetch", "words"), "mock": ("proxy",), "proxy": ("scripts", "control")}
-# Options of other programs in examples: tcpdump.
+# Options of other programs in examples, such as tcpdump.
 FOREIGN: Final = {"--inject-secrets", "--tls-keylog", "--immediate-mode", "--describe", "--list"}
 # Pages with command lines of the project's own programs.
 OF_PROGRAMS: Final = {"contributing", "changes"}
 
 
 def every(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """A command and all below it, with the words that call them."""
+    """A command and all its subcommands, at any depth, with the words that call them."""
     yield path, command
     if isinstance(command, click.Group):
         for name in command.list_commands(click.Context(command)):
@@ -108,12 +108,12 @@ def test_every_field_and_dimension_is_on_its_page() -> None:
 
 
 CONTRIBUTING: Final = read_page("contributing")
-# A row of the contributors' table: what it is with the names in it, and its one file.
+# A row of the contributors' table: a description with names in it, and its one file.
 HOMES: Final = re.findall(r"^\| (.*) \| `(\S+\.py)` \|$", CONTRIBUTING, re.MULTILINE)
 
 
 def test_contributors_find_every_file_that_is_named() -> None:
-    """A path is written once, and leads to a file, or where it has a `<word>` to several."""
+    """Each path occurs once, and leads to a file, or to several if it has a `<word>`."""
     files = re.findall(r"`([\w<>./-]+\.py)`", CONTRIBUTING)
     assert len(files) > 20
     assert sorted(files) == sorted({*files})
@@ -169,7 +169,7 @@ def test_a_page_on_a_terminal_is_laid_out(topic: str) -> None:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_colours_are_those_that_a_terminal_is_given(topic: str) -> None:
     out = kw("help", topic, "--color", "always", env=world(columns=100, terminal=True)).out
-    assert re.search(r"\\u001b[\[\]]", out) is None  # a code that it is not given
+    assert re.search(r"\\u001b[\[\]]", out) is None  # no code is shown as text
     codes = set(re.findall(r"\x1b\[[^a-z]*[a-z]", out))
     assert codes
     assert codes <= {"\x1b[0m", "\x1b[1m", "\x1b[2m", *(f"\x1b[3{number}m" for number in range(1, 7))}

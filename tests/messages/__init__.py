@@ -1,1 +1,1 @@
-"""Tests of what comes of exchanges and single messages."""
+"""Tests of messages: records of exchanges, and single messages."""

@@ -1,4 +1,4 @@
-"""Error answers without Kafka's classes: what has no place, sessions, words, throttling, and the table itself."""
+"""Error answers without Kafka's classes: errors that have no place, sessions, names, throttling, and the table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_rows_name_fields_that_exist(key: int) -> None:
 
 
 def strangers(row: Row, answers: tuple[Field, ...], asks: tuple[Field, ...]) -> Iterator[str]:
-    """Names in a row that no version has."""
+    """The names in a row that no version of the message has."""
     known = {field.name: field for field in answers}
     for name, said in row.items():
         value = said.value if isinstance(said, Until) else said
@@ -118,7 +118,7 @@ def test_code_without_a_name() -> None:
 
 @pytest.mark.parametrize(("code", "top"), [(6, False), (1, False), (70, True), (42, True)])
 def test_where_a_fetch_carries_errors(code: int, top: bool) -> None:
-    """What is wrong with a partition stands there; what is wrong with the request or its session, at the top."""
+    """An error of a partition is in its element; an error of the request or its session is at the top."""
     request = {"session_id": 9, "topics": [{"topic_id": TOPIC, "partitions": [{"partition": 1}]}]}
     answer = error_answer(1, 15, request, code)
     assert answer.body is not None
@@ -135,7 +135,7 @@ def of(name: str, *numbers: int) -> dict[str, Any]:
 
 
 def test_sessions() -> None:
-    """Inside a session a request means all partitions that the session holds; else those that it names."""
+    """A request in a session means all partitions of the session; outside, only those that it names."""
     sessions = FetchSessions()
     first = fetch(0, [of("a", 0, 1), of("b", 4)], [], session=0)
     assert sessions.whole(first)["topics"] == first["topics"]

@@ -1,4 +1,4 @@
-"""What responses without their request are taken for: thousands of real ones, and those that say nothing."""
+"""Guesses for responses without their request: thousands of real ones, and ones that tell nothing."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.exchanges.talks import framed, request, response
 
-# A tenth of it is usual, and machines differ; what is not linear takes minutes.
+# A tenth of it is usual, and machines differ; non-linear work takes minutes.
 SLOWEST_S = 3.0
-# Responses looked at of one API version in one capture.
+# The number of responses of one API version in one capture that are tried.
 ALIKE_MAX = 30
 
 
 def holds(candidate: Candidate, key: int | None, version: int) -> bool:
-    """Whether a candidate is, or is among others, the response of this API version."""
+    """Whether a candidate is the response of this API version, alone or among others."""
     return candidate.side == "response" and any(
         kind.key == key and version in kind.versions for kind in candidate.kinds
     )
@@ -49,7 +49,7 @@ def test_of_all_responses_of_the_captures_the_right_one_is_found_and_nearly_alwa
             begun = time.process_time()
             found = guess(exchange.response_raw)
             slowest = max(slowest, time.process_time() - begun)
-            # ApiVersions may be answered in version 0: then that is what it is.
+            # The answer to ApiVersions may be of version 0: then version 0 is right.
             right = [holds(candidate, exchange.api_key, plan.version) for candidate in found]
             assert any(right), (exchange.api, exchange.api_version)
             assert sum(right) == 1

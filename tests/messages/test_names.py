@@ -1,4 +1,4 @@
-"""Words for numbers beside the bodies: `names` of records, with --names."""
+"""Words for numbers beside the bodies: the `names` of records, with --names."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tests.exchanges.test_captures import VALIDATOR
 from tests.schema.values import random_value
 
 NAMED = Options(names=True, records=True)
-# Their only numbers with words are error codes, which are 0 here by chance.
+# APIs whose only numbers with words are error codes, which are 0 here by chance.
 FEW = {46, 58, 64, 81, 94}
 TOUR = str(FOLDER / "tour.pcapng")
 
 
 def word_numbers(plan: Plan, value: dict[str, Any], rng: Random) -> None:
-    """Put numbers that have words where there may be some."""
+    """Put numbers that have words into fields that take them."""
     for field in (*plan.fields, *plan.tagged):
         inner = value.get(field.name)
         if inner is None:
@@ -47,7 +47,7 @@ def word_numbers(plan: Plan, value: dict[str, Any], rng: Random) -> None:
 
 
 def walked(frame: bytes, side: Side, key: int, version: int) -> dict[str, Any]:
-    """The words as the walker comes by their numbers, byte for byte."""
+    """The words of the numbers that the walker finds, byte for byte."""
     found: dict[str, Any] = {}
     for part in anatomy(frame, side, key, version).body:
         name = part.path.rpartition(".")[2].partition("[")[0]
@@ -64,7 +64,7 @@ def walked(frame: bytes, side: Side, key: int, version: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_each_number_with_a_word(key: int) -> None:
-    """In every API, version and direction; early layouts too."""
+    """Every number with a word, in every version and direction of an API; early layouts too."""
     seen = 0
     for side in ("request", "response"):
         for version in range(api(key).versions.low, api(key).versions.high + 1):
@@ -122,7 +122,7 @@ def test_a_record_that_was_written_without_them_gets_them(tmp_path: Any) -> None
 
 
 def exchange_of(key: int, version: int, asked: dict[str, Any], answered: dict[str, Any]) -> Any:
-    """The exchange that a client and its broker have."""
+    """The exchange of this request and response, as an engine settles it."""
     turns: Turns = [
         (True, request(key, version, 1, "app", {**random_value(plan(key, version, "request"), Random(1)), **asked})),
         (False, response(key, version, 1, answered)),

@@ -1,4 +1,4 @@
-"""A request log gives the exchanges that a capture of the same session gives, and what only the broker knows."""
+"""A request log gives the exchanges that a capture of the same session gives, and facts that only the broker knows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_exchanges_are_those_of_the_capture(words: list[str]) -> None:
     log = rows_of(kw("sniff", str(LOG), "-o", "ndjson", *words))
     found = compare_inputs(log, rows_of(kw("sniff", str(CAPTURE), "-o", "ndjson", *words)))
     assert (found.problems, found.alone, found.same) == ([], [], 263)
-    # The wire adds to what the broker says; its clock of the line has milliseconds.
+    # The wire adds to the broker's latency; the time of a log line has milliseconds.
     assert min(found.later) > -1
 
 
@@ -64,7 +64,7 @@ def test_the_brokers_times_are_metrics_fields_and_columns() -> None:
 def test_times_are_those_of_the_broker() -> None:
     (row,) = rows_of(kw("sniff", "-", "-o", "ndjson", env=world(stdin=LINE.encode())))
     assert LINE.startswith("2026-11-21T16:48:26.704")
-    assert row["time"] == "2026-11-21T16:48:26.641547Z"  # 62.453 ms before
+    assert row["time"] == "2026-11-21T16:48:26.641547Z"  # 62.453 ms before the log line
     assert (row["latency_ms"], row["duration_ms"]) == (60.858, 62.453)
     said = kw("sniff", "-", env=world(stdin=LINE.encode())).err
     assert "a broker's request log has no sizes, packets, records and logins" in said

@@ -1,4 +1,4 @@
-"""Rows that were packed and made again are the rows that there were."""
+"""Rows that were packed and unpacked are equal to the original ones."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.sampling import sampled
 
 CAPTURES: Final = sorted(path for path in FOLDER.rglob("*") if ".pcap" in path.name and path.is_file())
 EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
-# Views, bodies and what belongs to them are read again.
+# Views, bodies and their derived values are decoded again.
 READ_AGAIN: Final = frozenset(
     {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view", "ends", "spec"}
 )
 
 
 def attributes(row: Settled) -> dict[str, Any]:
-    """All that a row has, and what it has by its connection and its API version."""
+    """All attributes of a row, and those of its connection and its API version."""
     names = {name for kind in type(row).__mro__ for name in getattr(kind, "__slots__", ())} - READ_AGAIN
     found = {name: getattr(row, name) for name in names if hasattr(row, name)}
     ends = row.ends
@@ -43,7 +43,7 @@ def attributes(row: Settled) -> dict[str, Any]:
 
 
 def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engine, list[Settled]]]:
-    """The rows of a capture, in pieces."""
+    """The rows of a capture that is read in random pieces, each with the engine."""
     data, reader, engine = read_bytes(path), CaptureReader(), Engine(**options)
     engine.pairer.remember()
     at = 0
@@ -55,7 +55,7 @@ def feeds(path: Path, rng: random.Random, **options: Any) -> Iterable[tuple[Engi
 
 
 def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]:
-    """Packed by one engine, made again by another one that knows what the first one knew before."""
+    """Rows packed by one engine, and unpacked by another that knew what the first one knew before."""
     written = BytesIO()
     packer = RowPacker(written.write)
     packer.add(rows[:5])

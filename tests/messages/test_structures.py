@@ -1,4 +1,4 @@
-"""Records of internal topics are shown as the structures that they hold, and encode to the same bytes again."""
+"""Records of internal topics are shown as structures, and encode to the same bytes again."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pairs(rng: Random, module: str) -> Iterator[tuple[str, bytes | None, str, by
 
 
 def talk(topic: str, records: list[Record]) -> tuple[Turns, bytes]:
-    """A Produce and a Fetch of these records."""
+    """A Produce and a Fetch of these records, and their bytes."""
     data = encode_batch(records)
     sent = {
         "acks": 1,
@@ -99,7 +99,7 @@ def test_every_structure_is_shown_in_its_topic(topic: str, module: str) -> None:
                     "ClientQuotaRecord",
                 )  # 14 was QuotaRecord in frames of version 0
                 assert key is None or shown["key"]["$type"] == key_name
-    if module != "cluster_metadata":  # whose fetches are redacted unless secrets are revealed, as here
+    if module != "cluster_metadata":  # those are redacted unless secrets are revealed, as here
         assert encode_json(PRODUCE, 8, "request", produced["request"]) == asked[4 + 10 + len("app") :]
 
 

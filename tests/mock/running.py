@@ -1,4 +1,4 @@
-"""`kw mock` as a program: started, told to end, and what it has printed and said."""
+"""`kw mock` as a program: started, interrupted, its output collected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WAIT_S: Final = 120.0
 
 
 class MockedRecording:
-    """One run: `said` are the lines before the one with `ready`, `rest` and `printed` what came until its end."""
+    """One run: `said` are the lines before the one with `ready`; `rest` and `printed` are the output until the end."""
 
     def __init__(self, bootstrap: str, said: list[str]) -> None:
         self.bootstrap = bootstrap
@@ -32,12 +32,12 @@ class MockedRecording:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What was printed, as NDJSON."""
+        """The lines of standard output, decoded from NDJSON."""
         return [json.loads(line) for line in self.printed.splitlines()]
 
     @property
     def port(self) -> int:
-        """Of the first node."""
+        """The port of the first node."""
         return int(self.bootstrap.rpartition(":")[2])
 
 
@@ -45,7 +45,7 @@ class MockedRecording:
 def mocked(
     *words: str, recording: str = TOUR, log: bool = False, variables: Mapping[str, str] | None = None
 ) -> Iterator[MockedRecording]:
-    """`kw mock` of a recording, with `log` its exchanges as well. It has to end in good order."""
+    """Run `kw mock` of a recording, with `log` its exchanges as well; it must end without an error."""
     command = [sys.executable, "-m", "kwcli.main", "mock", recording, "--port", "0", *words]
     if not log:
         command.append("--no-log")
@@ -86,7 +86,7 @@ class SocketClient:
         self._count = 0
 
     def ask(self, name: str, version: int, body: Mapping[str, Any]) -> Any:
-        """The body of a response."""
+        """Send a request, and give the body of its response."""
         self._count += 1
         key = api(name).key
         frame = encode_request(key, version, body, correlation_id=self._count, client_id=self.client_id)
@@ -94,7 +94,7 @@ class SocketClient:
         return decode_response(self.read(), key, version).body
 
     def read(self) -> bytes:
-        """The next frame."""
+        """The next frame on the connection."""
         return self._exactly(int.from_bytes(self._exactly(4), "big"))
 
     def _exactly(self, size: int) -> bytes:
@@ -106,5 +106,5 @@ class SocketClient:
         return data
 
     def close(self) -> None:
-        """Leave."""
+        """Close the connection."""
         self.link.close()

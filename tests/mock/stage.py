@@ -1,4 +1,4 @@
-"""A mocked cluster without sockets and clocks: requests as bodies in, responses as bodies out."""
+"""A mocked cluster without sockets and without a real clock: request bodies in, response bodies out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC: Final = "orders"
 
 
 def framed(frame: bytes) -> bytes:
-    """A frame behind its size field."""
+    """A frame with its size field."""
     return len(frame).to_bytes(4, "big") + frame
 
 
@@ -34,7 +34,7 @@ class Client:
         self._id = 0
 
     def send(self, name: str, version: int | None, body: Mapping[str, Any]) -> None:
-        """Send a request."""
+        """Send a request, at the newest version unless one is given."""
         known = api(name)
         number = known.versions[1] if version is None else version
         self._id += 1
@@ -43,7 +43,7 @@ class Client:
         self.stage.brokers.receive(self.connection, framed(frame), self.stage.now_ms)
 
     def read(self) -> dict[str, Any] | None:
-        """The next response; None where there is none yet."""
+        """The next response; None if there is none yet."""
         self._bytes += self.connection.take_output()
         if not self._bytes:
             return None
@@ -53,13 +53,13 @@ class Client:
         return decode_response(frame, key, version).body
 
     def ask(self, name: str, body: Mapping[str, Any] | None = None, version: int | None = None) -> Any:
-        """Send a request and read what there is."""
+        """Send a request, and give its response; None while the broker waits."""
         self.send(name, version, body or {})
         return self.read()
 
 
 class Stage:
-    """Two nodes, topic `orders` with two partitions: 0 on node 1, 1 on node 2; node 1 coordinates all."""
+    """Two nodes: partition 0 of `orders` is on node 1, partition 1 on node 2; node 1 coordinates all groups."""
 
     def __init__(self, *, auto_create: bool = True) -> None:
         self.now_ms = 1_000_000
@@ -74,7 +74,7 @@ class Stage:
         return Client(self, node, client_id)
 
     def pass_time(self, ms: int) -> None:
-        """Time passes, and all that is due happens in its order."""
+        """Move the clock on; everything due happens in order."""
         end = self.now_ms + ms
         while (due := self.brokers.next_ms) is not None and due <= end:
             self.now_ms = max(due, self.now_ms)
@@ -84,25 +84,25 @@ class Stage:
 
 
 def batch(*values: bytes, **said: Any) -> bytes:
-    """A batch of records."""
+    """A batch of records with these values."""
     return encode_batch([Record(index, 5000 + index, None, value) for index, value in enumerate(values)], Batch(**said))
 
 
 def written(data: bytes, *, partition: int = 0, topic: str = TOPIC, **said: Any) -> dict[str, Any]:
-    """The body of a Produce."""
+    """The body of a Produce request with these records."""
     partitions = [{"index": partition, "records": data}]
     return {"acks": -1, "timeout_ms": 1000, "topic_data": [{"name": topic, "partition_data": partitions}], **said}
 
 
 def wanted(offset: int, *, partition: int = 0, topic: str = TOPIC, **said: Any) -> dict[str, Any]:
-    """The body of a Fetch without a session."""
+    """The body of a Fetch without a session, from this offset."""
     row = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
     topics = [{"topic": topic, "partitions": [row]}]
     return {"max_wait_ms": 0, "min_bytes": 1, "topics": topics, "session_epoch": -1, **said}
 
 
 def only_partition(body: Any) -> dict[str, Any]:
-    """The only partition in a response."""
+    """The only partition in a Produce or Fetch response."""
     (topic,) = body.get("responses") or body.get("topics")
     (row,) = topic.get("partitions") or topic.get("partition_responses")
     found: dict[str, Any] = row

@@ -1,5 +1,5 @@
-"""Real clients in groups at a mocked broker: partitions are divided, and those of a member that leaves or dies are
-taken over; transactions; incremental fetch sessions."""
+"""Real clients in groups at a mocked broker: partitions are divided, and the partitions of a member that leaves or dies
+are taken over; transactions; incremental fetch sessions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tests.broker.clients.session import Session, run, start
 from tests.mock.running import MockedRecording, SocketClient, mocked
 
 PARTITIONS: Final = 4
-# Written each time, the same number to each partition.
+# The number of records of each write, equally many to each partition.
 WRITTEN: Final = 80
 WAIT_S: Final = 120.0
-# Rebalances are known soon.
+# Settings with which rebalances are noticed soon.
 CLASSIC: Final = {"session.timeout.ms": "6000", "heartbeat.interval.ms": "500"}
 CONSUMER: Final = {"group.protocol": "consumer"}
 
@@ -29,7 +29,7 @@ Places = set[tuple[int, int]]
 
 
 def create_topic(mock: MockedRecording, name: str) -> None:
-    """A topic, which the cluster of the tour does not make by itself."""
+    """Create a topic, which the cluster of the tour does not do on demand."""
     node = SocketClient(mock.port)
     topic = {"name": name, "num_partitions": PARTITIONS, "replication_factor": 1}
     assert node.ask("CreateTopics", 5, {"topics": [topic], "timeout_ms": 1000})["topics"][0]["error_code"] == 0
@@ -37,7 +37,7 @@ def create_topic(mock: MockedRecording, name: str) -> None:
 
 
 class WatchedGroup:
-    """A topic of its own and a group of two: `members` are their partitions, once the group is stable."""
+    """A new topic and a group of two members on it; `members` are their partitions, once the group is stable."""
 
     def __init__(self, mock: MockedRecording, name: str, protocol: dict[str, str]) -> None:
         self.bootstrap = mock.bootstrap
@@ -51,16 +51,16 @@ class WatchedGroup:
         self.coordinator = SocketClient(found["port"])
 
     def close(self) -> None:
-        """Watch no more."""
+        """Close the connection to the coordinator."""
         self.coordinator.close()
 
     def join(self, client: str, count: int) -> Session:
-        """A member that reads so many records and leaves."""
+        """Start a member that reads `count` records and leaves."""
         step = {"topics": [self.name], "group": self.name, "count": count, "polls": 150}
         return start(client, self.bootstrap, [("consume", step)], self.protocol)
 
     def members(self) -> list[list[int]]:
-        """The partitions of each member; nothing while they are being divided."""
+        """The partitions of each member; an empty list while they are being divided."""
         if self.protocol is CONSUMER:
             group = self.coordinator.ask("ConsumerGroupDescribe", 1, {"group_ids": [self.name]})["groups"][0]
             said = [row["assignment"]["topic_partitions"] for row in group["members"]]
@@ -75,7 +75,7 @@ class WatchedGroup:
         return sorted([number for row in rows for number in row["partitions"]] for rows in said)
 
     def wait(self, *sizes: int) -> None:
-        """Until the group has members with so many partitions each, all of them given to one."""
+        """Wait until the group has members with so many partitions each, and each partition has one member."""
         deadline = time.monotonic() + WAIT_S
         while True:
             found = self.members()
@@ -85,7 +85,7 @@ class WatchedGroup:
             time.sleep(0.1)
 
     def write(self) -> Places:
-        """More records; where they are."""
+        """Write more records; gives their partitions and offsets."""
         producer = Producer({"bootstrap.servers": self.bootstrap})
         for number in range(WRITTEN):
             producer.produce(self.name, f"{self.written + number}", partition=number % PARTITIONS)
@@ -96,7 +96,7 @@ class WatchedGroup:
 
 
 def places(session: Session) -> Places:
-    """Where the records are that a member has read."""
+    """The partitions and offsets of the records that a member has read."""
     (answer,) = session.finish(WAIT_S)
     return {(row["partition"], row["offset"]) for row in answer["result"]}
 
@@ -143,7 +143,7 @@ def test_the_partitions_of_a_dead_member_are_taken_over(
     mock: MockedRecording, client: str, protocol: dict[str, str]
 ) -> None:
     group = WatchedGroup(mock, f"dead-{client}-{protocol is CONSUMER}", protocol)
-    stays = group.join(client, 2 * WRITTEN)  # what is written at first may be all read before anybody looks
+    stays = group.join(client, 2 * WRITTEN)  # so that not all records are read before the group is looked at
     try:
         group.wait(PARTITIONS)
         dies = group.join(client, 10 * WRITTEN)
@@ -160,7 +160,7 @@ def test_the_partitions_of_a_dead_member_are_taken_over(
 
 @pytest.mark.long
 def test_aborted_transactions_are_not_read_committed(mock: MockedRecording) -> None:
-    topic, client = "transactions", "librdkafka"  # Java's producer keeps to itself what it had not sent before an abort
+    topic, client = "transactions", "librdkafka"  # Java's producer does not send what was still unsent before an abort
     create_topic(mock, topic)
 
     def read(level: str, count: int) -> tuple[str, dict[str, Any]]:
@@ -182,7 +182,7 @@ def test_aborted_transactions_are_not_read_committed(mock: MockedRecording) -> N
     "client", [pytest.param("java-4.4.0", marks=pytest.mark.long), pytest.param("java-3.9.2", marks=full)]
 )
 def test_java_commits_offsets_with_a_transaction(mock: MockedRecording, client: str) -> None:
-    """Records and offsets of what commits are there, of what aborts neither; read_committed shows it."""
+    """A committed transaction leaves records and offsets, an aborted one neither, as read_committed shows."""
     name = f"orders-{client}"
     create_topic(mock, name)
 
@@ -203,7 +203,7 @@ def test_java_commits_offsets_with_a_transaction(mock: MockedRecording, client: 
 
 
 def offset(mock: MockedRecording, group: str, topic: str) -> int:
-    """What a group has committed for partition 0, asked of its coordinator."""
+    """The offset that a group has committed for partition 0, from its coordinator."""
     node = SocketClient(mock.port)
     found = node.ask("FindCoordinator", 2, {"key": group, "key_type": 0})
     node.close()

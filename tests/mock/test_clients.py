@@ -1,4 +1,4 @@
-"""Real clients at brokers made of the tour: those of the recording get its records, and new work is done whole."""
+"""Real clients at a mock of the tour: clients of the recording get its records, and new work succeeds."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ RANGE = [{"name": "range", "metadata": b"m"}]
 
 
 def join(client: Client, member: str = "", version: int = 7, **said: Any) -> Any:
-    """Join, with the member id that the broker gives."""
+    """Join a group; retries with the member id that the broker gives."""
     body = {**SESSION, "member_id": member, "protocols": RANGE, **said}
     answer = client.ask("JoinGroup", body, version)
     if answer is not None and answer["error_code"] == 79:
@@ -20,14 +20,14 @@ def join(client: Client, member: str = "", version: int = 7, **said: Any) -> Any
 
 
 def sync(client: Client, joined: Any, parts: dict[str, bytes] | None = None) -> Any:
-    """Ask for an assignment, or bring all of them."""
+    """Send a SyncGroup, with the assignments if this member leads."""
     rows = [{"member_id": name, "assignment": data} for name, data in (parts or {}).items()]
     who = {"group_id": "g", "generation_id": joined["generation_id"], "member_id": joined["member_id"]}
     return client.ask("SyncGroup", {**who, "assignments": rows}, 4)
 
 
 def beat(client: Client, joined: Any) -> int:
-    """The error code of a heartbeat."""
+    """Send a heartbeat; gives its error code."""
     who = {"group_id": "g", "generation_id": joined["generation_id"], "member_id": joined["member_id"]}
     code: int = client.ask("Heartbeat", who, 4)["error_code"]
     return code
@@ -39,7 +39,7 @@ def test_two_members_share_and_one_takes_over() -> None:
     first = join(one)
     assert (first["generation_id"], first["leader"]) == (1, first["member_id"])
     assert sync(one, first, {first["member_id"]: b"all"})["assignment"] == b"all"
-    assert join(two) is None  # until the other has joined again
+    assert join(two) is None  # the answer waits until the other has joined again
     assert beat(one, first) == 27
     again = join(one, first["member_id"])
     second = two.read()
@@ -73,7 +73,7 @@ def test_a_silent_member_is_out_after_its_session() -> None:
     for _ in range(3):
         stage.pass_time(2000)
         code = beat(one, again)
-    assert code == 27  # the other said nothing for six seconds
+    assert code == 27  # the other was silent for six seconds
     third = join(one, first["member_id"])
     assert third["generation_id"] == 3
     assert beat(two, second) == 25
@@ -117,7 +117,7 @@ def test_other_protocols_and_unknown_members_are_refused() -> None:
 
 
 def commit(client: Client, joined: Any, offset: int) -> int:
-    """The error code of an OffsetCommit."""
+    """Commit an offset; gives the error code."""
     rows = [{"partition_index": 0, "committed_offset": offset, "committed_metadata": "m"}]
     said = {"group_id": "g", "generation_id_or_member_epoch": joined["generation_id"], "member_id": joined["member_id"]}
     code: int = only_partition(
@@ -140,13 +140,13 @@ def test_offsets_of_members_are_kept() -> None:
 
 
 def consumer_beat(client: Client, member: str, epoch: int, owned: list[Any] | None = None, **said: Any) -> Any:
-    """One heartbeat of the consumer protocol."""
+    """Send a heartbeat of the consumer protocol."""
     body = {"group_id": "g", "member_id": member, "member_epoch": epoch, "topic_partitions": owned, **said}
     return client.ask("ConsumerGroupHeartbeat", body, 1)
 
 
 def parts_of(answer: Any) -> list[int] | None:
-    """The partitions of an assignment."""
+    """The partitions in the assignment of a heartbeat's answer, None if it has no assignment."""
     if answer["assignment"] is None:
         return None
     return [number for row in answer["assignment"]["topic_partitions"] for number in row["partitions"]]

@@ -1,4 +1,4 @@
-"""Produce, Fetch and questions about offsets at a mocked broker, in old and new versions, with sessions and waiting."""
+"""Produce, Fetch and offset requests at a mocked broker, in old and new versions, with sessions and waiting."""
 
 from __future__ import annotations
 

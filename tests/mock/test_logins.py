@@ -1,4 +1,4 @@
-"""Logins at a mocked broker: none is checked, those of SCRAM with the password that both sides were given."""
+"""Logins at a mocked broker: no password is checked; SCRAM works with the password that both sides were given."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def stage() -> Stage:
 
 
 def authenticate(client: Client, token: bytes) -> Any:
-    """The answer to a token."""
+    """Send a token; gives the answer."""
     return client.ask("SaslAuthenticate", {"auth_bytes": token}, 2)
 
 

@@ -85,7 +85,7 @@ def test_a_recording_without_its_records_is_refused(tmp_path: Path) -> None:
 
 
 def record(recording: Recording, name: str, version: int, response: dict[str, Any], topic: str) -> None:
-    """Put what client `test` asked and what it was answered into a recording."""
+    """Add a request of client `test` and its response to a recording."""
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
     from decoders.exchanges.topics import Topics
 
@@ -126,7 +126,7 @@ def test_metadata_in_any_version(version: int) -> None:
 
 
 def test_every_api_answers_in_every_version_that_is_told() -> None:
-    """The defaults of each request get an answer that decodes, or are refused as brokers do: by closing."""
+    """The default request of each API and version gets an answer that decodes, or the connection is closed."""
     stage = Stage()
     table = stage.client().ask("ApiVersions", {"client_software_name": "x", "client_software_version": "1"}, 3)
     told = {row["api_key"]: (row["min_version"], row["max_version"]) for row in table["api_keys"]}

@@ -1,4 +1,4 @@
-"""What a mock refuses it answers as the table of error answers says (`kw proxy --fault 'error NAME'` has the same)."""
+"""Refusals of a mock are the answers in the table of error answers, which `kw proxy --fault 'error NAME'` uses too."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def fetching(offset: int, **more: Any) -> Callable[[Stage, int], Body]:
 
 
 def two_topics(_: Stage, version: int) -> Body:
-    """A DeleteTopics of topics that are not there."""
+    """A DeleteTopics of unknown topics."""
     names = ["a", "b"]
     return {"topic_names": names} if version < 6 else {"topics": [{"name": name} for name in names]}
 
 
 def two_keys(_: Stage, version: int) -> Body:
-    """A FindCoordinator for what has none."""
+    """A FindCoordinator with a key type that does not exist."""
     return {"key_type": 9, **({"key": "g"} if version < 4 else {"coordinator_keys": ["g", "h"]})}
 
 

@@ -1,4 +1,4 @@
-"""`kw mock` as a program: the exchanges it prints, files and filters, TLS, and what is said of bad input."""
+"""`kw mock` as a program: the exchanges it prints, files and filters, TLS, and messages for bad input."""
 
 from __future__ import annotations
 

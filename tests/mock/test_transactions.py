@@ -10,14 +10,14 @@ OF_T = {"transactional_id": "t", "group_id": "g"}
 
 
 def begin(client: Client, version: int = 4) -> dict[str, Any]:
-    """The producer id and epoch of `t`."""
+    """Start the producer `t`; gives its id and epoch."""
     answer = client.ask("InitProducerId", {"transactional_id": "t", "transaction_timeout_ms": 5000}, version)
     assert answer["error_code"] == 0
     return {"producer_id": answer["producer_id"], "producer_epoch": answer["producer_epoch"]}
 
 
 def add(client: Client, who: dict[str, Any]) -> int:
-    """Have partition 0 take part."""
+    """Add partition 0 to the transaction; gives the error code."""
     said = {f"v3_and_below_{name}": value for name, value in {"transactional_id": "t", **who}.items()}
     topics = [{"name": TOPIC, "partitions": [0]}]
     answer = client.ask("AddPartitionsToTxn", {**said, "v3_and_below_topics": topics}, 3)
@@ -26,7 +26,7 @@ def add(client: Client, who: dict[str, Any]) -> int:
 
 
 def write(client: Client, who: dict[str, Any], *data: bytes, sequence: int = 0, version: int = 9) -> int:
-    """Write a transactional batch."""
+    """Write a transactional batch; gives the error code."""
     records = batch(*data, transactional=True, base_sequence=sequence, **who)
     code: int = only_partition(client.ask("Produce", written(records, transactional_id="t"), version))["error_code"]
     return code
@@ -38,7 +38,7 @@ def end(client: Client, who: dict[str, Any], *, commit: bool, version: int = 3) 
 
 
 def read(client: Client, *, committed: bool) -> tuple[list[bytes | None], list[int]]:
-    """What is read, and the producer ids of aborted transactions in it."""
+    """The values that a Fetch reads, and the first offsets of aborted transactions in its answer."""
     row = only_partition(client.ask("Fetch", wanted(0, isolation_level=int(committed)), 12))
     return values(row["records"]), [each["first_offset"] for each in row["aborted_transactions"] or ()]
 
@@ -64,11 +64,11 @@ def test_a_write_outside_of_a_transaction_is_refused() -> None:
     who = begin(client)
     assert write(client, who, b"a") == 48
     assert write(client, {**who, "producer_id": 1}, b"a") == 49
-    # A newer client's write takes part by itself, and EndTxn gives it a new epoch.
+    # A newer client's write adds the partition itself, and EndTxn gives it a new epoch.
     assert write(client, who, b"a", version=12) == 0
     answer = end(client, who, commit=True, version=5)
     assert answer["producer_epoch"] == who["producer_epoch"] + 1
-    assert end(client, who, commit=True, version=5)["error_code"] == 0  # the same, asked again
+    assert end(client, who, commit=True, version=5)["error_code"] == 0  # the same request again
     assert read(client, committed=True) == ([b"a"], [])
 
 

@@ -11,9 +11,9 @@ STORE, KEY = "store-secret", "key-secret"
 
 
 def make_stores(folder: Path, *, certificates: bool = True) -> None:
-    """Files in `folder`: ca.pem, broker.pem, client.pem (key and chain), and what the tests name.
+    """Make files in `folder`: ca.pem, broker.pem, client.pem (key and chain), and the other stores that tests name.
 
-    `certificates` False: those in PEM are there already.
+    `certificates` False: the PEM files are there already.
     """
     if certificates:
         make_certificates(folder)

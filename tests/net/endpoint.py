@@ -1,4 +1,4 @@
-"""A token endpoint on loopback, in the clear or over TLS, that answers as it is told and keeps what it was asked."""
+"""A token endpoint on loopback, with or without TLS, that gives a prepared answer and records its requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GOOD = (200, {"access_token": "abc.def", "expires_in": 100})
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Answers as it was told, and keeps what it was asked."""
+    """A request handler that gives a prepared answer, and records the requests."""
 
     answer: ClassVar[tuple[int, Any]] = GOOD
     asked: ClassVar[list[tuple[str, str, str]]] = []
@@ -37,7 +37,7 @@ class Endpoint(BaseHTTPRequestHandler):
 
 
 class Quiet(HTTPServer):
-    """A server that keeps a client's mistakes to itself."""
+    """An HTTP server that prints nothing about a client's errors."""
 
     def handle_error(self, *_words: object) -> None:
         pass
@@ -45,7 +45,7 @@ class Quiet(HTTPServer):
 
 @contextmanager
 def endpoint(answer: tuple[int, Any] = GOOD, certificate: Path | None = None) -> Iterator[tuple[str, list[Any]]]:
-    """The URL of a token endpoint, and what it is asked."""
+    """The URL of a token endpoint, and the requests that it has got."""
     handler = type("Told", (Endpoint,), {"answer": answer, "asked": []})
     with Quiet(("127.0.0.1", 0), handler) as server:
         scheme = "http"

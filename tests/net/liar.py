@@ -1,4 +1,4 @@
-"""A broker that says what it is told to say: true answers by default, others in place of them."""
+"""A broker with scripted answers: true ones by default, changed ones where a test wants them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Liar(Responder):
 
     @property
     def bootstrap(self) -> str:
-        """`host:port`."""
+        """The address as `host:port`."""
         return f"{self.address[0]}:{self.address[1]}"
 
     def _answer(self, request: bytes) -> bytes | None:

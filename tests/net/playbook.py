@@ -1,4 +1,4 @@
-"""A session played without a socket: what it sends is read off as words, what a broker answers is given as values."""
+"""A session played without a socket: its requests are read as words, the broker's answers are given as values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kwcli.net.sasl import Mechanism, mechanism
 from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
-# A broker of today, as far as these plays need it.
+# A current broker, as far as these plays need it.
 MODERN: Mapping[int, tuple[int, int]] = {3: (0, 13), 17: (0, 1), 18: (0, 4), 36: (0, 2)}
-# Every answer is given whole, and byte by byte.
+# Every answer is given at once, and byte by byte.
 PIECES = pytest.mark.parametrize("pieces", [None, 1], ids=["whole", "byte by byte"])
 
 
 def plain() -> Mechanism:
-    """A login as simple as it can be."""
+    """A PLAIN login."""
     return mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None)
 
 
@@ -37,12 +37,12 @@ def framed(data: bytes) -> bytes:
 
 
 class Play:
-    """One session on its stage. `pieces` is how many bytes it is handed at a time; None: all at once."""
+    """A session under test. `pieces` is the number of bytes that it is given at a time; None: all at once."""
 
     def __init__(self, session: Session, pieces: int | None = None) -> None:
         self.session = session
         self.events: list[Event] = []
-        self.said: list[str] = []  # all that the session sent
+        self.said: list[str] = []  # all requests that the session sent
         self.stop: ConnectionStop | None = None
         self.now_ns = 1_000
         self._pieces = pieces
@@ -58,7 +58,7 @@ class Play:
 
     @property
     def opened(self) -> int:
-        """How often it was."""
+        """The number of Opened events."""
         return sum(isinstance(event, Opened) for event in self.events)
 
     @property
@@ -67,19 +67,19 @@ class Play:
 
     @property
     def last(self) -> Outgoing:
-        """What was sent last."""
+        """The last frame that the session sent."""
         assert self._last is not None
         return self._last
 
     def answer(self, version: int, value: Mapping[str, Any], *, api_key: int | None = None) -> Play:
-        """The broker answers what was sent last, in the layout of `version`."""
+        """Answer the last request, in the layout of `version`."""
         key = self.last.api_key if api_key is None else api_key
         assert key is not None
         frame = decoders.encode_response(key, version, value, correlation_id=self.last.correlation_id)
         return self.give(framed(frame))
 
     def give(self, data: bytes) -> Play:
-        """The broker sends these bytes."""
+        """Give the session bytes from the broker."""
         step = self._pieces or max(1, len(data))
         for at in range(0, len(data), step):
             if self.stop is None:
@@ -87,7 +87,7 @@ class Play:
         return self
 
     def close(self) -> Play:
-        """The broker closes."""
+        """Close the connection on the broker's side."""
         try:
             self.session.end()
         except ConnectionStop as stop:

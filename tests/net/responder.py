@@ -1,4 +1,4 @@
-"""A server of one thread that plays a script for each connection it is given: the other end for tests of drivers."""
+"""A server that plays a script for each of its connections: the other end for tests of drivers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-# What brokers take by default (socket.request.max.bytes).
+# The default limit of brokers (socket.request.max.bytes).
 REQUEST_MAX = 100 << 20
 
 Script = Callable[[socket.socket], None]
 
 
 class Responder:
-    """Listens on a free port of loopback; the nth connection is given to the nth script, further ones to the last."""
+    """A server on a free port of loopback; the nth connection gets the nth script, further ones get the last script."""
 
     def __init__(self, *scripts: Script, host: str = "127.0.0.1") -> None:
         self._scripts = scripts
@@ -66,14 +66,14 @@ class Responder:
 
 
 def read_frame(link: socket.socket) -> bytes:
-    """A frame without its size field; b"" at the end of the connection, or for a size that no broker takes."""
+    """Read a frame without its size field; b"" at the end of the connection, or for a size above REQUEST_MAX."""
     head = read_exactly(link, 4)
     size = int.from_bytes(head, "big")
     return read_exactly(link, size) if len(head) == 4 and size <= REQUEST_MAX else b""
 
 
 def read_exactly(link: socket.socket, size: int) -> bytes:
-    """`size` bytes, or as many as came."""
+    """Read `size` bytes, or fewer if the connection ends."""
     data = b""
     while len(data) < size:
         more = link.recv(size - len(data))
@@ -89,7 +89,7 @@ def framed(data: bytes) -> bytes:
 
 
 def each_request(answer: Callable[[bytes], bytes | None]) -> Script:
-    """A script that answers every frame with what `answer` makes of it; None closes."""
+    """A script that answers every frame with the result of `answer`; None closes the connection."""
 
     def play(link: socket.socket) -> None:
         while request := read_frame(link):
@@ -102,7 +102,7 @@ def each_request(answer: Callable[[bytes], bytes | None]) -> Script:
 
 
 def sends(pieces: Iterable[bytes]) -> Script:
-    """A script that reads one frame and then sends these."""
+    """A script that reads one frame, then sends these pieces."""
 
     def play(link: socket.socket) -> None:
         read_frame(link)

@@ -1,4 +1,4 @@
-"""Scripts of servers that are no broker, or a bad one, and what tests do with them: real sockets, in time."""
+"""Scripts of servers that are no brokers, or bad ones, and helpers for tests on real sockets with time limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, framed, read_frame
 
 CONFIG = ClientConfig(servers=())
-# A machine under load may take a little longer than it should.
+# A machine under load may take a little longer.
 GRACE_S = 20.0
 
 
@@ -27,7 +27,7 @@ def open_connection(address: Address, seconds: float = 5.0, config: ClientConfig
 
 
 def failure(action: Callable[[], object], seconds: float) -> Failure:
-    """The Failure that `action` ends in, in time."""
+    """The Failure that `action` ends in, in time and with one line of text."""
     begun = time.monotonic()
     with pytest.raises(Failure) as caught:
         action()
@@ -37,7 +37,7 @@ def failure(action: Callable[[], object], seconds: float) -> Failure:
 
 
 def answers(request: bytes) -> bytes:
-    """A broker of today, as far as these plays go; Metadata it answers with bytes that say nothing."""
+    """The answer of a current broker to ApiVersions; all other requests get an answer of nonsense bytes."""
     key, correlation_id = int.from_bytes(request[:2], "big"), int.from_bytes(request[4:8], "big")
     if key == 18:
         return framed(decoders.encode_response(18, 4, offers(MODERN), correlation_id=correlation_id))
@@ -45,7 +45,7 @@ def answers(request: bytes) -> bytes:
 
 
 def then(*pieces: bytes, close: bool = True) -> Script:
-    """A broker that says its versions, and gives these bytes for an answer to what is asked then."""
+    """A broker that answers ApiVersions, and sends these bytes as the answer to the next request."""
 
     def play(link: socket.socket) -> None:
         link.sendall(answers(read_frame(link)))
@@ -73,7 +73,7 @@ def resets(link: socket.socket) -> None:
 
 
 def greets(data: bytes) -> Script:
-    """A server that speaks first."""
+    """A server that sends first."""
 
     def play(link: socket.socket) -> None:
         link.sendall(data)
@@ -83,7 +83,7 @@ def greets(data: bytes) -> Script:
 
 
 def drips(data: bytes) -> Script:
-    """A server that sends a byte now and then, for ever."""
+    """A server that sends a byte now and then, forever."""
 
     def play(link: socket.socket) -> None:
         read_frame(link)
@@ -96,7 +96,7 @@ def drips(data: bytes) -> Script:
 
 
 def pours(head: bytes, piece: bytes) -> Script:
-    """A server that sends as much as it can, for ever."""
+    """A server that sends as much as it can, forever."""
 
     def play(link: socket.socket) -> None:
         read_frame(link)
@@ -108,7 +108,7 @@ def pours(head: bytes, piece: bytes) -> Script:
 
 
 def ask(server: Responder, seconds: float = 5.0) -> Failure:
-    """The Failure that a request ends in; the time is its own, not that of the opening."""
+    """The Failure that a request ends in; its time limit does not include the opening of the connection."""
     with open_connection(server.address) as connection:
         connection.deadline = Deadline(seconds, time.monotonic)
         return failure(lambda: connection.request(3, 13, b"body"), seconds)

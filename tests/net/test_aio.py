@@ -1,4 +1,4 @@
-"""Dialling and greeting under asyncio: plain and TLS, by other names, and the lines when it does not work."""
+"""Dialling and greeting under asyncio: plain and TLS, by other names, and the lines for errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run[Any]]:
 
 
 class Echo(asyncio.Protocol):
-    """Says everything twice."""
+    """A server that sends everything back twice."""
 
     def __init__(self) -> None:
         self.transport: asyncio.Transport | None = None
@@ -75,7 +75,7 @@ async def ask(config: ClientConfig, address: tuple[str, int], said: bytes = b"kw
 
 
 async def served(config: ClientConfig, host: str, context: ssl.SSLContext | None = None, **more: Any) -> bytes:
-    """What an echo server answers that is reached as `host`."""
+    """The answer of an echo server that is reached as `host`."""
     server = await asyncio.get_running_loop().create_server(Echo, "127.0.0.1", 0, ssl=context)
     port = server.sockets[0].getsockname()[1]
     mapped = {(host, 1): ("127.0.0.1", port)}
@@ -159,7 +159,7 @@ def test_credentials_that_cannot_be_had(run: Run[Any], tmp_path: Path) -> None:
 
 
 async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes | None, list[BaseException]]:
-    """What a client gets from an echo server behind TLS, and what the server says of clients that failed."""
+    """The bytes that a client gets from an echo server behind TLS, and the server's errors for clients that failed."""
     failures: list[BaseException] = []
     failed = asyncio.Event()
 

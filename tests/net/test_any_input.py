@@ -1,4 +1,4 @@
-"""Whatever a server sends or a file holds, the errors are those that are told in one line; what is written is read."""
+"""For any bytes of a server or a file, errors are told in one line; and files that kw writes can be read again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AWS_MSK_IAM: from properties to a token that AWS' own library signed, without any network."""
+"""AWS_MSK_IAM: from properties to a token signed by AWS' own library, without any network."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_what_is_missing_or_too_much() -> None:
 
 
 def provider(calls: list[tuple[object, ...]], lifetime_s: float = 900) -> ModuleType:
-    """A stand-in for AWS' library, which writes down what it is asked for."""
+    """A stand-in for AWS' library that records its calls."""
     module = ModuleType(SIGNER)
     for name in ("generate_auth_token", "generate_auth_token_from_profile", "generate_auth_token_from_role_arn"):
 

@@ -1,4 +1,4 @@
-"""Profiles edited, renamed, and written in the notation of other clients."""
+"""Profiles edited, renamed, and converted to other clients' formats."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(home: Path, *words: str, **variables: str) -> Outcome:
 
 
 def editor(folder: Path, code: str) -> str:
-    """An $EDITOR that does this to the text of its file."""
+    """An $EDITOR that runs this code on the text of its file."""
     script = folder / "editor.py"
     script.write_text(
         "import os, stat, sys\npath = sys.argv[1]\nassert stat.S_IMODE(os.stat(path).st_mode) == 0o600\n"
@@ -138,7 +138,7 @@ SAYABLE = [
     (pairs, kind)
     for pairs in (SCRAM, OAUTH, MUTUAL, AWS, KERBEROS)
     for kind in ("kw", "java", "librdkafka")
-    if not export("p", pairs, kind, reveal=True).notes  # what a client cannot say is told
+    if not export("p", pairs, kind, reveal=True).notes  # settings that the other client does not have are told
 ]
 
 

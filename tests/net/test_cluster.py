@@ -1,4 +1,4 @@
-"""How a cluster opens its connections: in the time there is, and as whom."""
+"""A cluster's connections: opened within the time limit, and with the login that is configured."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def silent(link: socket.socket) -> None:
 
 
 class Node:
-    """A broker that knows itself, and ApiVersions up to `highest`; `heard` is what it was asked for."""
+    """A broker that lists itself in Metadata, with ApiVersions up to `highest`; `heard` are the requests it got."""
 
     def __init__(self, highest: int = 4) -> None:
         self.heard: Heard = []
@@ -66,7 +66,7 @@ def test_brokers_that_want_to_hear_it_are_told_whom_we_take_them_for() -> None:
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
         with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
-            cluster.node(7)  # which calls itself localhost, and so is another address
+            cluster.node(7)  # it advertises itself as localhost, which is another address
     asked = [(version, body.get("cluster_id"), body.get("node_id")) for key, version, body in node.heard if key == 18]
     assert asked == [(4, None, None), (5, "a-cluster", 7)]
 

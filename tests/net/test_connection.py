@@ -1,4 +1,4 @@
-"""Connections to real brokers: opened, asked, closed."""
+"""Connections to real brokers: opened, used, closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
 
 CONFIG = ClientConfig(servers=())
-# What a broker of 0.10 would say of itself: tokens go bare after SaslHandshake 0, which brokers of today still take.
+# The offer of a broker of 0.10: bare tokens after SaslHandshake 0, which current brokers still accept.
 BARE = Offer({17: Versions(0, 0)}, {})
 
 
@@ -94,7 +94,7 @@ def session_of_bare_tokens(name: str, password: str) -> Session:
 
 
 def drive(session: Session, address: Address) -> list[str]:
-    """Let a session talk until it is authenticated; what it said. Raises Stop."""
+    """Run a session until it is authenticated; gives the requests it sent. Raises Stop."""
     said: list[str] = []
     with socket.create_connection(address, 5.0) as link:
         session.open()

@@ -1,4 +1,4 @@
-"""Tokens: from an endpoint on loopback that behaves and that does not, from a file, without a signature."""
+"""Tokens: from a good or bad endpoint on loopback, from a file, and unsigned."""
 
 from __future__ import annotations
 

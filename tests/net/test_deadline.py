@@ -1,4 +1,4 @@
-"""How much time is left, by a clock that the test turns."""
+"""The time that is left, by a clock that the test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers that begin well and then go wrong: each its own line, its own exit code, in time."""
+"""Brokers that begin well and then fail: each with its line and its exit code, in time."""
 
 from __future__ import annotations
 

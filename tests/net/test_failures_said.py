@@ -1,4 +1,4 @@
-"""What the user of `kw call` sees of a connection that fails: one line, and the exit code for it, in time."""
+"""Output of `kw call` on a connection that fails: one line, and the failure's exit code, in time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS: dict[str, tuple[Script, int, str]] = {
 }
 
 
-# What is given up, and what is found out before: that may take as long as the machine likes.
+# Seconds for a time-out, and for an error that may be found as slowly as the machine likes.
 SECONDS = {124: 1.5, 5: 60.0}
 
 

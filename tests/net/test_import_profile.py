@@ -1,4 +1,4 @@
-"""Profiles made of the files of kafkactl, kaf, rpk and kcl."""
+"""Profiles imported from the files of kafkactl, kaf, rpk and kcl."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_what_each_tool_says(text: str, tool: str, current: str, clusters: dict[
     assert {cluster.name: dict(cluster.pairs) for cluster in found} == clusters
     for cluster in found:
         if cluster.name != "msk" and "tokenURL" not in str(cluster):
-            client_config(world(), ConnectionOptions(properties=cluster.pairs))  # nothing in them is refused
+            client_config(world(), ConnectionOptions(properties=cluster.pairs))  # no property is refused
 
 
 @pytest.mark.parametrize(
@@ -292,8 +292,8 @@ def test_the_cluster_in_use_is_meant_unless_one_is_named(tmp_path: Path) -> None
     assert config.servers == (("kafka1", 9093), ("kafka2", 9093))
     assert config.tls is not None
     assert config.tls.authorities is not None
-    assert config.tls.authorities.path == f"{tmp_path}/ca.pem"  # beside the file that names it
-    assert run(tmp_path, "import", "default", str(file)).code == Exit.DONE  # one that has the profile's name
+    assert config.tls.authorities.path == f"{tmp_path}/ca.pem"  # beside the file with its name
+    assert run(tmp_path, "import", "default", str(file)).code == Exit.DONE  # an import with the profile's name
     assert (SERVERS, "localhost:9092") in Profiles(tmp_path / "kw").pairs("default")
     assert run(tmp_path, "import", "m", str(file), "--context", "msk").code == Exit.DONE
     assert (MECHANISM, "AWS_MSK_IAM") in Profiles(tmp_path / "kw").pairs("m")

@@ -1,6 +1,6 @@
-"""GSSAPI against a real broker in a realm of its own, and without its library.
+"""GSSAPI against a real broker with a realm, and without the Kerberos library.
 
-The logins have processes of their own, because the Kerberos library reads the environment.
+Each login runs in a new process, because the Kerberos library reads the environment.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def call(cluster: Cluster, *words: str, conf: Path | None = None) -> tuple[int, str, str]:
-    """`kw call DescribeCluster` in a process that knows the realm, and has no ticket."""
+    """`kw call DescribeCluster` in a process with the realm's configuration and without a ticket."""
     where = f"localhost:{cluster.nodes[0].ports['SASL_PLAINTEXT']}"
     folder = cluster.realm.folder
     surroundings = {
@@ -63,7 +63,7 @@ def test_without_its_library_there_is_one_clear_line(monkeypatch: pytest.MonkeyP
 @pytest.mark.long
 @pytest.mark.skipif(not INSTALLED, reason="needs the Python package gssapi")
 class TestRealm:
-    """Where the package is there (the extra `kerberos`)."""
+    """Logins with the Kerberos package installed (the extra `kerberos`)."""
 
     def keytab(self, cluster: Cluster) -> str:
         return str(cluster.realm.folder / "alice.keytab")

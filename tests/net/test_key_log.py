@@ -1,4 +1,4 @@
-"""SSLKEYLOGFILE: with the lines that kw writes, what it sent over TLS can be read."""
+"""SSLKEYLOGFILE: the lines that kw writes decrypt what it sent over TLS."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Record = tuple[int, bytes, bytes]  # content type, header, fragment
 
 @contextmanager
 def tap(port: int) -> Iterator[tuple[int, bytearray]]:
-    """A port that leads to another one, and what its client sent through."""
+    """A port that forwards to another one, and the bytes that its client sent."""
     seen = bytearray()
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -61,7 +61,7 @@ def tap(port: int) -> Iterator[tuple[int, bytearray]]:
 
 
 def records(data: bytes) -> list[Record]:
-    """TLS records, RFC 8446, 5.1."""
+    """The TLS records in these bytes (RFC 8446, 5.1)."""
     found, at = [], 0
     while at < len(data):
         size = int.from_bytes(data[at + 3 : at + 5], "big")
@@ -78,7 +78,7 @@ def expand(secret: bytes, label: str, size: int) -> bytes:
 
 
 def decrypted(secret: bytes, sent: list[Record]) -> list[bytes]:
-    """The plain text of records of TLS_AES_256_GCM_SHA384 that were protected with `secret`; others are passed over."""
+    """The plain text of records of TLS_AES_256_GCM_SHA384 that were protected with `secret`; skips other records."""
     key, start = expand(secret, "key", 32), expand(secret, "iv", 12)
     plain: list[bytes] = []
     for kind, header, fragment in sent:
@@ -98,7 +98,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def talk(folder: Path, log: Path, version: ssl.TLSVersion) -> list[Record]:
-    """What goes over the wire when kw's context sends a message, its key log set as by the variable."""
+    """The TLS records that kw's context sends for a message, with SSLKEYLOGFILE set to `log`."""
     told = [("security.protocol", "SSL"), ("ssl.ca.location", str(folder / "ca.pem"))]
     tls = client_config(
         world(variables={"SSLKEYLOGFILE": str(log), "HOME": str(folder)}), ConnectionOptions(properties=told)
@@ -118,7 +118,7 @@ def talk(folder: Path, log: Path, version: ssl.TLSVersion) -> list[Record]:
 
 
 def keys(log: Path) -> dict[str, tuple[bytes, bytes]]:
-    """Label → client random and secret."""
+    """The secrets in a key log: label → client random and secret."""
     lines = [line.split() for line in log.read_text().splitlines() if not line.startswith("#")]
     return {label: (bytes.fromhex(random), bytes.fromhex(secret)) for label, random, secret in lines}
 

@@ -1,4 +1,4 @@
-"""A broker whose answers decode and cannot be true: a line that says what is wrong, an exit code, never a defect."""
+"""A broker whose answers decode but cannot be true: one line for the error, an exit code, never a defect."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EVERYWHERE = ("call", "ApiVersions", "--node", "all")
 COORDINATOR = ("call", "ApiVersions", "--node", "coordinator:g")
 PRODUCE = ("call", "produce", "topic=t", "value=x")
 FETCH = ("call", "fetch", "topic=t", "partition=0", "offset=latest")
-# What a node besides the true one says of itself → what is said about it.
+# Claims of a second node → the message about it.
 IMPOSSIBLE = [{"api_key": key, "min_version": 5, "max_version": 2} for key in (60, *range(1000, 2000))]
 
 PLACES: Mapping[str, tuple[dict[str, Any], str]] = {
@@ -59,7 +59,7 @@ PLACES: Mapping[str, tuple[dict[str, Any], str]] = {
 
 
 def run(lies: Mapping[int, Change], *words: str) -> Outcome:
-    """`kw WORDS…` on a broker that lies so. Whatever it says, there is no defect, and no line is longer than any."""
+    """`kw WORDS…` on a broker with these lies; asserts that no defect is reported and no line is too long."""
     with Liar(lies) as liar:
         done = kw(*words, "-b", liar.bootstrap, "--timeout", "2s")
     assert "defect" not in done.err
@@ -68,7 +68,7 @@ def run(lies: Mapping[int, Change], *words: str) -> Outcome:
 
 
 def beside(more: Mapping[str, Any]) -> Change:
-    """Node 2 beside the true one."""
+    """A change that adds node 2 beside the true node."""
 
     def change(answer: dict[str, Any]) -> None:
         (true,) = answer["brokers"]
@@ -86,7 +86,7 @@ def test_a_node_at_a_place_that_cannot_be_one_keeps_nobody_from_the_others(name:
     values, says = PLACES[name]
     done = run({METADATA: beside(values)}, *EVERYWHERE, "-o", "ndjson")
     assert done.code == 5
-    assert len(done.out.splitlines()) == 1  # of the true one
+    assert len(done.out.splitlines()) == 1  # the row of the true node
     (line,) = done.err.splitlines()
     assert re.match(r"kw: the cluster says that node (2|-5) is at ", line)
     assert line.endswith(says)
@@ -224,7 +224,7 @@ def test_what_cannot_be_true_is_said(name: str) -> None:
 
 
 class Halves(Liar):
-    """Its answers to ApiVersions, but for the first, end in the middle."""
+    """A broker whose answers to ApiVersions, but for the first, end in the middle."""
 
     def _answer(self, request: bytes) -> bytes | None:
         whole = super()._answer(request)
@@ -301,11 +301,11 @@ def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() ->
     assert said == [f"node 2: a:9092 at 127.0.0.1:{base + 3}"]
 
 
-# Time, and work, for clusters of any size
+# Time and work for clusters of any size
 
 
 class Clock:
-    """Stands still but where something takes its time."""
+    """A clock that stands still unless a test moves it."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -316,7 +316,7 @@ class Clock:
 
 @pytest.fixture
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """The places that were tried besides the first: nobody is there, and to find that out takes a 64th of a second."""
+    """The addresses tried besides the first; each of them fails after a 64th of a second."""
     clock, places = Clock(), []
     real: Callable[..., Connection] = Connection.open
 
@@ -346,7 +346,7 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
     env.monotonic = CLOCK.monotonic
     with Liar({METADATA: thousands}) as liar:
         done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "4s", "-o", "ndjson", env=env)
-    assert len(tried) == 192  # a quarter of the time is left for asking
+    assert len(tried) == 192  # a quarter of the time is left for requests
     assert (done.code, len(done.out.splitlines())) == (1, 1)
     told = done.err.splitlines()
     assert len(told) == 22
@@ -386,7 +386,7 @@ def test_a_long_answer_is_read_in_the_time_there_is(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("kwcli.net.metadata_requests.decode_response", endless)
     with Liar({METADATA: thousands}) as liar:
         done = kw(*EVERYWHERE, "-b", liar.bootstrap, "--timeout", "1s")
-    assert not ended  # it is still being read
+    assert not ended  # the answer is still being read
     given_up.set()
     assert (done.code, done.out) == (124, "")
     what = r"kw: \S+: its answer to Metadata 12, of [\d,]+ bytes, was not read within 1 s\n"
@@ -427,7 +427,7 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
     first = ProxyPorts(20000, "one", file, nodes=range(1000, 21000))
     assert (first.port(20999), written) == (41000, [file])
     assert [first.port(number) for number in (-1, -(2**31))] == [None, None]
-    for number in range(2**31 - 60_000, 2**31):  # more than there are ports
+    for number in range(2**31 - 60_000, 2**31):  # more nodes than there are ports
         first.port(number)
     first.keep()
     again = ProxyPorts(20000, "one", file)
@@ -444,7 +444,7 @@ def test_what_a_killed_proxy_left_is_swept_by_the_next(tmp_path: Any) -> None:
     left = tmp_path / f"proxy-ports.json.{gone.pid}"
     writing = tmp_path / f"proxy-ports.json.{os.getpid()}"
     other = tmp_path / "proxy-ports.json.bak"
-    old = tmp_path / "proxy-ports.json.1"  # a process that runs, and did not write it
+    old = tmp_path / "proxy-ports.json.1"  # of a running process that did not write it
     for each in (left, writing, other, old):
         each.write_text("{")
     os.utime(old, (1, 1))

@@ -1,4 +1,4 @@
-"""The listeners of a real broker, spoken to rightly and wrongly: TLS or not, SASL or not, broker or controller."""
+"""The listeners of a real broker, with right and wrong settings: TLS or not, SASL or not, broker or controller."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def config(cluster: Cluster, protocol: Protocol) -> ClientConfig:
 
 
 def ask(cluster: Cluster, listener: str, how: ClientConfig) -> list[Reply]:
-    """Open a connection and ask for Metadata; every exchange on the way."""
+    """Open a connection and ask for Metadata; gives every exchange on the way."""
     replies: list[Reply] = []
     deadline = Deadline(10.0, time.monotonic)
     with Connection.open(address(cluster, listener), how, deadline, record=replies.append) as connection:
@@ -112,7 +112,7 @@ def test_a_listener_spoken_to_as_another(
         ask(cluster, listener, config(cluster, spoken))
     assert caught.value.text.startswith(f"127.0.0.1:{address(cluster, listener)[1]} {line}")
     assert caught.value.code is code
-    assert time.monotonic() - begun < 9.0  # sooner than its time-out
+    assert time.monotonic() - begun < 9.0  # before its time-out
 
 
 def test_a_login_is_renewed_before_it_ends_and_after(cluster: Cluster) -> None:

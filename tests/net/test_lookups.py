@@ -1,4 +1,4 @@
-"""What the client looks up: every body at every version declared, and at versions that dropped a field of it."""
+"""Look-ups of the client: every body at every version declared, and at versions that dropped one of its fields."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMED: Final = Versions(metadata_requests.WITHOUT_CREATING, FOREVER)
 
 
 class LookUp(NamedTuple):
-    """A look-up: its API, the versions that can say it, its body, and the words that make it this question."""
+    """A look-up: its API, the versions that can express it, its body, and the fields that define the question."""
 
     key: int
     versions: Versions
@@ -82,7 +82,7 @@ def test_every_body_encodes_at_every_version_and_still_asks(name: str) -> None:
 
 
 def paths(body: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every field that a body names, at any depth."""
+    """The path of every field in a body, at any depth."""
     if isinstance(body, dict):
         for name, inner in body.items():
             yield (*above, name)
@@ -95,7 +95,7 @@ def newest(look_up: LookUp) -> dict[str, Any]:
 
 
 def without(fields: Sequence[Field], path: tuple[str, ...], last: int) -> tuple[Field, ...]:
-    """The fields, of which the one at the path has no version after `last`."""
+    """The fields, with the one at the path removed after version `last`."""
     name, *below = path
     return tuple(
         field
@@ -108,7 +108,7 @@ def without(fields: Sequence[Field], path: tuple[str, ...], last: int) -> tuple[
 
 
 def one_more(key: int, *dropped: tuple[str, ...]) -> Api:
-    """The API with a version more, whose request has these fields no more."""
+    """An API with one more version, whose request has lost these fields."""
     found = api(key)
     last = found.versions.high
     versions = Versions(found.versions.low, last + 1)
@@ -121,13 +121,13 @@ def one_more(key: int, *dropped: tuple[str, ...]) -> Api:
 
 
 def declare(monkeypatch: pytest.MonkeyPatch, *apis: Api) -> None:
-    """From here on these are what is declared."""
+    """Replace the declarations of these APIs for the rest of the test."""
     ours = {each.key: each for each in apis}
     real = decoders.apis._declared
     monkeypatch.setattr(decoders.apis, "_declared", lambda key: ours.get(key) or real(key))
 
 
-# The look-ups that a broker is asked at the newest version.
+# Look-ups that are sent at the newest version.
 TODAY: Final = [name for name, each in LOOK_UPS.items() if each.versions.high == FOREVER]
 
 
@@ -145,7 +145,7 @@ def test_a_field_that_a_newer_version_dropped_is_not_sent(
 
 
 def test_a_broker_that_has_only_versions_with_fewer_fields(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The leader of a partition is found at a broker that offers Metadata at a version without a field of ours only."""
+    """A leader is found at a broker whose only Metadata version lacks fields that kw usually sends."""
     fewer = one_more(METADATA, ("allow_auto_topic_creation",), ("topics", "topic_id"))
     declare(monkeypatch, fewer)
     version = fewer.versions.high

@@ -1,4 +1,4 @@
-"""What answers and is no broker, or one of long ago: its own line, its own exit code, in time, in bounded memory."""
+"""Servers that are no broker, or a very old one: each with its line and exit code, in time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_connection_that_is_reset_before_anything_is_said(
 
     def slowly(self: Connector, deadline: Deadline) -> socket.socket:
         link = dialled(self, deadline)
-        select.select([link], [], [], 20)  # until the reset has come
+        select.select([link], [], [], 20)  # until the reset has arrived
         return link
 
     monkeypatch.setattr(Connector, "dial", slowly)
@@ -134,7 +134,7 @@ def test_a_connection_that_is_reset_before_anything_is_said(
 
 
 def of_0_9(request: bytes) -> bytes | None:
-    """Knows nothing above ListGroups, and closes when asked."""
+    """The answers of a broker of 0.9: it knows no API above ListGroups, and closes the connection for others."""
     key, version = struct.unpack(">hh", request[:4])
     if key > 16:
         return None
@@ -173,7 +173,7 @@ def test_a_broker_of_0_10() -> None:
 
 @pytest.fixture
 def traced() -> Iterator[Callable[[], int]]:
-    """The most that Python held at one time since the test began, in bytes."""
+    """A function for the peak memory of Python since the test began, in bytes."""
     tracemalloc.start()
     yield lambda: tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -1,4 +1,4 @@
-"""Profiles: kept, chosen, shown without secrets, made of other clients' files."""
+"""Profiles: stored, chosen, shown without secrets, made from other clients' files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_import_show_and_use(home: Path, tmp_path: Path, text: str, monkeypatch:
     assert "changeit" not in shown.out
     if text is JAVA:
         assert 'sasl.jaas.config=PlainLoginModule required username="me" password={redacted 8};\n' in shown.out
-    assert str(tmp_path) in shown.out  # relative names of files are no longer so
+    assert str(tmp_path) in shown.out  # relative file names are made absolute
     assert "hunter2" in run(home, "show", "prod", "--reveal-secrets").out
     config = client_config(env_of(home), ConnectionOptions())
     assert (config.servers, config.origin) == ((("a", 1), ("b", 2)), "active profile prod")

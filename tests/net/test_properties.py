@@ -1,4 +1,4 @@
-"""The table of properties against what the clients themselves know, and its own rules."""
+"""The table of properties against the clients' own lists, and against its own rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.broker.jars import client_jars
 
 
 def librdkafka() -> set[str]:
-    """Every property in the table that librdkafka prints of itself."""
+    """The properties in librdkafka's own list that the table has too."""
     folder = Path(confluent_kafka.__file__).parent.parent / "confluent_kafka.libs"
     (library,) = folder.glob("librdkafka*")
     client, system = ctypes.CDLL(str(library)), ctypes.CDLL(None)

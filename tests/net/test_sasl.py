@@ -1,4 +1,4 @@
-"""SASL mechanisms without a socket: the RFCs' own conversations, and servers that lie."""
+"""SASL mechanisms without a socket: the conversations in the RFCs, and servers that lie."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_conversation_of_rfc_7677() -> None:
 
 
 def server(name: str, password: str, bare: str, nonce: str) -> tuple[str, str, str]:
-    """What an honest server says first, what it expects then, what it says last; by RFC 5802, section 3."""
+    """The first message of an honest server, the client's message it expects, and its last message (RFC 5802, 3)."""
     digest = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}[name]
     first = f"r={nonce}server,s={b64encode(b'salt').decode()},i=5000"
     salted = hashlib.pbkdf2_hmac(digest, password.encode(), b"salt", 5000)

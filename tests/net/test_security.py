@@ -1,4 +1,4 @@
-"""Every listener and every mechanism of real brokers, told in both spellings; and each setting that is wrong."""
+"""Every listener and every mechanism of real brokers, in both spellings; and every wrong setting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Scene(NamedTuple):
     def call(
         self, listener: str, protocol: str, properties: dict[str, str], *words: str, host: str = "localhost"
     ) -> Outcome:
-        """`kw call DescribeCluster` to a listener; `host` is what it is called, wherever that is."""
+        """`kw call DescribeCluster` to a listener; `host` is its name in the settings, dialled at 127.0.0.1."""
         address = f"{host}:{self.port(listener)}"
         told = [word for name, text in properties.items() for word in ("-X", f"{name}={text.format(f=self.folder)}")]
         where = ["-b", address]
@@ -130,7 +130,7 @@ def test_tls_both_ways(scene: Scene, client: str) -> None:
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("handshake", [0, 1])
 def test_sasl(scene: Scene, listener: str, login: str, handshake: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With handshake 0 tokens go bare, as to brokers of before 1.0."""
+    """With SaslHandshake 0 the tokens are not framed, as for brokers before 1.0."""
     if handshake == 0:
         monkeypatch.setattr(authentication, "_framed", lambda _versions: None)
     ok(scene.call(listener, listener, {**LOGINS[login], **(CA if listener == "SASL_SSL" else {})}))
@@ -152,7 +152,7 @@ def test_a_delegation_token(scene: Scene) -> None:
     deadline = time.monotonic() + 30
     settings = java("scram.ScramLoginModule", options, "SCRAM-SHA-256")
     while (done := scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", settings)).code and time.monotonic() < deadline:
-        time.sleep(0.1)  # until the broker has read of it
+        time.sleep(0.1)  # until the broker knows of it
     ok(done)
 
 
@@ -251,7 +251,7 @@ def test_a_wrong_setting_has_its_own_line(scene: Scene, name: str) -> None:
     listener, protocol, settings, line, code = WRONG[name]
     begun = time.monotonic()
     done = scene.call(listener, protocol, settings)
-    assert time.monotonic() - begun < 9  # sooner than its time-out
+    assert time.monotonic() - begun < 9  # before its time-out
     line = line.format(f=scene.folder)
     where = "" if code is Exit.USAGE else f"localhost:{scene.port(listener)} "
     assert done.err.startswith(f"kw: {where}{line}")
@@ -275,7 +275,7 @@ def test_a_broker_under_another_name(scene: Scene, host: str) -> None:
 
 
 class Stranger(PlainMechanism):
-    """A mechanism that no broker takes, under a name that kw does."""
+    """A mechanism that no broker has, under a name that kw knows."""
 
     name = "GSSAPI"
 
@@ -298,7 +298,7 @@ def test_a_mechanism_that_the_broker_does_not_take(
 
 @pytest.mark.parametrize("login", ["plain", "scram-256", "oauth"])
 def test_refused_after_handshake_0(scene: Scene, login: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old broker says nothing: it closes."""
+    """An old broker closes the connection instead of answering."""
     monkeypatch.setattr(authentication, "_framed", lambda _versions: None)
     wrong = {"sasl.oauthbearer.token": "abc"} if login == "oauth" else {**LOGINS[login], "sasl.password": "hunter2"}
     done = scene.call("SASL_PLAINTEXT", "SASL_PLAINTEXT", wrong)

@@ -1,4 +1,4 @@
-"""The conversation of a session, played without sockets: every answer whole and byte by byte."""
+"""A session's conversation, played without sockets: every answer at once and byte by byte."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_highest_version_of_api_versions_that_both_know_is_found(
 
 @PIECES
 def test_a_refusal_that_is_broken_behind_its_error_code_is_one(pieces: int | None) -> None:
-    """librdkafka's mock counts its rows for readers of version 3 and writes them for those of version 0."""
+    """librdkafka's mock counts the rows in version 3's encoding and writes them in version 0's."""
     play = Play(Session(client_id="kw"), pieces).open()
     correlation_id = play.last.correlation_id.to_bytes(4, "big")
     play.give(framed(correlation_id + bytes.fromhex("0023  01  0012 0000 0002  00000000")))
@@ -174,7 +174,7 @@ def test_a_close_with_nothing_due_is_no_failure() -> None:
     assert ready().close().stop is None
 
 
-# What is not Kafka
+# Not Kafka
 
 
 @PIECES
@@ -204,7 +204,7 @@ def test_other_protocols_are_named(pieces: int | None, greeting: bytes, said: st
     assert cut.stop.cause is Cause.FOREIGN
 
 
-# Whatever comes
+# Any bytes
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,4 +1,4 @@
-"""The sans-IO session under asyncio: the same core, another driver, against the same kind of server."""
+"""The sans-IO session under asyncio: the same core with another driver, against the same kind of server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def broker(request: bytes) -> bytes:
 
 
 async def talk(address: tuple[str, int]) -> list[str]:
-    """Open a session, then send three requests at once; what was answered."""
+    """Open a session, then send three requests at once; gives the answers."""
     reader, writer = await asyncio.open_connection(*address)
     session = Session(client_id="kw", mechanism=lambda: mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None))
     answered: list[str] = []

@@ -1,4 +1,4 @@
-"""How a session logs in, played without sockets: every answer whole and byte by byte."""
+"""Logins of a session, played without sockets: every answer at once and byte by byte."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_tokens_go_bare_where_a_broker_knows_no_better(pieces: int | None) -> No
 
 
 class Steps:
-    """A mechanism of as many steps as wanted, whose last token may need no answer (as that of GSSAPI)."""
+    """A mechanism with these tokens; the last one may need no answer, as in GSSAPI."""
 
     name = "GSSAPI"
     reason = None

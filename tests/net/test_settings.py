@@ -1,4 +1,4 @@
-"""From flags, files and variables to a ClientConfig: who wins, what is refused, what is said."""
+"""Flags, files and variables become a ClientConfig: precedence, refusals, messages."""
 
 from __future__ import annotations
 

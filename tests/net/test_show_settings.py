@@ -1,4 +1,4 @@
-"""`-X list` and `-X dump`: what there is, what is in force, and where it is from."""
+"""`-X list` and `-X dump`: the properties that exist, the ones in force, and their origins."""
 
 from __future__ import annotations
 

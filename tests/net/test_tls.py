@@ -1,4 +1,4 @@
-"""Certificates and keys of every kind take part in a real handshake; each wrong setting has its own line."""
+"""Certificates and keys of every kind in a real handshake; each wrong setting has its own line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def one_line(text: str) -> str:
-    """A PEM text as it stands in a property file that has one line a value."""
+    """A PEM text on one line, as in a property file."""
     return text.strip().replace("\n", " ")
 
 
@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
         KeyStoreFile("trust.jks", password=STORE),
         KeyStoreFile("trust.jks"),  # certificates need no password
         KeyStoreFile("trust.pkcs12", password=STORE),
-        KeyStoreFile("broker.crt"),  # the broker's own certificate, trusted as it stands
+        KeyStoreFile("broker.crt"),  # the broker's own certificate, trusted directly
         KeyStoreFile("ca.der"),
         KeyStoreFile("folder"),
     ],
@@ -308,7 +308,7 @@ def test_a_broker_that_does_not_trust_us(
     tls = Tls(authorities=KeyStoreFile("ca.pem"), certificate=certificate, minimum=version, maximum=version)
     with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
         found = stop(server.port, tls)
-    if certificate is None and version == "TLSv1.2":  # where OpenSSL's alert says no more
+    if certificate is None and version == "TLSv1.2":  # OpenSSL's alert tells no more there
         line = "refuses the TLS handshake; does it want a client certificate (-X ssl.certificate.location=FILE"
     assert f"{found.text}; {found.remedy}".startswith(line)
 

@@ -1,4 +1,4 @@
-"""Properties that nobody knows: those of security stop the command, others are told, each with its file and line."""
+"""Unknown properties: one of security stops the command, others are reported, each with its file and line."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_file_is_told_with_its_line(tmp_path: Path) -> None:
     file.write_text("# c\nbootstrap.servers=a:1\n\nfoo=\\\n  1\nbar: 2\n")
     config = client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert config.warnings == (f"unknown property foo (-F {file}:4)", f"unknown property bar (-F {file}:6)")
-    file.write_text("bootstrap.servers=a:1\nsasl.username=me\ntls.enabled=true\n")  # librdkafka's kind
+    file.write_text("bootstrap.servers=a:1\nsasl.username=me\ntls.enabled=true\n")  # a file in librdkafka's format
     with pytest.raises(Failure) as caught:
         client_config(world(), ConnectionOptions(config_files=[str(file)]))
     assert caught.value.text.startswith(f"unknown property tls.enabled (-F {file}:3): write security.protocol=SSL")

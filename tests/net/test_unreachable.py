@@ -1,4 +1,4 @@
-"""Names without addresses, addresses that nobody listens on: each its own line and exit code, in time."""
+"""Names without addresses, addresses without a listener: each with its line and exit code, in time."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_name_server_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     found = failure(lambda: open_connection(("slow.example", 9092), 0.2), 0.2)
     assert found.text == "slow.example:9092: the name server did not answer within 0.2 s"
     assert found.code is Exit.TIMEOUT
-    time.sleep(0.9)  # until the resolver's thread is over
+    time.sleep(0.9)  # until the resolver's thread has ended
 
 
 def test_all_addresses_of_a_name_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:

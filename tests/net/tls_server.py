@@ -1,4 +1,4 @@
-"""A TLS server on loopback for one client: how the broker's end of a handshake looks to `client_context`."""
+"""A TLS server on loopback for one client: the broker's side of a handshake with `client_context`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwcli.net.tls_connect import client_context
 
 
 def server_context(chain: Path, authorities: Path | None = None) -> ssl.SSLContext:
-    """With `authorities` a client must show a certificate of theirs."""
+    """A server's context; with `authorities` a client must show a certificate of theirs."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
     if authorities is not None:
@@ -26,7 +26,7 @@ def server_context(chain: Path, authorities: Path | None = None) -> ssl.SSLConte
 
 
 class TlsServer:
-    """Answers one byte by "name of the client's certificate", then ends; without a context it is a plain listener."""
+    """Answers one byte with the name in the client's certificate, then closes; without a context it uses no TLS."""
 
     def __init__(self, context: ssl.SSLContext | None, plain_answer: bytes = b"") -> None:
         self._context = context
@@ -44,7 +44,7 @@ class TlsServer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         with suppress(OSError):
-            socket.create_connection(("127.0.0.1", self.port), 1).close()  # so that accept() ends in any case
+            socket.create_connection(("127.0.0.1", self.port), 1).close()  # so that accept() ends
         self._thread.join(5)
         self._listener.close()
 
@@ -71,18 +71,18 @@ class TlsServer:
 
 
 def connect(port: int, tls: Tls, host: str = "localhost") -> str:
-    """What the server calls us. OSError as the driver would meet it."""
+    """The name by which the server knows us. Raises OSError as in the driver."""
     with (
         socket.create_connection(("127.0.0.1", port), 5) as link,
         client_context(tls).wrap_socket(link, server_hostname=tls.server_name or host) as wrapped,
     ):
-        with suppress(OSError):  # who refuses us may have closed already; reading tells why
+        with suppress(OSError):  # a server that refuses us may have closed already; reading tells why
             wrapped.sendall(b"?")
         return wrapped.recv(100).decode()
 
 
 def stop(port: int, tls: Tls, host: str = "localhost") -> ConnectionStop:
-    """Why it does not work."""
+    """The error of a connection that must fail."""
     try:
         said = connect(port, tls, host)
     except OSError as error:

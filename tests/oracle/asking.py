@@ -1,4 +1,4 @@
-"""Questions for Kafka's own record classes in, their answers out: one JVM for all questions of a call."""
+"""Questions for Kafka's own record classes in, their answers out: one JVM for all questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RELEASE: Final = "3.9.2"
 
 
 def ask(questions: list[list[Any]]) -> list[Any]:
-    """The answers of one JVM, in order."""
+    """The answers to the questions, in order; skips the test without Java or the jars."""
     problem = missing_tools()
     if problem:
         pytest.skip(problem)

@@ -1,4 +1,4 @@
-"""A Kafka release in, the answers of its own classes out; and what of them must equal what the library says."""
+"""A Kafka release in, the answers of its own classes out, and the parts that must equal the library's answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Java:
     """One JVM with the classes of one release; `ask` it as often as needed, `close` it in the end."""
 
     def __init__(self, release: str, jars: Callable[[str], list[Path]] = client_jars) -> None:
-        """`jars` gives those of a release; other ones than the client's have structures that it does not know."""
+        """Start the JVM; `jars` gives the jars of a release, for structures that the client's jars do not have."""
         self.release = release
         command = [sys.executable, "-m", "tests.oracle.java_process", *map(str, jars(release))]
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed by close()
@@ -38,13 +38,13 @@ class Java:
         )
 
     def ask(self, questions: Sequence[Sequence[object]]) -> list[Any]:
-        """The answers, in order."""
+        """The answers to the questions, in order."""
         to, back = self._process.stdin, self._process.stdout
         assert to is not None
         assert back is not None
 
         def put() -> None:
-            with suppress(BrokenPipeError):  # the answers that are missing then say it
+            with suppress(BrokenPipeError):  # missing answers are then reported
                 to.writelines(json.dumps(question) + "\n" for question in questions)
                 to.flush()
 
@@ -69,7 +69,7 @@ class Java:
 
 
 def cases(release: str) -> Iterator[Case]:
-    """Every (API key, version, side) that the release speaks."""
+    """Every (API key, version, side) that the release has."""
     for key, versions in spoken(minor(release)).items():
         for version in range(versions.low, versions.high + 1):
             for side in SIDES:
@@ -81,7 +81,7 @@ def minor(release: str) -> str:
 
 
 def plan_of(release: str, case: Case) -> Plan:
-    """The library's plan of what this release calls by this number: an early layout where it had one."""
+    """The library's plan of a message in a release: the early layout if the release had one."""
     key, version, side = case
     found = api(key)
     stable = found.request if side == "request" else found.response
@@ -89,7 +89,7 @@ def plan_of(release: str, case: Case) -> Plan:
 
 
 def expected_layout(plan: Plan) -> list[list[Any]]:
-    """The plan in the words of java_process.layout()."""
+    """The plan in the form of java_process.layout()."""
     return [_row(field) for field in (*plan.fields, *plan.tagged)]
 
 
@@ -107,7 +107,7 @@ def _row(field: PlanField) -> list[Any]:
 
 
 def differences(plan: Plan, value: dict[str, Any], node: Any, names: dict[str, tuple[str, ...]]) -> list[str]:
-    """Where Kafka's JSON of a message is not the value; `names` are older names by current one."""
+    """The places where Kafka's JSON of a message differs from the value; `names` are older names by current one."""
     return list(_struct(plan, value, node, names, ""))
 
 

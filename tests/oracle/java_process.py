@@ -17,7 +17,7 @@ _MESSAGE = "org.apache.kafka.common.message."
 _PROTOCOL = "org.apache.kafka.common.protocol."
 
 
-# Where the classes of structures are that do not travel in requests and answers.
+# Packages of structures that are not in requests and responses.
 _ELSEWHERE = (
     "org.apache.kafka.common.metadata.",
     "org.apache.kafka.coordinator.group.generated.",
@@ -29,7 +29,7 @@ _ELSEWHERE = (
 
 
 def _class_of(name: str) -> Any:
-    """A class of a structure, wherever it is."""
+    """The class of a structure, from any package. Raises LookupError if there is none."""
     for package in (_MESSAGE, *_ELSEWHERE):
         try:
             return jpype.JClass(package + name)
@@ -79,24 +79,24 @@ class Kafka:
             }
 
     def errors(self) -> list[list[Any]]:
-        """[code, name, whether a client may try again] of every error code."""
+        """[code, name, retriable] of every error code."""
         retriable = jpype.JClass("org.apache.kafka.common.errors.RetriableException")
         codes = jpype.JClass(_PROTOCOL + "Errors").values()
         return [[int(code.code()), str(code.name()), isinstance(code.exception(), retriable)] for code in codes]
 
     def defaults(self, key: int | str, version: int, side: str) -> str:
-        """The bytes of a message that nobody has filled in."""
+        """The bytes of a message with all fields at their defaults."""
         return self.write(self.classes(key, side)[0](), version)
 
     def message(self, key: int | str, version: int, side: str, data: str, rebuild: bool) -> dict[str, Any]:
-        """What Kafka reads in the bytes, and the bytes that it writes for it; from its JSON too with `rebuild`."""
+        """Kafka's JSON for these bytes, and the bytes that it writes for the message; for its JSON too if `rebuild`."""
         kind, converter = self.classes(key, side)
         short = jpype.JShort(version)
         buffer = self._buffer(data)
         message = kind(self.accessor(buffer), short)
         try:
             node = converter.write(message, short, False)
-        except TypeError:  # up to 2.7 there is no word on records
+        except TypeError:  # up to 2.7 there is no argument for records
             node = converter.write(message, short)
         answer = {
             "left": int(buffer.remaining()),
@@ -108,9 +108,9 @@ class Kafka:
         return answer
 
     def error_answer(self, key: int, version: int, data: str, code: int, throttle: int) -> str | None:
-        """The bytes of the answer that Kafka's own classes make of a request and an error; None where they make none.
+        """The bytes of the answer that Kafka's own classes make from a request and an error; None if they make none.
 
-        They are those of AbstractRequest.getErrorResponse, as a broker calls it where a request fails as a whole.
+        The answer is that of AbstractRequest.getErrorResponse, which a broker calls if a request fails as a whole.
         """
         apis = jpype.JClass(_PROTOCOL + "ApiKeys").forId(key)
         buffer = self._buffer(data)
@@ -126,7 +126,7 @@ class Kafka:
         return None if answer is None else self.write(answer.data(), version)
 
     def schemas(self, where: str, names: str, data: str) -> dict[str, Any]:
-        """What schemas in the code of a class read in the bytes: how many they leave, and the bytes they write."""
+        """The bytes read by schemas in the code of a class: how many are left, and the bytes that they write."""
         buffer = self._buffer(data)
         again = ""
         for name in names.split():
@@ -140,12 +140,12 @@ class Kafka:
         return {"left": int(buffer.remaining()), "again": again}
 
     def assignment_info(self, data: str) -> str:
-        """The bytes that Streams writes for the assignment that it reads in these."""
+        """The bytes that Streams writes for an assignment that it has read."""
         kind = jpype.JClass("org.apache.kafka.streams.processor.internals.assignment.AssignmentInfo")
         return bytes(kind.decode(self._buffer(data)).encode().array()).hex()
 
     def metrics(self, plain: str, packed: str, codec: str) -> dict[str, str]:
-        """OTLP as a client compresses it; and what a broker reads in bytes that were compressed elsewhere."""
+        """OTLP compressed as a client does it, and the metrics that a broker reads in bytes compressed elsewhere."""
         utils = jpype.JClass("org.apache.kafka.common.telemetry.internals.ClientTelemetryUtils")
         kind = jpype.JClass("org.apache.kafka.common.record.internal.CompressionType").forName(codec)
         message = jpype.JClass("org.apache.kafka.shaded.io.opentelemetry.proto.metrics.v1.MetricsData")
@@ -170,7 +170,7 @@ def _left(buffer: Any) -> str:
 
 
 def layout(schema: Any) -> list[list[Any]]:
-    """[name, type in the words of the protocol guide, nullable, tag, layout of a struct's fields] of each field."""
+    """[name, type as in the protocol guide, nullable, tag, layout of a struct's fields] of each field."""
     rows = []
     for bound in schema.fields():
         kind = bound.def_.type
@@ -183,7 +183,7 @@ def layout(schema: Any) -> list[list[Any]]:
 
 
 def _tagged(kind: Any) -> Any:
-    """The map of tags; 3.9 keeps it private."""
+    """The map of tags to fields, which 3.9 keeps private."""
     slot = kind.getClass().getDeclaredField("fields")
     slot.setAccessible(True)
     return slot.get(kind)

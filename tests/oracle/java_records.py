@@ -1,7 +1,7 @@
 """Kafka's own record classes behind a pipe: a question in JSON on each line of stdin, its answer on a line of stdout.
 
-Run as `python -m tests.oracle.java_records JAR…`. `["write", {…batch…}]` answers the bytes in hex, `["read", hex]` the
-batches with their records, as far as Kafka gets, `["murmur2", hex]` the hash of a key.
+Run as `python -m tests.oracle.java_records JAR…`. The answer to `["write", {…batch…}]` is the bytes in hex, to
+`["read", hex]` the batches and records that Kafka can read, to `["murmur2", hex]` the hash of a key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Records:
         self.utils = jpype.JClass("org.apache.kafka.common.utils.Utils")
 
     def write(self, batch: dict[str, Any]) -> str:
-        """One batch (or, uncompressed in magic 0 and 1, one message set)."""
+        """The bytes of one batch (or, uncompressed in magic 0 and 1, one message set)."""
         stream = self.stream(1 << 16)
         horizon = batch["delete_horizon_ms"]
         made = self.builder(
@@ -62,7 +62,7 @@ class Records:
         return self.hex(made.build().buffer()) or ""
 
     def read(self, data: str) -> list[dict[str, Any]]:
-        """All batches that Kafka finds; `error` where it gives one up, and the records before that."""
+        """The batches that Kafka reads; `error` at the point where it gives up."""
         out: list[dict[str, Any]] = []
         try:
             for batch in self.memory.readableRecords(self.buffer.wrap(self.java(data))).batches():
@@ -101,7 +101,7 @@ class Records:
         return told
 
     def murmur2(self, data: str) -> int:
-        """The hash that chooses a key's partition, signed."""
+        """The signed hash that decides a key's partition."""
         return int(self.utils.murmur2(self.java(data)))
 
     def java(self, data: str | None) -> Any:

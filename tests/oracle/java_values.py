@@ -1,7 +1,7 @@
 """A plan and a seed in, a random value of that message out, in the library's Python form.
 
-Each style stresses something: `plain`, `empty`, `nulls`, `edges` of the number ranges, `long` arrays and strings, all
-`tagged` fields set, `unknown` tags in every struct.
+The styles: `plain`, `empty`, `nulls`, `edges` of the number ranges, `long` arrays and strings, all `tagged` fields set,
+`unknown` tags in every struct.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _RANGES: Final = {
 }
 _EDGE_FLOATS: Final = (0.0, -0.0, 1.5, float("inf"), float("-inf"), 5e-324, 1.7976931348623157e308)
 _LETTERS: Final = 'abcdefghijklmnopqrstuvwxyz-_.09 AZ/äß€漢😀\n\t"\\'
-# What `long` may spend on one message, shared among its arrays.
+# The elements of one message in the style `long`, shared among its arrays.
 _LONG_COUNT: Final = 300
-_LONG_STRING: Final = 32767  # Kafka refuses longer ones, in every form
+_LONG_STRING: Final = 32767  # Kafka refuses longer ones, in every encoding
 
 
 @dataclass(slots=True)
 class _Maker:
-    """One message in the making; `room` is how many more long things it may have."""
+    """A message in the making; `room` is the number of long values that it may still get."""
 
     style: str
     dice: random.Random
@@ -126,12 +126,12 @@ _LEAVES: Final[dict[str, Callable[[_Maker, str], Any]]] = {
 
 
 def _deep(plan: Plan) -> bool:
-    """Whether elements of this struct hold arrays of structs, so that a long array of them would explode."""
+    """Whether elements of this struct hold arrays of structs, so that a long array of them would be huge."""
     return any(field.array and field.plan is not None for field in plan.fields)
 
 
 def is_default(field: PlanField, value: Any) -> bool:
-    """Whether a tagged field of this value is left out on the wire."""
+    """Whether a tagged field with this value is left out on the wire."""
     if field.default == "struct" and field.plan is not None:
         return (
             isinstance(value, dict)

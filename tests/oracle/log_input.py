@@ -1,4 +1,4 @@
-"""What kw reads of a request log and of a capture of the same session: all that both know is equal."""
+"""A request log and a capture of the same session, as kw reads them: everything that both know is equal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES: Final = ("status", "errors", "client_software", "user", "messages_hidden
 
 
 class Alike:
-    """`problems` of what differs; `same` exchanges; `later` those whose latency on the wire was more, by ms."""
+    """`problems` lists differences; `same` counts equal exchanges; `later` has larger latencies on the wire, in ms."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
@@ -25,7 +25,7 @@ class Alike:
 
 
 def compare_inputs(log: Iterable[Row], capture: Iterable[Row]) -> Alike:
-    """Each exchange of the log has one in the capture, by connection, correlation id, API, version and client id."""
+    """Find each exchange of the log in the capture, by connection, correlation id, API, version and client id."""
     found = Alike()
     known: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in capture:
@@ -45,20 +45,20 @@ def compare_inputs(log: Iterable[Row], capture: Iterable[Row]) -> Alike:
 def _differences(found: Alike, row: Row, other: Row) -> Iterable[str]:
     if set(row["server"]) != set(SERVER_SAYS.values()):
         yield f"it has of the server {sorted(row['server'])}"
-    if other["status"] == "unanswered":  # the broker had answered, and the client was gone
+    if other["status"] == "unanswered":  # the broker had answered, but the client had gone
         if row["request"] != _bare(other["request"]):
             yield "another request"
         return
     if row["latency_ms"] is not None and other["latency_ms"] is not None:
         found.later.append(other["latency_ms"] - row["latency_ms"])
-    if row["request"] == {} != other["request"]:  # of a version that the broker does not know it writes nothing
+    if row["request"] == {} != other["request"]:  # for a version that it does not know, the broker logs no body
         if [error["name"] for error in row["errors"]] != ["UNSUPPORTED_VERSION"]:
             yield "no request"
         names: tuple[str, ...] = ("errors", "response")
     else:
         names = (*_NAMES, "request", "response")
     names_here, names_there = row.get("topic_names", {}), other.get("topic_names", {})
-    for identity in names_here.keys() & names_there.keys():  # another node may have told another name first
+    for identity in names_here.keys() & names_there.keys():  # another node may have given another name first
         if names_here[identity] != names_there[identity]:
             yield f"{identity} is {names_here[identity]}, in the capture {names_there[identity]}"
     for name in names:

@@ -1,7 +1,7 @@
 """Exchanges that kw found in a capture against the entries of the brokers' request logs: a reusable comparison.
 
-Every entry must be an exchange with the same connection, correlation id, API, version, client id and body values. What
-an exchange may be without an entry is told by name (`_EXPLAINED`); everything else is a problem.
+Every entry must be an exchange with the same connection, correlation id, API, version, client id and body values.
+`_EXPLAINED` names the reasons for an exchange without an entry; any other difference is a problem.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNSUPPORTED_VERSION: Final = 35
 
 @dataclass(slots=True)
 class Comparison:
-    """`problems` is empty when log and capture agree; `counts` has the figures, `explained` what the log never has."""
+    """`problems` is empty if log and capture agree; `counts` has the figures, `explained` exchanges never logged."""
 
     problems: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
@@ -34,7 +34,7 @@ class Comparison:
     apis: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def summary(self) -> str:
-        """One line of figures."""
+        """The figures as one line."""
         parts = [f"{number} {name}" for name, number in self.counts.items()]
         parts += [f"{number} {name} (not in the log)" for name, number in self.explained.items()]
         return f"{len(self.problems)} problems; {len(self.apis)} (API, version); " + ", ".join(parts)
@@ -45,13 +45,13 @@ def compare(
 ) -> Comparison:
     """Compare NDJSON records (secrets revealed) with the logs of all nodes.
 
-    `sasl` holds the host:port of listeners with SASL, `foreign` those of servers in the capture that are not Kafka.
+    `sasl` has the host:port of listeners with SASL, `foreign` that of servers in the capture that are not Kafka.
     """
     result = Comparison()
     by_connection: dict[tuple[str, str], list[Record]] = defaultdict(list)
     for record in exchanges:
         if "envelope" in record:
-            continue  # in the log it is what the Envelope holds
+            continue  # the log has the request inside the Envelope
         if record["kind"] == "exchange":
             by_connection[record["client"], record["broker"]].append(record)
         elif not {record["client"], record["broker"]} & set(foreign):
@@ -75,7 +75,7 @@ def compare(
 
 
 class _Talk:
-    """The exchanges of one connection (or of several that had the same ports, one after the other)."""
+    """The exchanges of one connection (or of several on the same ports, one after the other)."""
 
     def __init__(self, result: Comparison, records: list[Record], sasl: bool) -> None:
         self.result = result
@@ -87,7 +87,7 @@ class _Talk:
             self.free[_identity(record)].append(record)
 
     def settle(self, entries: list[Entry]) -> None:
-        """Give every entry its exchange, then explain what is left."""
+        """Match every entry with its exchange, then explain the exchanges that are left."""
         envelopes = [record for record in self.records if record["api_key"] == _ENVELOPE]
         for entry in entries:
             if entry.forwarded:
@@ -114,12 +114,12 @@ class _Talk:
             result.counts["ApiVersions asked too high"] += 1
             del sides[0]
         if entry.response == "":
-            # Produce without acks, or the broker hung up.
+            # Produce without acks, or the broker closed the connection.
             if record["status"] not in ("no_response_expected", "unanswered"):
                 result.problems.append(f"{_place(record)}: is {record['status']}, the log has no response")
             del sides[-1]
         elif record["status"] == "unanswered":
-            # The broker had answered, the client was gone.
+            # The broker had answered, but the client had gone.
             result.counts["answered too late"] += 1
             del sides[-1]
         elif record["status"] != "complete":
@@ -131,7 +131,7 @@ class _Talk:
             self._errors(entry, record)
 
     def _software(self, entry: Entry, record: Record) -> None:
-        """The broker, too, knows the client's software from the ApiVersions request before."""
+        """Compare the client's software, which the broker knows from an earlier ApiVersions request."""
         log = entry.line.get("clientInformation", {})
         if log.get("softwareName", "unknown") == "unknown" or entry.api_key == _API_VERSIONS:
             return
@@ -158,7 +158,7 @@ class _Talk:
             self.result.problems.append(f"{_place(record)}: errors {ours}, in the log {sorted(_codes(entry.response))}")
 
     def _forwarded(self, entry: Entry, envelopes: list[Record]) -> None:
-        """The log has what was inside an Envelope: find the Envelope that holds this request."""
+        """Find the Envelope that holds a logged request: the log has the request inside."""
         for record in envelopes:
             if id(record) in self.matched:
                 continue
@@ -197,14 +197,14 @@ class _Talk:
         return bool(record["api_key"] == _API_VERSIONS and not earlier)
 
     def _ends_its_connection(self, at: int, record: Record) -> bool:
-        """The broker closed (refused, or stopped) or the client was gone: nothing behind it was answered."""
+        """Whether no answer came from this exchange on: the broker closed (refused, stopped), or the client left."""
         number = record["connection"]
         later = [each for each in self.records[at + 1 :] if each["connection"] == number]
         silent = {"unanswered", "no_response_expected"}
         return record["status"] in silent and all(each["status"] in silent for each in later)
 
 
-# Name → whether an exchange that no log has is this.
+# Name → whether this is the reason for an exchange without an entry.
 _EXPLAINED: Final[Mapping[str, Callable[[_Talk, int, Record], bool]]] = {
     "SASL phase": _Talk._in_sasl_phase,
     "refused, or in flight at a stop": _Talk._ends_its_connection,
@@ -212,7 +212,7 @@ _EXPLAINED: Final[Mapping[str, Callable[[_Talk, int, Record], bool]]] = {
 
 
 def _topics(log: Any) -> Iterator[tuple[str, str]]:
-    """Topic ids with the name beside them in a logged response."""
+    """Topic ids in a logged response, each with its topic's name."""
     if isinstance(log, list):
         for each in log:
             yield from _topics(each)
@@ -240,7 +240,7 @@ def _refused_version(entry: Entry) -> bool:
 
 
 def _codes(log: Any) -> list[int]:
-    """Every error code in a logged response that is not 0."""
+    """Every error code other than 0 in a logged response."""
     if isinstance(log, list):
         return [code for each in log for code in _codes(each)]
     if not isinstance(log, dict):

@@ -1,4 +1,4 @@
-"""What consumers read against what Fetch and ShareFetch responses in the capture hold, record by record."""
+"""Records that consumers read, against those in Fetch and ShareFetch responses of the capture, one by one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FETCH, _SHARE_FETCH = 1, 78
 
 
 def compare_records(exchanges: Iterable[Mapping[str, Any]], read: Iterable[Mapping[str, Any]]) -> tuple[list[str], int]:
-    """Problems, and how many records were compared."""
+    """The problems, and the number of records compared."""
     have: dict[Place, set[Content]] = {}
     for place, content in fetched(exchanges):
         have.setdefault(place, set()).add(content)

@@ -1,4 +1,4 @@
-"""Plays one scenario on a recorded cluster with its request log on, and compares what kw finds with that log."""
+"""Plays one scenario on a recorded cluster with its request log on, and compares kw's exchanges with the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Play = Callable[[Cluster], list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """`skips` lets runs of bytes that are no Kafka frames through (scenes that send garbage)."""
+    """A cluster's options and a play; `skips` allows bytes that are no Kafka frames (plays that send garbage)."""
 
     options: Options
     play: Play
@@ -33,7 +33,7 @@ class Scene:
 
 
 def stage(scene: Scene, folder: Path) -> None:
-    """Play it; `folder` then has raw.pcap, one request log a node and what the consumers read."""
+    """Play a scene; `folder` then has raw.pcap, one request log a node and the records that consumers read."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     options = replace(scene.options, request_log=True, class_archive=True)
@@ -56,7 +56,7 @@ def stage(scene: Scene, folder: Path) -> None:
 
 
 def judge(folder: Path, *, skips: bool = False) -> Comparison:
-    """Compare what kw makes of `raw.pcap` with the logs and with what the consumers read."""
+    """Compare kw's exchanges in `raw.pcap` with the logs and with the records that consumers read."""
     about = json.loads((folder / "about.json").read_text())
     found = sniff(folder / "raw.pcap")
     entries = read_logs(folder / name for name in about["logs"])
@@ -76,6 +76,6 @@ def logs_of(folder: Path) -> list[Entry]:
 
 
 def read_inputs(folder: Path) -> Alike:
-    """Compare what kw reads of the logs with what it reads of `raw.pcap`."""
+    """Compare kw's exchanges from the logs with those from `raw.pcap`."""
     about = json.loads((folder / "about.json").read_text())
     return compare_inputs([row for name in about["logs"] for row in sniff(folder / name)], sniff(folder / "raw.pcap"))

@@ -29,7 +29,7 @@ def sniff(capture: Path, *options: str) -> list[dict[str, Any]]:
     done = subprocess.run(command, cwd=_ROOT, capture_output=True, check=True)
     found = [orjson.loads(line) for line in done.stdout.splitlines()]
     for record in found:
-        # The inside of bodies has no schema, and is most of the work.
+        # Bodies have no schema inside, and are most of the work.
         hollow: dict[str, Any] = {name: {} for name in ("request", "response") if isinstance(record.get(name), dict)}
         _validator().validate({**record, **hollow})
     return found

@@ -1,6 +1,6 @@
-"""One body as the request log prints it and the same body as kw gives it (JSON or Python form): the differences.
+"""The body in the request log and kw's body of the same message (JSON or Python form) in, their differences out.
 
-The log has Kafka's camelCase names, bytes as base64, records as their size, tagged fields only when they are set.
+The log has Kafka's camelCase names, bytes as base64, records as their size, and tagged fields only if they are set.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ def snake_case(name: str) -> str:
 
 @dataclass(slots=True)
 class Differences:
-    """Collects what differs; `counts` says how many values were compared, and which could not be."""
+    """Collects differences; `counts` has the number of values compared, and of those that could not be."""
 
     version: int
     found: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def compare(self, log: Any, ours: Any, fields: Sequence[Field], path: str = "") -> None:
-        """`fields` declares the struct; both sides are structs."""
+        """Compare two structs, whose declaration is `fields`."""
         declared = {each.name: each for each in fields}
         older = {was: each.name for each in fields for was in each.was}
         expected = {}
         for logged, value in log.items():
             name = snake_case(logged.removesuffix(_SIZE))
             if name not in ours:
-                # Brokers call some fields by an older name.
+                # Some brokers use a field's older name.
                 name = older.get(name, name)
             expected[name] = value
             if logged.endswith(_SIZE):
@@ -67,7 +67,7 @@ class Differences:
             self.found.append(f"{path}.{name}: only in the log: {expected[name]!r:.100}")
 
     def _unlogged(self, declared: Field | None, value: Any, place: str) -> None:
-        """Only a tagged field with its default may be on the wire and not in the log."""
+        """A field that only the wire has must be a tagged one with its default."""
         if declared is not None and self.version in declared.tagged and _is_default(declared, value):
             self.counts["tagged defaults"] += 1
         else:
@@ -87,7 +87,7 @@ class Differences:
 
     def _value(self, log: Any, ours: Any, declared: Field | None, place: str) -> None:
         if declared is not None and declared.kind == "records":
-            # Only ShareFetch; what the log has there is always empty.
+            # Only ShareFetch; the log's value is always empty.
             self.counts["record sets without a size"] += 1
         elif isinstance(log, list) and isinstance(ours, list):
             if len(log) != len(ours):
@@ -107,7 +107,7 @@ class Differences:
                 self.found.append(f"{place}: the log has {log!r:.100}, ours is {ours!r:.100}")
 
     def _special(self, log: Any, ours: dict[str, Any], place: str) -> None:
-        """{"redacted"}, {"base64"} and decoded structures."""
+        """Compare an object of kw that stands for a value: {"redacted"}, {"base64"} or a decoded structure."""
         if "redacted" in ours:
             self.counts["redacted"] += 1
         elif "$type" in ours:

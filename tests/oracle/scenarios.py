@@ -1,7 +1,7 @@
 """The long comparison of kw with brokers' request logs: `python -m tests.oracle.scenarios [NAME…] [--keep DIR]`.
 
 Each scenario starts a cluster, lets real clients work on it, records them, and compares every exchange with the log.
-`--keep` leaves captures and logs in DIR/NAME; `--again DIR` compares those that are there once more.
+`--keep` leaves captures and logs in DIR/NAME; `--again DIR` compares the captures and logs there again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AGES: Final[Mapping[str, tuple[str, ...]]] = {
     "4": ("4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
 }
 _OTHERS: Final = ("librdkafka", "aiokafka", "python", "go", "node")
-# Releases whose brokers spoke to each other differently: 3.9 in ZooKeeper mode still can.
+# Releases with different inter-broker protocols, which 3.9 in ZooKeeper mode can still speak.
 _INTER_BROKER: Final = (
     *("0.8.2", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"),
     *("2.6", "2.7", "2.8", "3.0", "3.2", "3.4", "3.6", "3.9"),
@@ -102,7 +102,7 @@ SCENES: Final[Mapping[str, Scene]] = {
 
 
 def main(arguments: list[str]) -> int:
-    """Play and judge; 1 when anything differed."""
+    """Play scenes and compare; returns 1 if anything differed."""
     keep = again = None
     for word in ("--keep", "--again"):
         if word in arguments:

@@ -1,4 +1,4 @@
-"""Against Kafka's own generated classes: the same layouts, headers, values, bytes and defaults, without exception."""
+"""kw against Kafka's own generated classes: equal layouts, headers, values, bytes and defaults, without exception."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ EARLY: Final[dict[str, list[Case]]] = {
     "3.6.2": [(68, 0, "request"), (68, 0, "response")],
     "3.7.2": [(69, 0, "response")],
 }
-# Styles whose JSON says all that the bytes say, so that Kafka can build the message from it.
+# Styles whose JSON has everything in the bytes, so that Kafka can build the message from it.
 REBUILT: Final = ("plain", "empty", "nulls", "tagged")
-# Structures that became definitions only in a later release.
+# Structures that are definitions only since a later release.
 LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1", "AbortedTxn": "4.4"}
-# Modules whose structures are those of clients.
+# Modules of structures that the client's jar has.
 OF_CLIENTS: Final = ("control_records", "consumer_protocol")
 
 
@@ -59,7 +59,7 @@ def java(request: pytest.FixtureRequest) -> Iterator[Java]:
     found.close()
 
 
-# 3 is no divisor of most APIs' cases: each has some.
+# Most APIs have a number of cases that 3 does not divide: each has some of the chosen.
 SOME_CASES: Final = pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.full)])
 
 
@@ -68,7 +68,7 @@ def report(wrong: list[str]) -> str:
 
 
 def older_names(case: Case) -> dict[str, tuple[str, ...]]:
-    """Current field name → older ones, anywhere in the message."""
+    """Older names of each current field name, anywhere in the message."""
     found: dict[str, tuple[str, ...]] = {}
 
     def gather(fields: tuple[Field, ...]) -> None:
@@ -88,7 +88,7 @@ def test_layouts_and_headers(java: Java) -> None:
     for row in inventory:
         key, (low, high) = row["key"], row["versions"]
         if (low, high) == (0, -1):
-            continue  # 4.x keeps the names of four APIs whose versions are all gone
+            continue  # 4.x keeps the names of four APIs without versions
         if str(spoken(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
             wrong.append(f"{key}: Kafka has versions {low}-{high}")
         for at, version in enumerate(range(low, high + 1)):
@@ -107,7 +107,7 @@ def test_layouts_and_headers(java: Java) -> None:
 
 
 def vague(rows: list[Any]) -> list[Any]:
-    """A layout as older classes tell it: they do not say which structs and records may be null."""
+    """A layout in the form of older classes, which do not tell which structs and records may be null."""
     told = []
     for name, word, nullable, tag, inner in rows:
         silent = word == "STRUCT" or word.endswith("RECORDS")
@@ -138,7 +138,7 @@ def test_values_and_bytes(java: Java, every: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("early", EARLY)
 def test_early_layouts(early: str) -> None:
-    """Layouts of unstable releases, against the classes of those releases (3.9.2 and 4.0.2 have theirs above)."""
+    """Layouts of unstable versions, against the classes of their releases (3.9.2 and 4.0.2 are tested above)."""
     java = start(early)
     wrong = wrong_values(java, EARLY[early])
     java.close()
@@ -146,7 +146,7 @@ def test_early_layouts(early: str) -> None:
 
 
 def wrong_values(java: Java, wanted: list[Case]) -> list[str]:
-    """Kafka reads the same values in our bytes, writes the same bytes for them, and we read the same values again."""
+    """The cases in which Kafka and we read other values in our bytes, or write other bytes for them."""
     release = java.release
     asked: list[tuple[Case, str, dict[str, Any], bytes]] = []
     for case in wanted:
@@ -198,7 +198,7 @@ def has_records(value: dict[str, Any], plan: Plan) -> bool:
 
 @SOME_CASES
 def test_defaults(java: Java, every: int) -> None:
-    """A message that nobody has filled in has the same bytes."""
+    """A message with all fields at their defaults has the same bytes."""
     release = java.release
     asked = list(cases(release))[::every]
     wrong: list[str] = []
@@ -210,7 +210,7 @@ def test_defaults(java: Java, every: int) -> None:
 
 
 def test_error_codes(java: Java) -> None:
-    """The newest table is ours; the codes of older releases are the same as far as they go."""
+    """The newest table of errors equals ours; the codes of older releases are part of it."""
     (codes,) = java.ask([["errors"]])
     ours = [[code, error.name, error.retriable] for code, error in ERRORS.items()]
     if java.release == NEWEST:
@@ -220,26 +220,26 @@ def test_error_codes(java: Java) -> None:
 
 
 def test_structures(java: Java) -> None:
-    """The structures inside bytes fields, as far as this release has them."""
+    """The structures inside bytes fields that this release has."""
     ours = [name for name, row in STRUCTURES.items() if row.module in OF_CLIENTS]
     names = [name for name in [*ours, "AbortedTxn", "DefaultPrincipalData"] if java.release >= LATER.get(name, "")]
     compare_structures(java, names)
 
 
-# Structures that no Kafka of the newest release has any more: in internal topics they may be for years.
+# Structures that the newest release no longer has: internal topics may hold them for years.
 GONE: Final = frozenset(
     {
         *("AccessControlRecord", "QuotaRecord", "RemoveFeatureLevelRecord"),
         *("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue"),
     }
 )
-# Those of members of groups: most are no definitions, but code.
+# Modules of group members: most of their structures are code, not definitions.
 OF_MEMBERS: Final = ("connect_protocol", "assignors")
 
 
 @pytest.mark.long
 def test_structures_of_internal_topics() -> None:
-    """All structures, against the classes of coordinators, controllers and storage."""
+    """All structures of internal topics, against the classes of coordinators, controllers and storage."""
     java = start(NEWEST, coordinator_jars)
     names = [name for name, row in STRUCTURES.items() if name not in GONE and row.module not in OF_MEMBERS]
     try:
@@ -248,12 +248,12 @@ def test_structures_of_internal_topics() -> None:
         java.close()
 
 
-# The newest release of which Streams and Connect can be had.
+# The newest release that Streams and Connect are published in.
 MEMBERS: Final = "4.3.1"
 _CONNECT: Final = "org.apache.kafka.connect.runtime.distributed."
 _STREAMS: Final = "org.apache.kafka.streams.internals.generated."
 _CONSUMER: Final = "org.apache.kafka.clients.consumer."
-# (structure, version, size of what stands before it in the bytes, class, the schemas there)
+# (structure, version, size of the bytes before it, class, its schemas)
 SCHEMAS: Final = [
     ("ConnectProtocolMetadata", 0, 2, f"{_CONNECT}ConnectProtocol", "CONFIG_STATE_V0"),
     (
@@ -276,7 +276,7 @@ SCHEMAS: Final = [
         for version in range(1, 12)
     ),
 ]
-# What Streams assigns, by field: lists have one element, as it writes them in no order.
+# Assignments of Streams, by field: lists have one element, as Streams writes them in no order.
 ASSIGNED: Final[dict[str, Any]] = {
     "commonly_supported_version": 11,
     "subtopology": 1,
@@ -295,7 +295,7 @@ ASSIGNED: Final[dict[str, Any]] = {
 
 @pytest.mark.long
 def test_structures_of_members() -> None:
-    """What Streams, Connect and the sticky assignors say, against their classes."""
+    """The structures of Streams, Connect and the sticky assignors, against their classes."""
     java = start(MEMBERS, member_jars)
     wrong: list[str] = []
     rng = Random("members")
@@ -319,13 +319,13 @@ def test_structures_of_members() -> None:
 
 
 def assigned(plan: Plan) -> dict[str, Any]:
-    """A value with all fields of this version."""
+    """A value with all fields of this version set."""
     known = {"version": plan.version, **ASSIGNED}
     return {field.name: known[field.name] if field.plan is None else [assigned(field.plan)] for field in plan.fields}
 
 
 def compare_structures(java: Java, names: list[str]) -> None:
-    """Values at random of these structures, as Kafka reads and writes them."""
+    """Random values of these structures must be read and written by Kafka as by us."""
     asked: list[tuple[str, int, str, bytes]] = []
     for name in names:
         versions = structure(name).versions

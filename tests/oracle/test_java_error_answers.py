@@ -1,4 +1,4 @@
-"""Error answers against those that Kafka's own classes make (AbstractRequest.getErrorResponse), field by field."""
+"""Error answers against those of Kafka's own classes (AbstractRequest.getErrorResponse), field by field."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tests.oracle.java_oracle import Java
 pytestmark = pytest.mark.oracle
 
 NEWEST: Final = "4.4.0"
-# It has the versions that 4.0 removed.
+# The release with the versions that 4.0 removed.
 OLDER: Final = "3.9.2"
 THROTTLE_MS: Final = 77
-# An error of a request as a whole, and one that brokers say of partitions.
+# An error of a whole request, and one of partitions.
 INVALID_REQUEST: Final = 42
 NOT_LEADER: Final = 6
 # (API, version) of each form: partitions, groups, resources, top level, a list of names, no throttle time.
@@ -31,7 +31,7 @@ SAMPLE: Final = ((0, 13), (1, 12), (1, 18), (3, 0), (9, 1), (9, 10), (10, 6), (4
 
 _OWN_WORDS = "Kafka's sentence on the error; ours says what it means in our own words"
 _NO_THROTTLE = "Kafka's classes drop the throttle time that they are given; clients obey the field, so ours holds it"
-# (API key, path, error or None for any) → why ours says something else there.
+# (API key, path, error or None for any) → why our value differs.
 DIFFERENT: Final[dict[tuple[int, str, int | None], str]] = {
     **{(key, "throttle_time_ms", None): _NO_THROTTLE for key in (10, 23, 44, 51, 60, 61)},
     **{
@@ -73,7 +73,7 @@ DIFFERENT: Final[dict[tuple[int, str, int | None], str]] = {
 
 
 def test_sample() -> None:
-    """Some of each form, against the newest release."""
+    """Some answers of each form, against the newest release."""
     assert not wrong_answers(NEWEST, list(SAMPLE), INVALID_REQUEST)[0]
 
 
@@ -105,7 +105,7 @@ def _all(versions: Any) -> range:
 def wrong_answers(
     release: str, asked: list[tuple[int, int]], code: int
 ) -> tuple[list[str], set[tuple[int, str, int | None]]]:
-    """Where the answers differ and no row of DIFFERENT says why; and the rows that were met."""
+    """The differences that no row of DIFFERENT explains, and the rows of DIFFERENT that were needed."""
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
@@ -142,7 +142,7 @@ def wrong_answers(
 
 
 def filled(plan: Plan, numbers: Iterator[int]) -> dict[str, Any]:
-    """A request that names two of everything, no two alike."""
+    """A request that names two of everything, all values different."""
     return {field.name: _field(field, numbers) for field in (*plan.fields, *plan.tagged)}
 
 
@@ -155,7 +155,7 @@ def _one(field: PlanField, numbers: Iterator[int]) -> Any:
     if field.plan is not None:
         return filled(field.plan, numbers)
     if field.name == "security_protocol":
-        return 0  # Kafka's classes know few numbers
+        return 0  # Kafka's classes know few of these numbers
     values = {
         "string": f"{field.name}-{number}",
         "bool": True,
@@ -168,7 +168,7 @@ def _one(field: PlanField, numbers: Iterator[int]) -> Any:
 
 
 def unlike(ours: Any, theirs: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Where two values differ, the order of lists left out: Kafka's classes keep topics in maps."""
+    """The paths at which two values differ; the order of lists does not count: Kafka's classes keep topics in maps."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name in {**ours, **theirs}:
             yield from unlike(ours.get(name), theirs.get(name), f"{path}.{name}".lstrip("."))

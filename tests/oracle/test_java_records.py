@@ -1,4 +1,4 @@
-"""Against Kafka's own record classes: what they write is read alike, what we write they read, and what they refuse."""
+"""kw against Kafka's own record classes: their bytes are read alike, they read our bytes, and both refuse the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_TIMESTAMP: Final = -1
 
 
 def random_records(dice: random.Random, magic: int) -> list[list[Any]]:
-    """Rows of offset, timestamp, key, value, headers; bytes in hex."""
+    """Random rows of offset, timestamp, key, value and headers; bytes in hex."""
 
     def data(longest: int) -> str | None:
         size = dice.choice([-1, 0, 1, dice.randrange(70), dice.randrange(longest)])
@@ -66,18 +66,18 @@ def asked() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def written() -> list[bytes]:
-    """What Kafka writes for each batch that is asked for."""
+    """The bytes that Kafka writes for each batch in asked()."""
     return [bytes.fromhex(answer) for answer in ask([["write", each] for each in asked()])]
 
 
 @pytest.fixture(scope="module")
 def read_by_kafka(written: list[bytes]) -> list[Any]:
-    """What Kafka reads in its own bytes."""
+    """The batches that Kafka reads in its own bytes."""
     return ask([["read", data.hex()] for data in written])
 
 
 def as_kafka_tells(found: Batch) -> dict[str, Any]:
-    """A batch of ours in the words of java_records."""
+    """A batch of ours in the form of java_records."""
     legacy = found.magic != 2
     kinds = {None: "NoTimestampType", "create": "CreateTime", "log_append": "LogAppendTime"}
     return {
@@ -130,7 +130,7 @@ def test_what_kafka_writes_is_what_was_asked(written: list[bytes]) -> None:
 
 
 def opened(data: bytes) -> list[tuple[Any, ...]]:
-    """Message sets with what is inside their wrappers in plain: compressors may differ, nothing else may."""
+    """Message sets with the content of their wrappers decompressed: compressors may differ, and nothing else."""
     out: list[tuple[Any, ...]] = []
     at = 0
     while at < len(data):
@@ -148,7 +148,7 @@ def opened(data: bytes) -> list[tuple[Any, ...]]:
 
 
 def test_the_same_bytes_again(written: list[bytes]) -> None:
-    """What Kafka wrote, read and written again; append time hides the timestamps of the records of magic 2."""
+    """Kafka's bytes, read and written again; not with append time, which hides timestamps of records in magic 2."""
     checked: Counter[int] = Counter()
     for data, batch_asked in zip(written, asked(), strict=True):
         magic, codec = batch_asked["magic"], batch_asked["codec"]
@@ -163,7 +163,7 @@ def test_the_same_bytes_again(written: list[bytes]) -> None:
 
 
 def test_the_same_bytes_from_the_same_records(written: list[bytes]) -> None:
-    """Without compression byte for byte what Kafka's MemoryRecordsBuilder writes, in every format."""
+    """Without compression our bytes equal those of Kafka's MemoryRecordsBuilder, in every format."""
     checked: Counter[int] = Counter()
     for data, told in zip(written, asked(), strict=True):
         magic, horizon = told["magic"], told["delete_horizon_ms"]
@@ -222,7 +222,7 @@ def unhexed(data: str | None) -> bytes | None:
 
 
 def test_kafka_refuses_what_we_refuse() -> None:
-    """Records with a few bytes changed, under a right checksum: the same records come out before the same end."""
+    """Damaged records under a right checksum: Kafka reads the same records as we do before the error."""
     dice = random.Random(22)
     made = []
     for _ in range(400):
@@ -234,7 +234,7 @@ def test_kafka_refuses_what_we_refuse() -> None:
     for data, (told,) in zip(made, ask([["read", data.hex()] for data in made]), strict=True):
         (found,) = decode_records(data)
         assert (found.error is None) == (told["error"] is None), (data.hex(), found.error, told["error"])
-        # When bytes are left after the last record Kafka does not hand it out, though it could be read.
+        # Kafka does not give out the last record if bytes are left behind it, though the record can be read.
         read = [rows_of(each) for each in found.records or []]
         kept = len(told["records"])
         assert read[:kept] == told["records"]

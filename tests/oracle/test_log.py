@@ -1,4 +1,4 @@
-"""kw against brokers' own request logs: a shipped capture with its log always, live clusters where Java is at hand."""
+"""kw against brokers' request logs: a shipped capture with its log always, live clusters if Java is installed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.oracle.log_values import snake_case
 
 @pytest.fixture(scope="module")
 def shipped() -> tuple[list[dict[str, Any]], list[Entry]]:
-    """The capture that ships with its request log."""
+    """The exchanges of the capture that ships with its request log, and the log's entries."""
     lines = gzip.decompress((FOLDER / "first-steps.requests.log.gz").read_bytes()).decode().splitlines()
     entries = [entry for entry in map(parse_line, lines) if entry is not None]
     return sniff(FOLDER / "first-steps.pcapng"), entries
@@ -123,5 +123,5 @@ def test_live_clusters_agree_with_their_logs(scene: Scene, tmp_path: Path) -> No
     assert read.problems == []
     assert read.same == len(logs_of(tmp_path / "scene"))
     later = sorted(read.later)
-    assert later[len(later) // 50] > -1  # what the broker measures is less than what the wire shows
+    assert later[len(later) // 50] > -1  # the broker's figure is less than the wire's
     assert later[len(later) // 2] < 20

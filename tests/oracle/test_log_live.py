@@ -1,4 +1,4 @@
-"""`kw sniff -i lo` on a cluster at work: what it prints live agrees with the brokers' request log."""
+"""`kw sniff -i lo` on a busy cluster: its live output agrees with the brokers' request log."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def test_a_live_capture_agrees_with_the_log(tmp_path: Path) -> None:
     assert result.problems == [], said.read_text()
     assert result.counts["exchanges"] > 50
     assert compare_records(found, read) == ([], len(read))
-    # The packets that it kept say the same once more.
+    # A capture of the same packets gives the same rows.
     again = sniff(tmp_path / "kept.pcapng")
     assert [each["correlation_id"] for each in again] == [each["correlation_id"] for each in found]

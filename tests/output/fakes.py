@@ -1,4 +1,4 @@
-"""Exchanges made by hand: what the renderers look at, with defaults that make a row of a test short."""
+"""Hand-made exchanges: the attributes that renderers read, with defaults that keep a test's row short."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _spec(key: int | None, version: int | None) -> ApiVersion:
 
 
 class Fake(NamedTuple):
-    """What may be said of an exchange. Times are in milliseconds; without a latency it has no answer."""
+    """The attributes of a hand-made exchange. Times are in milliseconds; without a latency it has no answer."""
 
     request_view: dict[str, Any] | None = None
     response_view: dict[str, Any] | None = None
@@ -46,7 +46,7 @@ class Fake(NamedTuple):
 
 
 def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -> Exchange:
-    """An exchange of an API."""
+    """A hand-made exchange of an API."""
     attributes.setdefault("request_view", {})
     attributes.setdefault("response_view", {})
     said = Fake(**attributes)
@@ -78,6 +78,6 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
 
 
 def skipped() -> Skipped:
-    """A run of bytes that is no exchange."""
+    """A skipped run of bytes."""
     ends = ConnectionInfo(4, "10.0.0.9:40000", "127.0.0.1:9092", TIME_NS, Topics())
     return Skipped(ends, "request", 1400, "lost", "in step again at .011", TIME_NS)

@@ -1,4 +1,4 @@
-"""Batches and records in a body: what they say, in the order in which it matters, key and value before all."""
+"""Batches and records in a body: their fields in order of importance, key and value before all."""
 
 from __future__ import annotations
 

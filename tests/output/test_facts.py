@@ -1,4 +1,4 @@
-"""The facts of a line: every API has some, every path they need is declared, and they say what matters."""
+"""The facts of a line: every API has some, every path they need is declared, and they are the important ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOPIC = UUID(int=7)
 
 
 def facts_of(made: Exchange, shape: FactRoom) -> list[str]:
-    """The facts of an exchange, as the text line asks for them."""
+    """The facts of an exchange, as the text line requests them."""
     row = row_of(made.api_key)
     assert row is not None
     return row.facts(made, made.view("request") or NO_VIEW, made.view("response") or NO_VIEW, shape)
@@ -42,7 +42,7 @@ def test_every_api_has_facts(key: int) -> None:
 
 
 def paths_of(key: int, side: Side) -> frozenset[str]:
-    """What the row of an API wants to know of a side."""
+    """The paths of a side that the row of an API needs."""
     row = row_of(key)
     assert row is not None
     return row.request if side == "request" else row.response
@@ -125,7 +125,7 @@ def test_facts(key: int | None, version: int | None, request_view: Any, response
 
 @pytest.mark.parametrize("key", sorted({*ROWS, *FUNCTIONS}))
 def test_views_with_nothing_in_them_say_nothing_false(key: int) -> None:
-    """A side that is missing, or that could not be decoded beyond its first byte."""
+    """A side that is missing, or was not decoded beyond its first byte, gives no false fact."""
     for request_view, response_view in (({}, {}), (None, None), ({}, None), (None, {})):
         text = " ".join(facts_of(exchange(key, 0, request_view=request_view, response_view=response_view), FactRoom()))
         assert not re.search(r"None|\[\]|\?", text)

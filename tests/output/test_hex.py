@@ -1,4 +1,4 @@
-"""Hex views: every byte of real messages once, in order; no line too long; colours say nothing more; secrets hidden."""
+"""Hex views: every byte of real messages once, in order; lines fit; colours add no text; secrets are hidden."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ SIDES: tuple[Side, Side] = ("request", "response")
 
 
 def view(data: bytes, side: Side, key: int | None, version: int | None, **options: object) -> list[str]:
-    """The lines of a frame."""
+    """The lines of the hex view of a frame."""
     given = {name: options.pop(name) for name in HexStyle._fields if name in options}
     style = HexStyle(**{"width": None, "colors": PLAIN, **given})  # type: ignore[arg-type]  # a test's options
     return list(hex_lines(data, side, key, version, style, **options))  # type: ignore[arg-type]  # a test's options
 
 
 def digits(lines: list[str], width: int | None = None) -> str:
-    """The bytes in the view, as it shows them."""
+    """The hex digits in the view."""
     each = columns(1, [], width).each
     found = ""
     for line in lines:
@@ -54,7 +54,7 @@ def digits(lines: list[str], width: int | None = None) -> str:
 
 
 def frames(name: str) -> Iterator[tuple[Exchange, Side, bytes]]:
-    """The whole frames of a capture, of each kind of message the first few."""
+    """Complete frames of a capture, the first few of each kind of message."""
     seen: dict[tuple[object, ...], int] = {}
     for exchange in exchanges(capture_bytes(name)):
         for side in SIDES:
@@ -242,7 +242,7 @@ def test_whatever_the_bytes_are_all_are_shown(body: bytes, side: Side, key: int,
 
 
 def test_a_value_is_broken_between_words() -> None:
-    """As long as that needs no more lines than its bytes take."""
+    """A value is broken between words unless that needs more lines than its bytes take."""
     lines = view(request(3, 12, 7, "the words of a client id", {}), "request", 3, 12, width=80)
     first = next(number for number, line in enumerate(lines) if "client_id" in line)
     assert [line[68:] for line in lines[first : first + 3]] == ["the words of", "a client id", ""]
@@ -251,7 +251,7 @@ def test_a_value_is_broken_between_words() -> None:
 
 
 def test_records_of_internal_topics_and_control_records_are_fields() -> None:
-    """All that `--records` shows of them, and keys of control records besides; compressed batches stay bytes."""
+    """All fields that `--records` shows of structures in records are in the view; compressed batches stay bytes."""
     count = 0
     for exchange in exchanges(capture_bytes("three-nodes.pcapng.zst")):
         shown = to_json_dict(exchange, Options(records=True))
@@ -276,7 +276,7 @@ def test_records_of_internal_topics_and_control_records_are_fields() -> None:
 
 
 def structures_in(value: Any) -> Iterator[dict[str, Any]]:
-    """The keys and values of records that are structures, of plain batches, in wire order."""
+    """The structures in keys and values of uncompressed batches, in wire order."""
     if isinstance(value, dict):
         if "codec" in value and value["codec"] != "none":
             return
@@ -291,7 +291,7 @@ def structures_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_secrets_of_the_clusters_own_records_are_stars() -> None:
-    """And what stands around them is not."""
+    """Secrets in records of the metadata log are stars; the fields around them are shown."""
     fields = {"name": "alice", "mechanism": 1, "salt": b"salt-salt", "stored_key": b"K" * 20, "server_key": b"S" * 20}
     value = encode_embedded("UserScramCredentialRecord", 0, {**fields, "iterations": 4096})
     records = encode_batch([Record(0, 0, None, value, ())])

@@ -1,4 +1,4 @@
-"""JSON lines: many rows that settle at one time are written in pieces, and are the same lines."""
+"""JSON lines: many rows that settle at once are written in pieces, and are the same lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNT = 5 * LINES_MAX + 7
 
 
 def test_rows_that_settle_at_one_time_are_written_in_pieces() -> None:
-    """One list of all lines would keep what orjson allots beyond each: 8 kB a line (Linux, orjson 3.13)."""
+    """A list of all lines would hold the bytes that orjson allocates beyond each: 8 kB a line (Linux, orjson 3.13)."""
     asked = b"".join(request(12, 0, number, "app", {"group_id": "g"}) for number in range(COUNT))
     stage, pairer = Reassembly(), Pairer()
     pairer.feed(stage.feed(numbered([("client", 99, None, SYN, b""), ("client", 100, None, 0, asked)])))

@@ -1,4 +1,4 @@
-"""Text lines: what a row says, that it fits, and that colours add nothing but colour."""
+"""Text lines: the content of a row, its width, and that colours add nothing but colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines at one width beside those at another: a wider terminal, and a pipe, never say less."""
+"""Lines at different widths: a wider terminal, or a pipe, never shows less."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def lines(name: str, width: int | None) -> list[str]:
 
 
 def less(narrow: str, wide: str, api: str = "") -> Iterator[str]:
-    """What the narrow line says and the wide one does not: words, and the parts of those that are cut.
+    """The words of the narrow line, and parts of its cut words, that the wide line lacks.
 
-    Of the name of the API other letters may stand for the whole: `CreateT…`, `Crea…Topics`.
+    The name of the API may be cut at other places in both: `CreateT…`, `Crea…Topics`.
     """
     said = set(re.split(r"[\s,]+", wide))
     for word in re.split(r"[\s,]+", narrow):
@@ -104,7 +104,7 @@ def test_nothing_is_cut_in_a_pipe() -> None:
     assert " 1002 10.150.171.103:36333 " in made.line(exchange(broker="10.150.171.103:36333"))
 
 
-# What Python, and not a person, would write of a list, a dict, bytes, an object or a constant.
+# A list, dict, bytes, object or constant as Python prints it, and a person would not.
 REPR = re.compile(r"[\[{(]'|\bb'|\bb\"|UUID\(|\bNone\b|\bTrue\b|\bFalse\b|<[a-z_.]+ object")
 
 
@@ -119,7 +119,7 @@ def test_no_row_says_what_only_python_reads(key: int) -> None:
             sides[(declared.side, declared.version)] = without_strings(random_value(declared.plan, rng, values=60))
     for version in range(api(key).versions.low, api(key).versions.high + 1):
         request, response = sides["request", version], sides["response", version]
-        response.pop("error_message", None)  # it is shown without secrets, for which the bytes are needed
+        response.pop("error_message", None)  # it is shown without secrets, which need the bytes
         made = exchange(key, version, request_view=request, response_view=response)
         for shape in (FactRoom(2, 8), FactRoom()):
             for fact in found.facts(made, request, response, shape):
@@ -127,7 +127,7 @@ def test_no_row_says_what_only_python_reads(key: int) -> None:
 
 
 def without_strings(value: Any) -> Any:
-    """The value with harmless letters for its strings and no records, which are views of bytes elsewhere."""
+    """The value with harmless letters in place of its strings, and without records, which are bytes."""
     if isinstance(value, dict):
         return {name: without_strings(each) for name, each in value.items() if not isinstance(each, bytes)}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Documents of YAML say what the same values are in JSON, whatever of them is made only while it is written."""
+"""YAML documents have the values that JSON has, deferred values included."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Later(DeferredList):
-    """A list in chunks of a few elements, with what stands beside it."""
+    """A deferred list in chunks of a few elements, with the fields to be shown beside it."""
 
     def __init__(self, elements: list[Any], beside: dict[str, Any]) -> None:
         self._elements = elements
@@ -35,7 +35,7 @@ class Later(DeferredList):
         return self._beside
 
 
-# Texts that YAML could read as something else, and the word that stands for what is deferred.
+# Texts that YAML could read as other types, and the word that stands for deferred values.
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
     st.sampled_from(
@@ -47,7 +47,7 @@ PLAIN = st.one_of(st.none(), st.booleans(), st.integers(-(2**53), 2**53), TEXTS)
 
 
 def deferred(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Structs with lists and texts, some of them deferred."""
+    """Random structs with lists and texts, some of them deferred."""
     names = st.sampled_from(["name", "records", "deferred", "- x", "a b"])
     lists = st.lists(inner, max_size=8)
     plain = st.dictionaries(names, inner, max_size=4)

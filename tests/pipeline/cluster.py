@@ -1,6 +1,6 @@
-"""A standalone Spark master with workers on this machine, whose Python has everything that kw needs, and no kw.
+"""A standalone Spark master with workers on this machine, whose Python has all that kw needs but not kw itself.
 
-That Python is a virtual environment of links: to each package of the running one but the project's own.
+That Python is a virtual environment with links to each package of the running one, except the project's own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATIENCE_S: Final = 60
 
 
 class Cluster(NamedTuple):
-    """`master` is what a driver is told; `python` what workers run; `workers` are the processes of the workers."""
+    """`master` is the address for drivers; `python` is the workers' Python; `workers` are their processes."""
 
     master: str
     python: Path
@@ -32,7 +32,7 @@ class Cluster(NamedTuple):
 
 
 def bare_python(folder: Path) -> Path:
-    """A Python with the packages of this one, without kw."""
+    """A Python with the packages of this one except kw."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, timeout=PATIENCE_S)
     python = folder / "bin" / "python"
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
@@ -48,7 +48,7 @@ def bare_python(folder: Path) -> Path:
 
 @contextmanager
 def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
-    """Master and workers with a core each; all end with the block."""
+    """A master, and workers with one core each; all end with the block."""
     with ExitStack() as stack:
         port, page = free_ports(2)
         master = f"spark://127.0.0.1:{port}"
@@ -100,7 +100,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _await(page: int, workers: int) -> None:
-    """Wait until the master's page tells of so many workers."""
+    """Wait until the master's page lists so many workers."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a process: it takes seconds to start. It ends with the process."""
+"""One Spark session for all tests of a process, since it takes seconds to start; it ends with the process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMALL = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than the few rows
+    "spark.sql.codegen.wholeStage": "false",  # compiling takes longer than the few rows do
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 

@@ -1,7 +1,7 @@
-"""`python -m tests.pipeline.driving MASTER OUT SIZE CAPTURE…`: a driver of its own, since a process has one session.
+"""`python -m tests.pipeline.driving MASTER OUT SIZE CAPTURE…`: a separate driver, since a process has one session.
 
 Runs the job three times: undisturbed, with a Python worker that is killed, with an executor that is killed; then reads
-the first capture with the data source. Prints what the tasks said of where their kw is from.
+the first capture with the data source. Prints the places from which the tasks loaded kw.
 """
 
 from __future__ import annotations

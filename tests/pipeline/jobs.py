@@ -1,4 +1,4 @@
-"""Jobs for the engines of the pipeline, and what a reader finds in the tables that they leave."""
+"""Jobs for the engines of the pipeline, and the rows of the tables that they write."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from kwcli.pipeline.tables.columns import TABLES
 
 
 class Job(NamedTuple):
-    """What an engine is told."""
+    """The input of an engine."""
 
     spec: JobSpec
     splits: list[Split]
 
     @property
     def coming(self) -> PendingPlan:
-        """All splits."""
+        """A finished plan with all splits."""
         return finished_plan(SplitPlan(self.splits, [], []))
 
 
@@ -39,7 +39,7 @@ def job_of(words: Sequence[str], *, points: Sequence[tuple[str, str]] = (), size
 
 
 def run(folder: Path, job: Job) -> EngineResult:
-    """Into tables."""
+    """Run a job into tables in one process."""
     with open_store(str(folder)) as store:
         staging = store.staging()
         outcome = one_process.run(job.spec, job.coming, staging)
@@ -48,6 +48,6 @@ def run(folder: Path, job: Job) -> EngineResult:
 
 
 def rows_in(folder: Path, table: str) -> list[dict[str, Any]]:
-    """What a reader of Parquet finds, in a fixed order."""
+    """The rows of a table as a reader of Parquet finds them, in a fixed order."""
     rows = ds.dataset(folder / table, partitioning="hive").to_table().to_pylist()
     return sorted(rows, key=lambda row: (row["time_ns"], repr(row)))

@@ -1,4 +1,4 @@
-"""Numbers in, a folder of tables out as if a run had written them: of any size, in no time, with any names in them."""
+"""Numbers in, a folder of tables out, as if written by a run: of any size, quickly, with any names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class Names(NamedTuple):
-    """Who and what there is."""
+    """The names of clients, topics and software, and the number of brokers."""
 
     clients: Sequence[str]
     topics: Sequence[str]
@@ -36,7 +36,7 @@ class Names(NamedTuple):
 
 
 def usual(clients: int = 40, topics: int = 12) -> Names:
-    """Names as people give them."""
+    """Names such as people give."""
     words = ("checkout", "billing", "ledger", "fraud", "web", "audit", "search", "report")
     return Names(
         [f"{words[at % len(words)]}-{at // len(words) + 1}" for at in range(clients)],
@@ -48,7 +48,7 @@ def usual(clients: int = 40, topics: int = 12) -> Names:
 
 
 def make(folder: Path, rows: int, names: Names | None = None, *, seed: int = 1, batch: int = 1 << 16) -> Path:
-    """Tables with so many exchanges over an hour."""
+    """Tables with so many exchanges over an hour; gives their folder."""
     names = names or usual()
     random = np.random.default_rng(seed)
     with open_store(str(folder)) as store:
@@ -75,7 +75,7 @@ def _pick(values: Sequence[Any], numbers: Any, kind: pa.DataType | None = None) 
 
 
 def _filled(name: str, columns: dict[str, Any], size: int) -> pa.RecordBatch:
-    """The columns given, null in all others; all of it was on the wire."""
+    """A batch of a table with these columns, all others null; `source` is `wire`."""
     schema = SCHEMAS[name]
     columns = {"source": ["wire"] * size, **columns}
     arrays = [
@@ -163,7 +163,7 @@ def _exchanges(random: Any, at: int, size: int, rows: int, names: Names) -> pa.R
 
 
 def _partitions(random: Any, exchanges: pa.RecordBatch) -> pa.RecordBatch:
-    """A partition for each topic of Produce and Fetch."""
+    """A row of partitions for each topic of Produce and Fetch."""
     picked = pc.and_(
         pc.less_equal(exchanges.column("api_key"), 1), pc.greater(pc.list_value_length(exchanges.column("topics")), 0)
     )
@@ -193,7 +193,7 @@ def _partitions(random: Any, exchanges: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _connections(random: Any, names: Names) -> pa.RecordBatch:
-    """Some of each client, and one that speaks TLS."""
+    """Three connections of each client, and one with TLS."""
     size = 3 * len(names.clients) + 1
     client = np.arange(size) % len(names.clients)
     kafka = np.arange(size) < size - 1

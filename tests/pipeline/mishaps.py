@@ -1,4 +1,4 @@
-"""Files of a run that kill who uses them, once (a worker, or an executor with its workers), or that have a defect."""
+"""Output files that kill the process using them, once (a worker, or an executor with its workers), or that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Victim = Literal["worker", "executor"]
 
 
 class DeadlyFiles(OutputFolder):
-    """The first process that touches a path with `word` in it ends there, or the JVM does that it works for."""
+    """Files that kill the first process that uses a path with `word` in it, or the JVM above it."""
 
     def __init__(self, root: str, word: str, victim: Victim, marker: Path) -> None:
         super().__init__(root)
@@ -23,7 +23,7 @@ class DeadlyFiles(OutputFolder):
         self._home = os.getpid()
 
     def path(self, path: str) -> str:
-        """Where that is, for those who live to see it."""
+        """The place of a path, after the process was killed if the path is the deadly one."""
         if self._word in path and os.getpid() != self._home and not os.path.exists(self._marker):
             Path(self._marker).touch()
             if self._victim == "executor":
@@ -33,7 +33,7 @@ class DeadlyFiles(OutputFolder):
 
 
 class ClumsyFiles(OutputFolder):
-    """No other process gets a path with `word` in it: a defect."""
+    """Files on which any other process fails that uses a path with `word` in it, as by a defect."""
 
     def __init__(self, root: str, word: str) -> None:
         super().__init__(root)
@@ -41,12 +41,12 @@ class ClumsyFiles(OutputFolder):
         self._home = os.getpid()
 
     def path(self, path: str) -> str:
-        """Where that is."""
+        """The place of a path. Raises ValueError for a path with `word` in other processes."""
         if self._word in path and os.getpid() != self._home:
             raise ValueError(f"clumsy with {self._word}")
         return super().path(path)
 
 
 def _parent(process: int) -> int:
-    """The JVM: a worker's parent is the daemon that forked it."""
+    """The process id of the JVM: a worker's parent is the daemon that forked it."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])

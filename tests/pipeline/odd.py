@@ -1,4 +1,4 @@
-"""A capture that a split's border is to cut: a conversation, and a connection that waits in the oddest of states."""
+"""A capture to be cut into splits: a conversation, and a connection that waits in the oddest of states."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BEGIN_NS = 1_700_000_000 * 10**9
 
 
 def odd_capture(count: int = 60) -> bytes:
-    """The odd connection (port 50001) begins first and is never over; the other one (50000) goes on beside it."""
+    """The odd connection (port 50001) begins first and never ends; the other one (50000) continues beside it."""
     rng = Random(5)
-    odd = spoken(Talker(rng, count=6).talk.turns, rng, port=50001)[:-3]  # without its proper end
+    odd = spoken(Talker(rng, count=6).talk.turns, rng, port=50001)[:-3]  # without its normal end
     *_, (key, _, _, seq, ack, _, data, _) = (segment for segment in odd if segment[0][-2:] == b"\x23\x84")
     due = seq + len(data)
     broker = key[4:8] + key[:4] + key[-2:] + key[-4:-2]

@@ -1,4 +1,4 @@
-"""Captures in, rows of the tables out, and what the exchange record says of the same exchanges."""
+"""Captures in, rows of the tables out, and the exchange records of the same exchanges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW_TABLES: Final = ("exchanges", "topic_partitions", "skipped")
 
 
 def settled_for_tables(segments: Iterable[Segment], tables: Iterable[str] = ROW_TABLES) -> list[Settled]:
-    """What an engine with the needs of these tables makes of segments."""
+    """Everything that an engine settles with the needs of these tables."""
     engine = Engine(needs=TableNeeds(tuple(tables)))
     return [*engine.feed(list(segments)), *engine.finish()]
 
@@ -27,7 +27,7 @@ def settled_for_tables(segments: Iterable[Segment], tables: Iterable[str] = ROW_
 def batch_of(
     settled: Iterable[Settled], tables: Iterable[str] = ROW_TABLES, *, bodies: Options | None = None
 ) -> pa.RecordBatch:
-    """Rows in the travelling form."""
+    """A batch of rows in the form that tasks exchange."""
     columns = ExchangeColumns("here", ["a.pcap"], tuple(tables), bodies=bodies)
     for row in settled:
         columns.add(row)
@@ -43,7 +43,7 @@ class Opened(io.BytesIO):
 
 
 class Memory:
-    """Files by path, as a writer opens them."""
+    """A file system in memory for a writer: files by path."""
 
     def __init__(self) -> None:
         self.files: dict[str, Opened] = {}
@@ -60,5 +60,5 @@ class Memory:
 
 
 def rows_of(batches: Iterable[pa.RecordBatch | pa.Table]) -> list[dict[str, Any]]:
-    """All rows as dicts."""
+    """The rows of all batches as dicts."""
     return [row for batch in batches for row in batch.to_pylist()]

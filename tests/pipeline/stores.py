@@ -1,4 +1,4 @@
-"""Rows in, folders of tables out, and what is in such a folder: what the tests of the store have in common."""
+"""Helpers for tests of the store: rows in, folders of tables out, and the content of such a folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.pipeline.rows import batch_of, settled_for_tables
 
 ROWS: Final = batch_of(settled_for_tables(segments("sasl-raw.pcap"))[:20])
 NAMES: Final = ("exchanges", "topic_partitions", "skipped")
-# Rows of a run before, and of one after it.
+# The number of rows of the run before, and of the one after it.
 OLD: Final = 4
 NEW: Final = 11
 
@@ -27,7 +27,7 @@ def source(name: str) -> CoveredCapture:
 
 
 def put(store: TableStore, tag: str, count: int, tables: tuple[str, ...] = NAMES) -> Manifest:
-    """A run whose tables hold the first `count` rows, and whose manifest has the tag."""
+    """Commit a run whose tables hold the first `count` rows, and whose manifest has the tag."""
     staging = store.staging()
     with staging.writer(tables) as writer:
         writer.write(ROWS.slice(0, count))
@@ -38,7 +38,7 @@ def put(store: TableStore, tag: str, count: int, tables: tuple[str, ...] = NAMES
 
 
 def seen(folder: Path) -> dict[str, int]:
-    """The rows that any reader finds, by table."""
+    """The number of rows in each table's Parquet files."""
     return {
         name: sum(pq.ParquetFile(path).metadata.num_rows for path in (folder / name).rglob("*.parquet"))
         for name in TABLES
@@ -47,14 +47,14 @@ def seen(folder: Path) -> dict[str, int]:
 
 
 class Quick(OutputFolder):
-    """Waits for no disk."""
+    """Files that do not wait for the disk."""
 
     def sync(self, path: str) -> None:
         assert self.exists(path)
 
 
 def check_whole(folder: Path) -> str:
-    """The next start leaves the tables of one run; gives its tag."""
+    """Assert that the next start leaves the tables of exactly one run; gives its tag."""
     with open_store(str(folder), Quick) as store:
         manifest = store.manifest()
         assert not store.files.exists(JOURNAL)

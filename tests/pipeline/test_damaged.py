@@ -1,4 +1,4 @@
-"""Whatever a capture holds, its rows become tables: bytes changed, segments lost, times without sense."""
+"""The rows of damaged captures become tables: bytes changed, segments lost, senseless times."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def damaged(name: str, rng: random.Random) -> list[Segment]:
 
 
 def check(rows: Sequence[Row]) -> None:
-    """All rows fit the schemas, in both forms."""
+    """Assert that all rows fit the schemas, in both forms."""
     columns, connections = ExchangeColumns("", ["a.pcap"], tuple(TABLES), bodies=PLAIN), ConnectionColumns("")
     for row in rows:
         if isinstance(row, Ended):

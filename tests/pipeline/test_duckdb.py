@@ -1,4 +1,4 @@
-"""`kw sql`: captures and tables are asked at once, both engines say the same, and a query sees the tables alone."""
+"""`kw sql`: captures and tables are queried directly, both engines answer alike, and a query sees the tables alone."""
 
 from __future__ import annotations
 
@@ -365,9 +365,9 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.long
 @pytest.mark.parametrize("moment", [0.01, 0.02, 0.05, 0.1, 0.2, 2.0])
 def test_ctrl_c_ends_a_long_query(folder: str, tmp_path: Path, moment: float) -> None:
-    """Of tables: while a capture is read, Ctrl-C ends the reading, and the query is about what was read.
+    """Ctrl-C ends a query of tables; with a capture it would end the reading, and query what was read.
 
-    `moment`: seconds behind the start of DuckDB, before, while or after it begins with the query.
+    `moment`: seconds after the start of DuckDB, before, while or after it begins with the query.
     """
     command = [sys.executable, "-m", "kwcli.main", "sql", folder, "-q"]
     query = "select count(*) from range(100000000000) a, range(1000000) b"
@@ -381,7 +381,7 @@ def test_ctrl_c_ends_a_long_query(folder: str, tmp_path: Path, moment: float) ->
             _, said = running.communicate(timeout=120)
         finally:
             running.kill()
-    # Python ends by the signal itself where it came while a class was made; a shell says 130 for both.
+    # Python ends by the signal itself if it came while a class was made; a shell shows 130 for both.
     assert running.returncode in (Exit.INTERRUPTED, -signal.SIGINT)
     assert said.strip() == b""
     assert not list(tmp_path.iterdir())
@@ -389,7 +389,7 @@ def test_ctrl_c_ends_a_long_query(folder: str, tmp_path: Path, moment: float) ->
 
 @pytest.mark.full
 def test_more_than_memory_holds_is_sorted() -> None:
-    """In a process that may have no more than what a query may hold, and what the program itself needs."""
+    """Sorting more than memory holds works in a process limited to SQL_MEMORY_MAX and the program's own needs."""
     size = SQL_MEMORY_MAX * 3 // 2 // 320
     query = f"select count(*) as n from (select repeat(md5(i::varchar), 10) as s from range({size}) t(i) order by s)"
     program = f"""import resource

@@ -1,4 +1,4 @@
-"""Captures of a web server: with ranges and without, folders that are pages, what is wrong."""
+"""Captures on a web server: with and without ranges, folders that are pages, errors."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.pipeline.test_run import RAW, TOUR, known, rows, run
 
 
 class Plain(SimpleHTTPRequestHandler):
-    """`python -m http.server`: whole files only."""
+    """The handler of `python -m http.server`: whole files only."""
 
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Print nothing."""
 
 
 class Ranges(Plain):
-    """As nginx and all object stores do."""
+    """A handler with ranges, as nginx and all object stores have."""
 
     def end_headers(self) -> None:
         self.send_header("Accept-Ranges", "bytes")
@@ -51,15 +51,15 @@ class Ranges(Plain):
 
 
 class Server(ThreadingHTTPServer):
-    """Says nothing of those who stop reading."""
+    """A server that prints nothing about clients that stop reading."""
 
     def handle_error(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Print nothing."""
 
 
 @pytest.fixture(params=[Ranges, Plain])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """The address of a server of a folder that has two captures and something else, and the folder."""
+    """The address of a server of a folder, and the folder, which has two captures and another file."""
     pytest.importorskip("aiohttp", reason="needs kw[http]")
     folder = tmp_path / "www"
     (folder / "day").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A run killed with -9 at random moments, and started again, leaves what an undisturbed one leaves."""
+"""A run killed with -9 at random moments and started again leaves the same tables as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONGEST_S: Final = 1.5
 
 
 def run_over(out: str, words: list[str]) -> None:
-    """A run over these captures, from its lock to its tables."""
+    """Run over these captures, from the lock to the tables."""
     job = job_of(words, size=40_000)
     with open_store(out) as store:
         staging = store.staging()
@@ -37,14 +37,14 @@ def run_over(out: str, words: list[str]) -> None:
 
 
 def run_on(out: str) -> None:
-    """One run after the other, over few captures and over all of them, until somebody ends it."""
+    """Run again and again, over few captures and over all of them in turn, until killed."""
     while True:
         for words in (OLD, NEW):
             run_over(out, words)
 
 
 def covered(out: Path) -> list[str]:
-    """What the tables cover, after a reader has looked; the rows of all tables are those of the manifest."""
+    """The captures that the tables cover, after a reader has opened them; row counts must be those of the manifest."""
     _, manifest = tables_at(str(out))
     assert not (out / JOURNAL).exists()
     for name in TABLES:

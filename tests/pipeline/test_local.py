@@ -1,4 +1,4 @@
-"""The engine `local` writes the rows that the engine gives, however the captures are cut."""
+"""The engine `local` writes the rows that an engine settles, however the captures are cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that know no name of a topic by its id, told the names and since when, are those of an engine that saw all."""
+"""Rows without the names of topics by id, mended with names and times, equal those of an engine that saw all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwcli.pipeline.tables.partitions import TableNeeds
 from tests.captures.shipped import segments
 from tests.pipeline.rows import ROW_TABLES, batch_of
 
-# The captures that have topic ids.
+# The captures with topic ids.
 NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "share-groups.pcapng")
 
 
@@ -50,7 +50,7 @@ def test_each_run_gets_the_connection_that_its_past_says() -> None:
     before = whole.to_pylist()
     made = RowCompletion.patched(whole, runs, verdicts.sort_by("run")).to_pylist()
     assert {row["client_software_name"] for row in before[5:105]} > {None}
-    assert len(made) == len(before) - 5  # those of the run that does not count are gone
+    assert len(made) == len(before) - 5  # the rows of the invalid run are gone
     for at, (row, old) in enumerate(zip(made, before[5:], strict=True), 5):
         expected = {**old, **dict(zip(IDENTITY, where, strict=True)), "place": old["place"] + (1000 if at < 105 else 0)}
         if old["client_software_name"] is None and at < 105:
@@ -66,7 +66,7 @@ def test_a_run_that_nobody_has_judged_is_no_silence(numbers: tuple[int, ...]) ->
 
 
 def _verdicts(rows: list[tuple[object, ...]]) -> pa.Table:
-    """Verdicts whose last columns may be left out."""
+    """A table of verdicts; the last columns of a row may be left out."""
     schema = pa.schema([STITCHED.field(name) for name in STITCHED.names if name not in ("split", "rows", "ended")])
     full = [dict(zip(schema.names, row, strict=False)) for row in rows]
     return pa.Table.from_pylist(full, schema)

@@ -1,4 +1,4 @@
-"""Notes between a job's driver and its tasks: splits that are waited for, how far the tasks are, what they gave."""
+"""Notes between a job's driver and its tasks: splits waited for, progress of the tasks, their results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_task_waits_for_its_split(staging: Staging) -> None:
     timer.start()
     assert task.split(1) == SPLITS[1]
     timer.join()
-    timer = Timer(0.1, lambda: driver.planned(SPLITS[:2]))  # there were fewer than could have been
+    timer = Timer(0.1, lambda: driver.planned(SPLITS[:2]))  # fewer splits than there could have been
     timer.start()
     assert task.split(2) is None
     timer.join()
@@ -62,7 +62,7 @@ def test_how_far_the_tasks_are(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
     assert driver.so_far() == (0, 0)
     task.progress(1, 10)
-    task.progress(1, 20)  # too soon to be worth a note
+    task.progress(1, 20)  # too soon for another note
     assert driver.so_far() == (10, 0)
     reports = [ReadReport(number, 100 * number, {}, (), (), number) for number in (2, 1)]
     for report in reports:

@@ -1,4 +1,4 @@
-"""Words that only `kw pipeline` takes: what they mean, and what is said of those that mean nothing."""
+"""Options of `kw pipeline` alone: their meaning, and the messages for wrong ones."""
 
 from __future__ import annotations
 

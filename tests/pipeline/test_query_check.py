@@ -1,4 +1,4 @@
-"""Queries that are surely wrong, told before Spark is started; what Spark takes is never refused (Spark is asked)."""
+"""Queries that are surely wrong are refused before Spark starts; queries that Spark accepts are never refused."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ WRONG = [
 
 
 def checked(query: str) -> str:
-    """What is said of a query; nothing where nothing is."""
+    """The message for a query, or an empty text."""
     try:
         check_query(query, ALL, {})
     except Failure as failure:
@@ -247,7 +247,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wrong_query_is_told_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without Spark, which would fail here, and within a moment."""
+    """A wrong query is refused within a moment, without Spark, which would fail here."""
 
     def no_session(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
@@ -269,7 +269,7 @@ def test_views_are_listed_with_their_columns() -> None:
 
 
 def test_one_thing_has_one_name() -> None:
-    """A column that views and tables have has one meaning; what views used to call otherwise is gone."""
+    """Views have the column names of tables; the old names of views are gone."""
     old = {"address", "software", "software_version"}
     for name, columns in COLUMNS.items():
         assert not old & set(columns), name
@@ -278,7 +278,7 @@ def test_one_thing_has_one_name() -> None:
 
 @pytest.mark.long
 def test_spark_takes_what_passes(spark: SparkSession, folder: Path) -> None:
-    """Every query that is held to be right here is one that Spark analyses; columns are those that Spark finds."""
+    """Spark analyses every query that passes the check, and finds the same columns."""
     from pyspark.errors import PySparkException
 
     tables = Tables(str(folder))

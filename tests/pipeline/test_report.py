@@ -1,4 +1,4 @@
-"""`kw pipeline report`: what it says is what `kw stats` says of the same captures, on one machine and on Spark."""
+"""`kw pipeline report` has the numbers of `kw stats` on the same captures, on one machine and on Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write(folder: Path, name: str, *words: str) -> Path:
 
 
 def found(folder: Path, **options: Any) -> dict[str, Any]:
-    """The report as JSON."""
+    """The report as JSON; asserts its exit code."""
     env = world()
     code = report(env, Settings(format="json"), str(folder), **options)
     assert isinstance(env.stdout, io.BytesIO)
@@ -43,7 +43,7 @@ def found(folder: Path, **options: Any) -> dict[str, Any]:
 
 
 def shown(folder: Path, width: int | None, **options: Any) -> list[str]:
-    """The lines of its text."""
+    """The lines of the report as text."""
     env = world()
     assert report(env, Settings(format="text", width=width, **options), str(folder)) == Exit.DONE
     assert isinstance(env.stdout, io.BytesIO)

@@ -1,4 +1,4 @@
-"""Folds told of tables by column give the rows of folds told of exchanges one by one, merged and handed over."""
+"""Folds fed with columns of tables give the rows of folds fed with single exchanges, also merged and handed over."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def table(name: str) -> pa.RecordBatch:
 
 
 def parts(name: str, seed: int) -> list[pa.RecordBatch]:
-    """The table in a few parts."""
+    """The table `exchanges` of a capture in a few parts."""
     random, whole = Random(seed), table(name)
     cuts = sorted(random.randrange(whole.num_rows + 1) for _ in range(3))
     return [whole.slice(one, other - one) for one, other in zip([0, *cuts], [*cuts, whole.num_rows], strict=True)]

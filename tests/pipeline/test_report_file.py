@@ -1,4 +1,4 @@
-"""The file of a report: whole or not at all, whatever stands in its way."""
+"""The file of a report is complete or absent, whatever hinders its writing."""
 
 from __future__ import annotations
 

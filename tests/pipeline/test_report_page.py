@@ -1,4 +1,4 @@
-"""The page of `kw pipeline report --html`: it says what the JSON says, needs nothing else, and nothing breaks out."""
+"""The page of `kw pipeline report --html`: the numbers of the JSON, no other file needed, no injection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.report.pages import HOSTILE, OVERLAPS, TOO_WIDE, WIDTHS, Page
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables whose clients and topics have names that would rather be programs."""
+    """Tables whose clients and topics have names that are HTML and scripts."""
     names = usual()
     some = Names([*HOSTILE, *names.clients], [*HOSTILE[:3], *names.topics])
     return make(tmp_path_factory.mktemp("made") / "tables", 20_000, some)
@@ -124,7 +124,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-@pytest.mark.long  # the page of captures is shown without the mark (tests/report)
+@pytest.mark.long  # the page of captures is tested without this mark (tests/report)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_browser_shows_it(browser: Browser, page: Path, width: int, dark: bool) -> None:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 CAPTURE: Final = FOLDER / "first-steps.pcapng"
 LOG: Final = gzip.decompress((FOLDER / "first-steps.requests.log.gz").read_bytes())
-# Lines of the log.
+# The number of entries in the log.
 LINES: Final = LOG.count(b"Completed request:")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables of both."""
+    """Tables of a capture and of the request log of the same session."""
     path = tmp_path_factory.mktemp("both")
     (path / "broker.log").write_bytes(LOG)
     run_over([str(CAPTURE), str(path / "broker.log")], path / "tables")
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(folder: Path, query: str) -> list[tuple[Any, ...]]:
-    """What DuckDB answers about the exchanges of a folder."""
+    """DuckDB's answer to a query about the exchanges of a folder."""
     database = duckdb.connect()
     database.execute("set TimeZone = 'UTC'")
     files = Tables(str(folder)).files["exchanges"]
@@ -109,7 +109,7 @@ def test_a_log_that_grows_beside_its_capture_gives_the_rows_of_a_run(tmp_path: P
         watched.clock.now += 40
         batches += watched.read()
         if at < len(LOG) < 2 * at and not log.with_suffix(".1").exists():
-            log = log.rename(log.with_suffix(".1"))  # as log4j does when it begins another one
+            log = log.rename(log.with_suffix(".1"))  # as log4j does when it begins another file
     assert batches > 3
     watched.finish()
     assert watched.said == ""
@@ -119,7 +119,7 @@ def test_a_log_that_grows_beside_its_capture_gives_the_rows_of_a_run(tmp_path: P
         for row in rows:
             if row["source"] == "log":
                 row["connection"] = None
-                row["source_file"] = "requests.log"  # it was called otherwise when it was begun
+                row["source_file"] = "requests.log"  # the file had another name before
     assert sum(row["source"] == "log" for row in expected["exchanges"]) == LINES
     key = lambda row: repr(row)  # noqa: E731
     assert {name: sorted(rows, key=key) for name, rows in found.items()} == {

@@ -1,4 +1,4 @@
-"""The segments of one connection, read again from any packet of a split to another, are those that were read first."""
+"""The segments of one connection, read again between any two packets of a split, equal the first reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the tables say what the exchange record says, for everything in the captures that ship."""
+"""Rows of the tables have the values of the exchange record, for everything in the captures that ship."""
 
 from __future__ import annotations
 

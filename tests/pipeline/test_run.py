@@ -23,20 +23,20 @@ from tests.cli.worlds import Outcome, kw
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = CAPTURES / "tour.pcapng"
 RAW = CAPTURES / "sasl-raw.pcap"
-# What the tables say of the names of files, which differ between folders.
+# Columns with the names of files, which differ between folders.
 NAMES = ("source_file", "request_end_file", "response_file", "response_end_file")
 Rows = list[dict[str, Any]]
 
 
 def run(*words: str | Path, code: Exit = Exit.DONE) -> Outcome:
-    """`kw pipeline run WORDS…`, which ends so."""
+    """Run `kw pipeline run WORDS…`; asserts its exit code."""
     outcome = kw("pipeline", "run", *map(str, words))
     assert outcome.code == code, outcome.err
     return outcome
 
 
 def rows(out: Path, table: str = "exchanges", *, names: bool = True) -> Rows:
-    """A table as another reader sees it, in one order; its dates come from the names of folders."""
+    """The rows of a table as another reader sees them, sorted; dates come from the names of folders."""
     found: Rows = ds.dataset(out / table, partitioning="hive").to_table().to_pylist()
     for row in found:
         for name in () if names else NAMES:
@@ -55,13 +55,13 @@ def sniffed(*words: str | Path) -> Rows:
 
 
 def known(found: Rows) -> list[tuple[Any, ...]]:
-    """By what an exchange is known in both forms."""
+    """Exchanges by the keys that both forms have, sorted."""
     keys = ("client", "broker", "api", "correlation_id", "status", "request_size", "response_size", "latency_ms")
     return sorted(tuple(str(row[key]) for key in keys) for row in found)
 
 
 def untouched(out: Path) -> dict[str, bytes]:
-    """All files below a folder, with what is in them."""
+    """The content of all files below a folder, by path."""
     return {str(path): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file() and path.name != "lock"}
 
 
@@ -111,7 +111,7 @@ def test_a_filter_may_ask_for_the_file(tmp_path: Path) -> None:
 def test_times_select_exchanges_and_keep_their_answers(tmp_path: Path) -> None:
     run(TOUR, "--out", tmp_path / "out", "--since", "2026-11-21T17:34:57", "--until", "2026-11-21T17:34:57.6Z")
     wanted = [row for row in sniffed(TOUR) if "17:34:57" <= row["time"][11:] < "17:34:57.6"]
-    assert any(row["latency_ms"] and row["latency_ms"] > 1000 for row in wanted)  # the answer comes long after
+    assert any(row["latency_ms"] and row["latency_ms"] > 1000 for row in wanted)  # the answer comes much later
     assert known(rows(tmp_path / "out")) == known(wanted)
     connections = rows(tmp_path / "out", "connections")
     assert {(row["client"], row["connection_began_ns"]) for row in rows(tmp_path / "out")} <= {
@@ -219,7 +219,7 @@ def test_a_capture_that_is_gone_is_missed(tmp_path: Path) -> None:
 
 
 def _records(data: bytes, count: int) -> int:
-    """Where the first `count` packets of a pcap end."""
+    """The offset at which the first `count` packets of a pcap end."""
     order = "<" if data[:4] in (bytes.fromhex("d4c3b2a1"), bytes.fromhex("4d3cb2a1")) else ">"
     at = 24
     for _ in range(count):
@@ -263,7 +263,7 @@ def test_captures_that_may_not_be_read_are_told_and_the_others_done(
     asking, opening = os.access, os.open
 
     def refused(path: str, *rest: Any, **more: Any) -> int:
-        """As the system does, for root too."""
+        """Raise PermissionError for the locked path, also for root, whom the system would let pass."""
         if str(path) == str(locked):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
         return opening(path, *rest, **more)
@@ -454,7 +454,7 @@ def test_quiet_says_nothing_but_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
-    """A sound capture, a damaged one and a file that is none, all with bytes in their names that are no text."""
+    """A sound capture, a damaged one and another file, all with names that are not UTF-8."""
     folder, out = tmp_path / "captures", tmp_path / "out"
     folder.mkdir()
     for name, data in (

@@ -1,4 +1,4 @@
-"""What a run says on standard error: its progress on a terminal, its closing lines."""
+"""Messages of a run on standard error: its progress on a terminal, its closing lines."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def test_the_bar_says_how_far_how_fast_and_how_long() -> None:
     env.monotonic = lambda: now[0]
     bar = ProgressBar(env, 4, 10_000_000, wanted=True)
     bar.show(1_000_000, 0)
-    assert written(env.stderr) == b""  # what is over at once needs no bar
+    assert written(env.stderr) == b""  # short work needs no bar
     now[0] += 2
     bar.show(2_500_000, 1)
     said = written(env.stderr).decode()
     assert said == "\r\x1b[K━━━━━━──────────────────  25%  6 s left  2.5MB of 10.0MB  1.2MB/s  1 of 4 splits"
     bar.show(2_600_000, 1)
-    assert written(env.stderr).decode() == said  # not more often than it can be read
+    assert written(env.stderr).decode() == said  # not more often than people can read
     bar.hide()
     bar.hide()
     assert written(env.stderr).decode() == said + "\r\x1b[K"
@@ -64,7 +64,7 @@ def test_how_long_it_took(seconds: float, text: str) -> None:
 
 
 def rows(*given: dict[str, object]) -> pa.RecordBatch:
-    """Rows of the travelling form, as far as they are counted."""
+    """Rows in the form that tasks exchange, with the columns that are counted."""
     return pa.RecordBatch.from_pylist([{**NOTHING, **row} for row in given], schema=pa.schema(COLUMNS))
 
 

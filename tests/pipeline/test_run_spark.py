@@ -1,4 +1,4 @@
-"""`kw pipeline run` on Spark: the tables, words and exit codes that one process gives."""
+"""`kw pipeline run` on Spark: the tables, messages and exit codes of one process."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-# What is outside of the comparison: numbers for people, and what is learnt from other connections.
+# Columns left out of the comparison: numbers for people, and values learnt from other connections.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 
 
 def compared(folder: Path) -> dict[str, Counter[str]]:
-    """The rows of each table, but for what is outside of the comparison."""
+    """The rows of each table without the columns that may differ."""
     return {
         table: Counter(
             str({name: value for name, value in row.items() if name not in OUTSIDE}) for row in rows(folder, table)
@@ -138,7 +138,7 @@ def test_much_goes_to_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A machine on which there is an old Java only."""
+    """A JAVA_HOME with an old Java, on a machine without another."""
     from kwcli.pipeline.spark import java
 
     old = tmp_path / "old" / "bin" / "java"

@@ -1,6 +1,6 @@
 """`kw stats`, `kw pipeline report` and the views of both engines of SQL give the same numbers for captures that ship.
 
-Numbers are compared as they are written, to their last digit.
+Numbers are compared as they are printed, to their last digit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Stats = Callable[..., list[Row]]
 BYS: Final = ("api", "client", "topic", "broker")
-# Columns of the views of latencies, and what statistics call them.
+# Columns of the views of latencies, and their names in statistics.
 VIEWED: Final = {
     **{name: name for name in ("count", "errors", "waited", "request_bytes", "response_bytes")},
     **{f"{name}_ms": name for name in ("p50", "p90", "p99", "max")},
@@ -68,7 +68,7 @@ def stats(captures: list[str]) -> Stats:
 
 @pytest.fixture(params=["sql", pytest.param("pipeline sql", marks=pytest.mark.long)])
 def ask(folder: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Row]]:
-    """What DuckDB and what Spark answer."""
+    """A function that sends a query to DuckDB or to Spark."""
     command = str(request.param).split()
     if "pipeline" in command:
         spark: SparkSession = request.getfixturevalue("spark")
@@ -89,7 +89,7 @@ def by_key(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], Row]:
 
 
 def added(rows: Iterable[Row], key: tuple[str, ...], *names: str) -> dict[tuple[Any, ...], tuple[int, ...]]:
-    """Sums by key, without those that are 0 in all."""
+    """Sums by key, without keys whose sums are all 0."""
     found: dict[tuple[Any, ...], list[int]] = {}
     for row in rows:
         sums = found.setdefault(tuple(row[name] for name in key), [0] * len(names))
@@ -143,7 +143,7 @@ def test_time_is_counted_the_same(stats: Stats, report: Row, ask: Callable[[str]
 
 
 def named(rows: list[Row]) -> list[Row]:
-    """Rows of a view, with the names that statistics and reports have for who a client is, and their brackets."""
+    """Rows of a view, with the column names and bracketed addresses of statistics and reports."""
     names = {"client_id": "client", "client_ip": "address"}
     names |= {f"client_software_{name}": word for name, word in (("name", "software"), ("version", "software_version"))}
     rows = [{names.get(name, name): value for name, value in row.items()} for row in rows]
@@ -252,7 +252,7 @@ def test_the_slowest_are_the_same(stats: Stats, report: Row, ask: Callable[[str]
 
 @pytest.mark.parametrize("by", BYS)
 def test_text_and_page_show_the_same_digits(by: str, captures: list[str], folder: str, tmp_path: Path) -> None:
-    """Those of the columns that all of them have."""
+    """Text and page show the same digits in the columns that both have."""
     names = ("count", "errors", "p50", "p90", "p99", "max", "bytes")
 
     def rows(lines: list[list[str]]) -> list[list[str]]:

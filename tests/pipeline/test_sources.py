@@ -24,7 +24,7 @@ CAPTURE = (FOLDER / "sasl-raw.pcap").read_bytes()
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of captures and of others, which one is in."""
+    """The working folder, with captures and other files."""
     for name in (
         "a.pcap",
         "b.pcap",
@@ -46,7 +46,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def memory() -> Iterator[fsspec.AbstractFileSystem]:
-    """A store that is gone with the test."""
+    """An fsspec store in memory, emptied at the end of the test."""
     system = fsspec.filesystem("memory")
     yield system
     system.rm("/", recursive=True)
@@ -103,7 +103,7 @@ def test_a_folder_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPat
     looking = os.scandir
 
     def refused(path: str) -> Any:
-        """As the system does, for root too."""
+        """Raise PermissionError for one folder, also for root, whom the system would let pass."""
         if str(path).endswith("day/n"):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
         return looking(path)
@@ -167,7 +167,7 @@ def test_a_file_that_may_not_be_read(here: Path, monkeypatch: pytest.MonkeyPatch
     opening = os.open
 
     def refused(path: str, *rest: Any) -> int:
-        """As the system does, for root too."""
+        """Raise PermissionError for one file, also for root, whom the system would let pass."""
         if str(path).endswith("b.pcap"):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
         return opening(path, *rest)
@@ -250,7 +250,7 @@ def test_a_fingerprint_tells_what_changed(here: Path) -> None:
     path = here / "a.pcap"
     os.utime(path, ns=(1, 1))
     seen = {fingerprint("a.pcap")}
-    assert fingerprint(str(path)) in seen  # the same file by another name
+    assert fingerprint(str(path)) in seen  # the same file under another name
 
     def changed() -> None:
         found = fingerprint("a.pcap")
@@ -279,7 +279,7 @@ def test_a_fingerprint_reads_a_little_of_a_large_file(here: Path) -> None:
 
 
 def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The more are read side by side, the less is asked for at once."""
+    """The more files are read side by side, the less is requested of each at once."""
     monkeypatch.setattr("kwcli.pipeline.read.captures.REMOTE_HELD_MAX", 1 << 20)
     monkeypatch.setattr("kwcli.pipeline.read.captures._REMOTE_MIN", 1 << 10)
     system = fsspec.filesystem("memory")

@@ -1,4 +1,4 @@
-"""A standalone master with two workers whose Python has no kw: the tables are those of one process, whoever dies."""
+"""A standalone master with two workers without kw: the tables are those of one process, whichever process dies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 
 
 def rows(folder: Path, table: str) -> list[str]:
-    """What has to be the same, in an order of its own."""
+    """The rows of a table without the columns that may differ, sorted."""
     return sorted(
         repr({name: value for name, value in row.items() if name not in OUTSIDE}) for row in rows_in(folder, table)
     )

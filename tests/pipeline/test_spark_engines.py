@@ -1,4 +1,4 @@
-"""The engines on Spark give the tables that one process gives, row by row, however the captures are cut."""
+"""The engines on Spark give the tables of one process, row by row, however the captures are cut."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.long
 
-# Numbers for people, and what is learnt from other connections, which in splits may be learnt from later ones.
+# Numbers for people, and values learnt from other connections, which splits may learn from later ones.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 
 def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> EngineResult:
-    """Into tables."""
+    """Run a job on Spark into tables."""
     from kwcli.pipeline.spark.engine import run
 
     with open_store(str(folder)) as store:
@@ -39,12 +39,12 @@ def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> Engi
 
 
 def table(spark: SparkSession, folder: Path, name: str) -> DataFrame:
-    """What has to be the same."""
+    """A table without the columns that may differ."""
     return spark.read.parquet(str(folder / name)).drop(*OUTSIDE)
 
 
 def same(spark: SparkSession, one: Path, other: Path) -> dict[str, int]:
-    """Compare all tables both ways; gives how many rows each has."""
+    """Assert that all tables are equal; gives the number of rows of each."""
     counts = {}
     for name in TABLES:
         first, second = (table(spark, folder, name).cache() for folder in (one, other))
@@ -56,7 +56,7 @@ def same(spark: SparkSession, one: Path, other: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
-    """Every capture as a point of its own: as it is, and decompressed, where that makes a difference."""
+    """Every capture under its own capture point: as it is, and decompressed if it is compressed."""
     folder = tmp_path_factory.mktemp("plain")
     points = [(name.replace("/", "-"), str(FOLDER / name)) for name in CLEAN + NEGATIVE]
     for name in CLEAN:
@@ -69,7 +69,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def expected(shipped: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What one process makes of them."""
+    """The tables that one process makes of the shipped captures."""
     folder = tmp_path_factory.mktemp("local") / "tables"
     run_local(folder, job_of([], points=shipped))
     return folder
@@ -98,7 +98,7 @@ def test_every_shipped_capture(
 
 
 def tls_jobs(folder: Path, size: int) -> list[Job]:
-    """A capture with a key log; one whose sessions are resumed, with the key of the first; one with secrets behind."""
+    """A capture with a key log, one of resumed sessions with the first one's keys, one with its secrets at the end."""
     shipped = FOLDER / "tls" / "librdkafka-jsse.pcap"
     made = wrap(segments_of(FOLDER / "first-steps.pcapng"), resumed=True, version=ssl.TLSVersion.TLSv1_2)
     resumed, keys, behind = (folder / name for name in ("resumed.pcapng", "first.keys", "behind.pcapng"))

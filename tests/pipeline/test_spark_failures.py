@@ -1,4 +1,4 @@
-"""What Spark says in many lines is told in one."""
+"""Spark's long error messages become one line."""
 
 from __future__ import annotations
 

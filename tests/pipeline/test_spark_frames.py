@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 TOUR = str(FOLDER / "tour.pcapng")
-# Read by one process: what one connection learns from another one's packets is known in time.
+# One process reads all: values learnt from another connection's packets are known in time.
 OUTSIDE = ("connection", "topics", "topic_names", "error_topics", "topic")
 
 
 def shown(rows: list[dict[str, Any]]) -> list[str]:
-    """Rows in an order of their own; times as numbers are enough."""
+    """Rows without columns that may differ, sorted; of their times only the numbers."""
     return sorted(
         repr({name: value for name, value in row.items() if name not in (*OUTSIDE, "time", "date")}) for row in rows
     )

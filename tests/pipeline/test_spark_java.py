@@ -1,4 +1,4 @@
-"""Where Java is looked for, and what is said when there is none."""
+"""The places where Java is looked for, and the message if there is none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwcli.pipeline.spark.java import find_java, java_version, make_home
 
 
 def fake(folder: Path, version: str) -> Path:
-    """A `java` that says which version it is."""
+    """A `java` that reports this version."""
     path = folder / "bin" / "java"
     path.parent.mkdir(parents=True)
     path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")

@@ -1,4 +1,4 @@
-"""`kw pipeline run` on Spark, killed with -9 at a random moment and started again: the tables of an undisturbed one."""
+"""`kw pipeline run` on Spark, killed with -9 at a random moment, started again: the tables of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.full
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = [str(FOLDER / name) for name in ("sasl-raw.pcap", "tour.pcapng", "zookeeper-cluster.pcap.gz")]
 PATIENCE_S: Final = 120
-# From the first file of a run on, so long until it is killed: reading, stitching, writing and the swap are in it.
+# The most seconds from the first file of a run to its end by -9: reading, stitching, writing and the swap are in them.
 LONGEST_S: Final = 5.0
 
 
@@ -45,10 +45,10 @@ def _needed() -> None:
 
 @contextmanager
 def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The command in a process group of its own, of which nothing is left."""
+    """The command in a process group of its own, all of which is killed at the end."""
     words = ["pipeline", "run", *CAPTURES, "--out", str(out), "--engine", "stitch", "--master", "local[2]"]
     command = [sys.executable, "-m", "kwcli.main", *words, "--split-size", "60kB"]
-    # What is killed leaves its temporary files; a JVM that may not record what it loads ends when nobody is there.
+    # A killed process leaves its temporary files; a JVM without an archive of classes ends with its driver.
     env = {**os.environ, "TMPDIR": str(out.parent), "XDG_CACHE_HOME": os.devnull}
     with subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.PIPE, start_new_session=True) as process:
         try:
@@ -59,19 +59,19 @@ def started(out: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def said(process: subprocess.Popen[bytes]) -> str:
-    """What it says until its end, which is a good one."""
+    """The standard error of a process until its end; its exit code must be 0."""
     told = process.communicate(timeout=PATIENCE_S)[1].decode()
     assert process.returncode == Exit.DONE, told
     return told
 
 
 def has_begun(out: Path) -> bool:
-    """Whether the run has left something that is not whole."""
+    """Whether the run has left incomplete files."""
     return any(path.is_file() for path in (out / STAGING).rglob("*"))
 
 
 def ended(group: int) -> bool:
-    """Whether all processes that a run had started are over within a while of its end."""
+    """Whether all processes that a run started end within a while."""
     until = time.monotonic() + 30
     while time.monotonic() < until:
         try:
@@ -85,7 +85,7 @@ def ended(group: int) -> bool:
 def test_a_run_killed_at_a_random_moment_and_started_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)
     undisturbed, out = tmp_path / "undisturbed", tmp_path / "out"
-    run(*CAPTURES, "--out", undisturbed, "--engine", "local")  # the tables of Spark, left in peace or not
+    run(*CAPTURES, "--out", undisturbed, "--engine", "local")  # Spark makes the same tables, undisturbed or not
     with started(out) as process:
         until = time.monotonic() + PATIENCE_S
         while not has_begun(out):
@@ -95,7 +95,7 @@ def test_a_run_killed_at_a_random_moment_and_started_again_equals_an_undisturbed
         time.sleep(random.Random(seed).uniform(0, LONGEST_S))
         process.kill()
         process.wait(PATIENCE_S)
-        with started(out) as other:  # at once: what the first one had started may still be writing
+        with started(out) as other:  # at once: processes of the first run may still be writing
             told = said(other)
         assert ended(process.pid), f"seed {seed}: something goes on without its run"
     assert "an interrupted run had" in told or "nothing to do" in told, f"seed {seed}: {told}"
@@ -105,5 +105,5 @@ def test_a_run_killed_at_a_random_moment_and_started_again_equals_an_undisturbed
 
 
 def without(names: Iterable[str], rows: Iterable[dict[str, Any]]) -> list[str]:
-    """The other columns of rows, in an order of their own."""
+    """The rows without these columns, sorted."""
     return sorted(repr({name: value for name, value in row.items() if name not in names}) for row in rows)

@@ -1,4 +1,4 @@
-"""The data source `kafka_wire`: the rows of a capture as Spark gives them, and its options."""
+"""The data source `kafka_wire`: the rows of a capture that Spark reads, and the options."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_of_a_damaged_capture_the_good_part_or_nothing(spark: SparkSession, tmp_
 
 
 def test_spark_finds_the_format_by_its_name() -> None:
-    """The package that an installed kw has beside its own ones, where pyproject.toml says it is."""
+    """The package beside kw's own ones, at the place that pyproject.toml gives, makes the format known to Spark."""
     settings = tomllib.loads((CAPTURES.parent / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]
     (place,) = (name for name in settings["where"] if name != ".")
     (package,) = (name for name in settings["include"] if name.startswith("pyspark_"))

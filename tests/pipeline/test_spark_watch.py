@@ -1,4 +1,4 @@
-"""Batches of a watch on Spark: many points in few tasks, a worker that is killed; the tables are those of a run."""
+"""Batches of a watch on Spark: many points in few tasks, a killed worker; the tables are those of a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DeadlyOnce:
-    """Decodes, but kills its process in the middle of the first batch."""
+    """Decodes points, but kills its process in the middle of the first batch."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark

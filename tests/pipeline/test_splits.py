@@ -1,4 +1,4 @@
-"""Splits of captures: read one after the other they give every segment of the whole, once and in its place."""
+"""Splits of captures, read one after the other, give every segment of the whole once and in order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Result = tuple[list[Segment], Counter[str], list[str]]
 
 
 def whole(paths: Sequence[Path]) -> Result:
-    """What `kw sniff` reads of these files."""
+    """The segments, counts and problems that `kw sniff` reads in these files."""
     counts: Counter[str] = Counter()
     problems: list[str] = []
     feeds = []
@@ -64,7 +64,7 @@ def whole(paths: Sequence[Path]) -> Result:
 
 
 def split(made: SplitPlan) -> Result:
-    """What the splits of a plan give, one after the other."""
+    """The segments, counts and problems of the splits of a plan, one after the other."""
     out: list[Segment] = []
     counts: Counter[str] = Counter()
     problems = [str(problem) for problem in made.problems]
@@ -98,7 +98,7 @@ def test_shipped_captures(name: str, size: int) -> None:
 
 
 def written(folder: Path, files: Sequence[bytes]) -> list[Path]:
-    """Files of these contents, whose names ascend."""
+    """Files with these contents, in ascending order of their names."""
     paths = [folder / f"{number}.cap" for number in range(len(files))]
     for path, data in zip(paths, files, strict=True):
         path.write_bytes(data)
@@ -106,7 +106,7 @@ def written(folder: Path, files: Sequence[bytes]) -> list[Path]:
 
 
 def packed(random: Random, data: bytes) -> bytes:
-    """The same compressed, some of the time."""
+    """The data as it is, or compressed."""
     return random.choice([lambda plain: plain, gzip.compress, zstandard.compress, lz4.frame.compress])(data)  # type: ignore[no-any-return]
 
 
@@ -139,14 +139,14 @@ def test_one_capture_in_any_splits(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
 def test_what_was_read_is_read_again(seed: int) -> None:
-    """From any mark to any place, in a split of some pieces of several files, damaged or not."""
+    """Segments are read again from any mark to any place, in splits of several files, damaged or not."""
     random = Random(seed)
     files = [damaged(random, capture(random, random.choice([3, 40, 150]))) for _ in range(3)]
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", random.choice([50, 400, 5000]))
         plans = [planned([path], random.choice([700, 20_000]), 300) for path in written(Path(folder), files)]
         pieces = [piece for made in plans for one in made.splits for piece in one.pieces]
-        assume(pieces)  # of nothing there is no split
+        assume(pieces)  # an empty capture has no splits
         reading = SplitReader(Split("", 0, tuple(pieces)))
         since: list[Segment] = []
         for found in reading:
@@ -164,7 +164,7 @@ def test_what_was_read_is_read_again(seed: int) -> None:
 @given(st.integers(0, 2**32))
 @settings(max_examples=200, deadline=None)
 def test_several_captures_in_any_splits(seed: int) -> None:
-    """Rotated ones, and such that overlap by little, by much, or only in the time of one packet."""
+    """Captures that follow each other, or overlap by little, by much, or only in the time of one packet."""
     random = Random(seed)
     files: list[bytes] = []
     begin_ns = 1_700_000_000 * SECOND_NS
@@ -188,14 +188,14 @@ def test_several_captures_in_any_splits(seed: int) -> None:
 
 
 def rotated(begin_ns: int, count: int, step_ns: int = 1000, *, port: int = 40_000) -> bytes:
-    """A capture of requests that follow one another."""
+    """A capture of consecutive requests."""
     writer = PcapWriter(1)
     frame = ethernet(ipv4("10.0.0.1", "10.0.0.2", tcp(port, 9092, 7, 9, ACK, bytes(100))))
     return writer.header() + b"".join(writer.packet(begin_ns + number * step_ns, frame) for number in range(count))
 
 
 def shape(made: SplitPlan) -> list[tuple[bool, list[int]]]:
-    """Of each split whether it merges, and its files."""
+    """For each split: whether it merges, and its files."""
     return [(one.merged, [piece.file for piece in one.pieces]) for one in made.splits]
 
 
@@ -254,7 +254,7 @@ def test_ip_fragments_on_both_sides_of_a_cut(tmp_path: Path) -> None:
     assert wanted[1]["tcp"] == 54 - 1
     for size in range(200, 1000, 50):
         assert split(planned([path], size, 500)) == wanted
-    assert split(planned([path], 300, 0)) != wanted  # or this test would show nothing
+    assert split(planned([path], 300, 0)) != wanted  # otherwise this test would show nothing
 
 
 def test_a_split_is_read_in_small_pieces(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_a_file_that_changes_under_the_plan_is_a_problem(tmp_path: Path) -> None
     path.write_bytes(data[: len(data) // 2])
     out, counts, problems = split(made)
     assert 40 <= len(out) <= 50
-    assert counts["packets"] == len(out)  # what only leads to a split that is not there any more is not counted
+    assert counts["packets"] == len(out)  # a packet that only leads to a split that no longer exists is not counted
     assert problems == [f"{path}: has become shorter while it was read"] * 2
     path.unlink()
     assert split(made)[2] == [f"{path}: no such file"] * 4

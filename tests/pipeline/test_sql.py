@@ -1,4 +1,4 @@
-"""`kw pipeline sql`: views say what the report says, every format is exact, a bad query is one line with its place."""
+"""`kw pipeline sql`: views have the report's numbers, every format is exact, a bad query is one line with its place."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pat
 
 @pytest.fixture(autouse=True)
 def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command gets the session that runs: to look for Java and pack kw again takes longer than most queries."""
+    """Give every command the running session: looking for Java and packing kw again takes longer than most queries."""
     monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
 
 
@@ -282,5 +282,5 @@ def test_what_the_handbook_tells_is_so(tmp_path: Path) -> None:
     folder = tmp_path / "tables"
     assert kw("pipeline", "run", str(root / "captures" / "tour.pcapng"), "--out", str(folder), "-q").code == Exit.DONE
     command, *lines = re.findall(r"```\n(.*?)\n```", section, re.DOTALL)[0].splitlines()
-    query = shlex.split(command)[4:]  # what `kw sql` is asked there
+    query = shlex.split(command)[4:]  # the query that the example gives `kw sql`
     assert kw("pipeline", "sql", str(folder), *query, "-o", "text").out.splitlines() == lines

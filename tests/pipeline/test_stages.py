@@ -1,5 +1,5 @@
-"""The stages of a Spark job without Spark: however captures are cut, rotated, packed and damaged, the tables are those
-of one process.
+"""The stages of a Spark job without Spark: the tables are those of one process, however captures are cut, rotated,
+compressed and damaged.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def run_stages(
     spoil: Callable[[pa.Table], pa.Table] | None = None,
     lost: str = "",
 ) -> int:
-    """Into tables, with two tasks of stages 2 and 3, handed batches of any size; the bytes that travelled.
+    """Run the stages into tables, two tasks each for 2 and 3, in batches of any size; gives the bytes that travelled.
 
-    `spoil` does something to the parts on their way, by which something is `lost`.
+    `spoil` changes the parts on their way; `lost` is a pattern for the losses that are then reported.
     """
     with open_store(str(folder)) as store:
         order = StageInput(job.spec, len(job.splits), store.staging(), raw)
         Coordination(order.staging).planned(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
-        numbers.append(rng.choice(numbers))  # one task runs twice, and Spark takes the first one's word
+        numbers.append(rng.choice(numbers))  # one task runs twice, and Spark uses the first result
         parts = [list(read_split(order, number)) for number in numbers]
         travelled = pa.Table.from_batches([batch for batches in parts[:-1] for batch in batches], PARTS)
         travelled = spoil(travelled) if spoil else travelled
@@ -90,7 +90,7 @@ def _halves(table: pa.Table, sides: pa.Array) -> list[pa.Table]:
 
 
 def tables(folder: Path) -> dict[str, list[str]]:
-    """What has to be the same, in an order of its own."""
+    """The rows of all tables without the columns that may differ, sorted."""
     return {
         table: sorted(
             repr({name: value for name, value in row.items() if name not in OUTSIDE}) for row in rows_in(folder, table)
@@ -100,7 +100,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
 
 
 def again_and_again(capture: bytes, count: int) -> bytes:
-    """A capture several times, an hour apart: the same ports and numbers, which look like what was sent again."""
+    """A capture several times, an hour apart: with the same ports and numbers it looks like retransmissions."""
     out = [capture[:24]]
     for number in range(count):
         for packet in packets(capture):
@@ -110,7 +110,7 @@ def again_and_again(capture: bytes, count: int) -> bytes:
 
 
 def rotated(folder: Path, capture: bytes, count: int, rng: random.Random, *, loss: float, packed: bool) -> list[str]:
-    """A capture as several that follow one another, of which some packets are missing."""
+    """A capture as several consecutive files, with some packets missing."""
     kept = [packet for packet in packets(capture) if rng.random() >= loss]
     cuts = [0, *sorted(rng.sample(range(1, len(kept)), count - 1)), len(kept)]
     names = []
@@ -124,7 +124,7 @@ def rotated(folder: Path, capture: bytes, count: int, rng: random.Random, *, los
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """Captures of generated traffic: even, and with nearly all of it in one connection."""
+    """Captures of generated traffic: evenly spread, and with nearly all of it in one connection."""
     folder = tmp_path_factory.mktemp("made")
     found = {"raw SASL": capture_bytes("sasl-raw.pcap")}
     found["the same again and again"] = again_and_again(found["raw SASL"], 8)
@@ -165,7 +165,7 @@ def test_the_same_tables(
     rng = random.Random(f"{name} {files} {seed}")
     monkeypatch.setattr(read_stage, "BATCH_WEIGHT", rng.choice([1, 50, 16_384]))
     words = rotated(tmp_path, made[name], files, rng, loss=loss, packed=packed)
-    # Whose first packets are missing is known by others of its broker, of which the reference learns nothing.
+    # A connection without its first packets is recognised by others of its broker, which the reference does not know.
     ports = frozenset({9092, 9094}) if raw and loss else None
     job = job_of(words, size=size, ports=ports)
     assert len(job.splits) > 1
@@ -221,7 +221,7 @@ def test_a_part_that_cannot_be_taken_costs_its_connection_only(tmp_path: Path, k
     expected = tables(tmp_path / "local")
 
     def spoil(parts: pa.Table) -> pa.Table:
-        """Put something else in the place of the first blob of this kind of the second connection."""
+        """Replace the first blob of this kind of the second connection by other bytes."""
         rows = parts.to_pylist()
         key = sorted({row["key"] for row in rows})[1]
         mine = (row for row in rows if row["key"] == key and row["kind"] == kind and row["blob"])

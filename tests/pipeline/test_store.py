@@ -1,4 +1,4 @@
-"""A folder of tables: runs replace each other's, one writes at a time, and what nobody vouches for is in no table."""
+"""A folder of tables: a run replaces the last one, one writes at a time, and files of no manifest are in no table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
 
 # -- two at once -------------------------------------------------------------------------------------------------------
 
-# It has a child that outlives it, as that of a pool does; the child says so itself, once it has let go of the lock.
+# It has a child that outlives it, as a pool's child does; the child prints its id itself, without the lock by then.
 HOLDER: Final = """
 import os, sys, time
 from kwcli.pipeline.store.store import open_store
@@ -73,7 +73,7 @@ with open_store(sys.argv[1]) as store:
 
 @pytest.fixture
 def holder(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that is writing to the folder."""
+    """Another process that holds the folder's lock."""
     with subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
@@ -121,7 +121,7 @@ def test_files_of_tasks_that_failed_are_in_no_table(tmp_path: Path) -> None:
 
 
 class Haunted(OutputFolder):
-    """A task of a run that was killed writes once more while its files are deleted."""
+    """Files with a late write: a task of a killed run writes once more while its files are deleted."""
 
     written = False
 

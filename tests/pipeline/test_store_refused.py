@@ -1,4 +1,4 @@
-"""A folder that is something else is refused and left alone; what cannot be written or read is named in one line."""
+"""A folder of other files is refused and left alone; each file that cannot be written or read is named in one line."""
 
 from __future__ import annotations
 

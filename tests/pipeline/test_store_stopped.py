@@ -1,4 +1,4 @@
-"""A folder of tables is the old one or the new one, whenever a run is stopped: killed at any step, by a full disk."""
+"""A folder of tables is the old one or the new one, at whatever step a run is stopped: killed, or by a full disk."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 
 
 class Crash(BaseException):
-    """The process is gone."""
+    """The process is killed."""
 
 
 class Crashing(Quick):
-    """Stops at the step with this number: before it, or in the middle of what it writes."""
+    """Files that stop the run at the step with this number: before it, or in the middle of a write."""
 
     left = 0
 
@@ -61,7 +61,7 @@ class Crashing(Quick):
 
 
 def stopped_at(folder: Path, step: int, spec: Callable[[TableStore], object]) -> bool:
-    """Whether work on a folder was stopped at this step, as a killed process is: nothing is tidied up but its lock."""
+    """Whether work on a folder was stopped at this step, as if the process was killed: only its lock is removed."""
     store = TableStore(Crashing(str(folder)), str(folder))
     Crashing.left = step
     try:
@@ -142,7 +142,7 @@ def test_a_reader_ends_what_a_killed_run_had_begun(old: Path) -> None:
 
 
 class Full(OutputFolder):
-    """A disk without space from some file on."""
+    """Files on a disk that is full after some files."""
 
     left = 0
 

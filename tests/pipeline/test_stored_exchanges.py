@@ -1,4 +1,4 @@
-"""Tables as an input: the rows of every answer are those of the captures, split anywhere between both and merged."""
+"""Tables as an input: every answer has the rows of the captures, split anywhere between both and merged."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 TOUR = str(FOLDER / "tour.pcapng")
 TARGET = AuditTarget.of_release("4.0")
 BYS = (("client", "topic", "partition"), ("api", "error"), ("group", "software", "user"), ("connection", "time"))
-# Fold → how it is made, and its rows.
+# Fold → its factory, and its rows.
 FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]] = {
     **{
         f"{metric} by {','.join(by)}": (
@@ -69,14 +69,14 @@ FOLDS: dict[str, tuple[Callable[[], Any], Callable[[Any], list[dict[str, Any]]]]
 
 @cache
 def captured(name: str) -> list[Settled]:
-    """What a capture holds, with what all folds need."""
+    """Everything settled of a capture, with the fields that all folds need."""
     reader, engine = CaptureReader(), Engine(needs=Wanted(*(make().needs for make, _ in FOLDS.values())))
     return engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish()
 
 
 @cache
 def table_rows(name: str) -> list[dict[str, Any]]:
-    """The rows of the tables of a capture, in the order of what they were made of."""
+    """The rows of a capture's tables, in the order of the exchanges."""
     rows: list[dict[str, Any]] = batch_of(settled_for_tables(segments(name)), bodies=Options(deferred=True)).to_pylist()
     return rows
 
@@ -117,7 +117,7 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
     "name", [pytest.param(each, marks=[pytest.mark.full] * (each != "tour.pcapng")) for each in CLEAN]
 )
 def test_split_anywhere_between_captures_and_tables_and_merged(name: str, data: st.DataObject) -> None:
-    """Each part is read from the capture or by a reader of its own from the table, as tasks of Spark do."""
+    """Each part is read from the capture, or from the table by a new reader, as tasks of Spark do."""
     kind = data.draw(st.sampled_from(sorted(FOLDS)))
     make, rows = FOLDS[kind]
     draw = data.draw(st.randoms(use_true_random=False))
@@ -139,7 +139,7 @@ def test_split_anywhere_between_captures_and_tables_and_merged(name: str, data: 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Tables with bodies, and without."""
+    """Folders of tables, with bodies and without."""
     found = {}
     for name, words in (("bodies", ("--bodies",)), ("plain", ())):
         found[name] = str(tmp_path_factory.mktemp(name) / "tables")
@@ -164,7 +164,7 @@ def test_answers_are_those_of_the_capture(folders: dict[str, str], words: str, f
 
 
 def without_libraries(outcome: Outcome) -> Outcome:
-    """Of which tables know none: they do not have how connections began. The column of text is as wide as they are."""
+    """An outcome without client libraries, which tables lack since they do not have how connections began."""
     cells = re.sub(r"~.*?(?=  |$)|(?<= )–(?= )", "", outcome.out, flags=re.MULTILINE)
     text = re.sub(r" +", " ", re.sub(r'"library":(\{[^}]*\}|null)', '"library":null', cells))
     return outcome._replace(out=text)
@@ -295,14 +295,14 @@ def test_tables_that_cannot_be_read_are_told_in_a_line(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100] + bytes(100))
     outcome = kw("clients", str(out), str(FOLDER / "sasl-raw.pcap"), "-o", "ndjson")
     assert outcome.code == Exit.FAILURE
-    assert len(outcome.out.splitlines()) == 4  # of the other input
+    assert len(outcome.out.splitlines()) == 4  # the rows of the other input
     assert f"kw: {out}/exchanges: " in outcome.err
     file.unlink()
     assert kw("clients", str(out)).err.startswith(f"kw: {out}: exchanges/date=2026-11-21/")
 
 
 FAULTS = FOLDER / "faults"
-# Captures with findings that are about connections alone.
+# Captures with findings about connections only.
 ABOUT_CONNECTIONS = ("idle-cut", "no-connection")
 
 
@@ -321,7 +321,7 @@ def test_findings_about_connections_are_made_of_tables_too(
     expected = findings(capture)
     assert name in [each["id"] for each in expected]
     assert findings(tmp_path / "t") == expected
-    # Tables of a version that did not keep how connections ended.
+    # Tables of a version that did not store the ends of connections.
     monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.ENDED_COLUMNS", ("client", "not_kept"))
     assert findings(tmp_path / "t") == [each for each in expected if each["id"] != name]
 
@@ -332,7 +332,7 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
     ends: list[Ended] = []
     without_ends(engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish(), ends.append)
     assert ends
-    ends[0].client_id = "\udcff"  # no UTF-8
+    ends[0].client_id = "\udcff"  # not UTF-8
     columns = ConnectionColumns("here")
     for ended in ends:
         columns.add(ended)
@@ -343,7 +343,7 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
 
 
 def spark_tables(spark: SparkSession, folder: Path, name: str) -> str:
-    """Tables of a capture that was cut into small splits and put together again."""
+    """Tables of a capture that was cut into small splits and stitched again."""
     whole = folder / name
     whole.write_bytes(capture_bytes(name))
     tables = folder / f"{name}.tables"

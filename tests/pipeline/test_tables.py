@@ -1,4 +1,4 @@
-"""The tables are as published; their files are what a writer promises; partitions are those of the messages."""
+"""The tables are as published; their files are as a writer promises; partitions are those of the messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_schema_is_its_table_of_columns(name: str) -> None:
 
 
 def test_what_was_published_stays() -> None:
-    """To change a column is to break who reads it; a new one is a line more in `published.txt`."""
+    """A changed column breaks its readers; a new one is another line in `published.txt`."""
     lines = (Path(__file__).parent / "published.txt").read_text().splitlines()
     assert lines == [
         f"{table} {column.name} {column.type}{'' if column.null else ' not null'}"
@@ -82,7 +82,7 @@ def test_places_are_in_the_declarations(key: int, place: TopicArray) -> None:
 
 
 def named(record: dict[str, Any], place: TopicArray) -> list[tuple[Any, ...]]:
-    """Topic or id, partition and error of each element of a place, from the record."""
+    """Topic or id, partition and error of each element of a topic array, from the record."""
     body = record[place.side]
     outers = (body or {}).get(place.outer) or [] if place.outer else [body or {}]
     found = []
@@ -157,7 +157,7 @@ def _offsets(record: dict[str, Any]) -> list[int]:
 
 
 def moved(batch: pa.RecordBatch, days: int) -> pa.RecordBatch:
-    """The rows so many days later."""
+    """The rows, moved by so many days."""
     names = ("time_ns", "time")
     later = pa.array([at + days * DAY_NS for at in batch.column("time_ns").to_pylist()], pa.int64())
     arrays = dict(zip(names, (later, pa.compute.divide(later, 1000).cast(TYPES["timestamp"])), strict=True))

@@ -1,4 +1,4 @@
-"""A watch of captures that come in any way leaves the tables of a run over all of them."""
+"""A watch of captures that appear in any way leaves the tables of a run over all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RAW: Final = capture_bytes("sasl-raw.pcap")
 
 
 def ring(folder: Path, capture: bytes, count: int) -> list[Path]:
-    """A capture as so many files that follow one another."""
+    """A capture as `count` consecutive files."""
     folder.mkdir()
     kept = list(packets(capture))
     cuts = [len(kept) * number // count for number in range(count + 1)]
@@ -72,7 +72,7 @@ def test_files_that_grow_byte_by_byte(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("count", [30, pytest.param(400, marks=pytest.mark.long)])
 def test_a_connection_lasts_through_a_ring_of_many_files(tmp_path: Path, count: int) -> None:
-    """The ring has four names, each of which comes round; every file is there for one batch alone."""
+    """The ring has four names that are used again and again; each file exists for one batch only."""
     kept = ring(tmp_path / "aside", odd_capture(count), count)
     (tmp_path / "in").mkdir()
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
@@ -113,7 +113,7 @@ def test_closed_files_in_any_order_within_their_lateness(tmp_path: Path, packed:
         assert watched.read() == 0
     watched.clock.now += 6
     with watched.started() as watching:
-        watching.step()  # a new process has seen none of them before
+        watching.step()  # a new process sees all of them for the first time
         watched.clock.now += 6
         while watching.step() is not None:
             pass
@@ -154,19 +154,19 @@ def test_batches_are_bounded_and_the_rest_waits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("packed", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_file_that_grows_after_a_long_pause_is_read_on(tmp_path: Path, packed: bool) -> None:
-    """A link on which nothing happens for minutes, beside a busy one: what was read of it must not end it."""
+    """A link that is silent for minutes, beside a busy one: its first packets are not the end of its capture."""
     quiet, busy = tmp_path / "in" / "eth0.pcap", tmp_path / "in" / "eth1.pcap"
     quiet.parent.mkdir()
     capture = odd_capture(20)
     begun = int.from_bytes(RAW[24:28], "little") - 1  # seconds, just before the busy one
     kept = [begun.to_bytes(4, "little") + each[4:] for each in packets(capture)]
     begin, rest = capture[:24] + b"".join(kept[:4]), b"".join(kept[4:])
-    if packed:  # its end cannot be told from a pause: that more has come behind it is told
+    if packed:  # its end looks like a pause: it is told that more has come behind it
         begin, rest = gzip.compress(begin), gzip.compress(rest)
     quiet.write_bytes(begin)
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
     with watched.started() as watching:
-        for _ in range(2):  # seen, then read
+        for _ in range(2):  # one step sees the file, one reads it
             watching.step()
             watched.clock.now += 10
         busy.write_bytes(RAW)
@@ -188,7 +188,7 @@ def test_a_file_that_grows_after_a_long_pause_is_read_on(tmp_path: Path, packed:
 
 
 def _unnumbered(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of all tables without the number of the connection: the order in which connections were met."""
+    """The rows of all tables without connection numbers, which depend on the order in which connections were met."""
     return {
         name: [{key: value for key, value in row.items() if key != "connection"} for row in rows]
         for name, rows in tables_in(out).items()
@@ -218,7 +218,7 @@ def test_a_file_that_is_gone_before_its_commit_is_told(tmp_path: Path) -> None:
 def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_clock_is_read(tmp_path: Path) -> None:
     first, second, third = ring(tmp_path / "in", RAW, 3)
     for path in (first, second):
-        os.utime(path, (1, 1))  # written long ago: it is not the clock that has jumped
+        os.utime(path, (1, 1))  # written long ago: the clock has not jumped
     late = second.rename(tmp_path / "late")
     kept = list(packets(third.read_bytes()))
     long_ago = [(int.from_bytes(one[:4], "little") - 7200).to_bytes(4, "little") + one[4:] for one in kept]
@@ -308,7 +308,7 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
         size = watching._captures.batch_size
         with pytest.raises(Failure, match="was emptied or replaced while it was read"):
             watching.step()
-        assert watching._captures.batch_size == size // 2  # by a ring that is faster than a batch
+        assert watching._captures.batch_size == size // 2  # for a ring that is faster than a batch
     assert not OutputFolder(str(tmp_path / "out")).names(COMMITS)
     watched.finish()
     run_over([str(path)], tmp_path / "run")
@@ -316,7 +316,7 @@ def test_a_file_that_is_emptied_while_it_is_read_costs_the_batch(tmp_path: Path)
 
 
 def test_a_file_that_goes_once_it_is_read_costs_nothing(tmp_path: Path) -> None:
-    """A ring that is almost too small: or no batch would ever come to its end."""
+    """Without that, no batch would ever be finished in a ring that is almost too small."""
     kept = ring(tmp_path / "aside", RAW, 3)
     shutil.copytree(tmp_path / "aside", tmp_path / "in")
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
@@ -335,7 +335,7 @@ def test_a_file_that_goes_once_it_is_read_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_away_before_it_is_read_costs_the_batch(tmp_path: Path) -> None:
-    """It may be back: a share that is away for a moment."""
+    """The file may come back, as on a share that is away for a moment."""
     kept = ring(tmp_path / "in", RAW, 2)
     watched = Watched([str(tmp_path / "in")], tmp_path / "out")
 
@@ -352,7 +352,7 @@ def test_a_file_that_is_away_before_it_is_read_costs_the_batch(tmp_path: Path) -
 
 
 class Full(OutputFolder):
-    """A disk that is full after so many writes."""
+    """A disk that is full after a number of writes."""
 
     left = 0
 
@@ -395,7 +395,7 @@ def test_a_disk_that_is_full_at_any_step_costs_nothing(tmp_path: Path, renames: 
                     watching._store.files = OutputFolder(watching._store.files.root)
                     watching._recover(Failure(str(error)))
                     if watching.batch > before:
-                        break  # the disk was full behind the commit
+                        break  # the disk was full after the commit
     assert failed > 8
     watched.finish()
     run_over([str(tmp_path / "aside")], tmp_path / "run")
@@ -416,7 +416,7 @@ def test_what_is_kept_is_for_the_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_state_does_not_grow_with_who_has_asked(tmp_path: Path) -> None:
-    """A watch never ends, and neither do the clients of a cluster."""
+    """A watch never ends, and new clients come all the time."""
     source, out = tmp_path / "in", tmp_path / "out"
     source.mkdir()
     (source / "dump.pcap").write_bytes(RAW)
@@ -533,5 +533,5 @@ def test_what_comes_between_two_batches_waits_from_then_on(tmp_path: Path, monke
 
 @pytest.mark.full
 def test_rows_are_there_within_15_seconds_of_their_packets(tmp_path: Path) -> None:
-    """A minute of 20 MB/s, of a ring whose files are closed every 2.5 s."""
+    """A minute at 20 MB/s, of a ring whose files are closed every 2.5 s."""
     assert soak(Namespace(minutes=1.0, rate=20.0, file=50.0, words=["--doctor"]), tmp_path)

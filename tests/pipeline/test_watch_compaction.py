@@ -1,4 +1,4 @@
-"""Dates that are over become few files: nobody sees a row twice or misses one, whoever reads or dies meanwhile."""
+"""Dates that are over become few files: no reader sees a row twice or misses one, whatever is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LATENESS: Final = timedelta(hours=1)
 
 
 def days(folder: Path, *moved_by: int) -> Iterator[Path]:
-    """The same traffic some days later, each in three files."""
+    """Files of the same traffic moved by some days, three files a day."""
     kept = list(packets(RAW))
     for day in moved_by:
         moved = [(int.from_bytes(one[:4], "little") + day * 86_400).to_bytes(4, "little") + one[4:] for one in kept]
@@ -36,7 +36,7 @@ def days(folder: Path, *moved_by: int) -> Iterator[Path]:
 
 
 def watched_days(tmp_path: Path, *moved_by: int, renames: bool = True) -> Watched:
-    """A watch that has made a batch of each file."""
+    """A watch that has read each file in its own batch."""
     (tmp_path / "in").mkdir(exist_ok=True)
     watched = Watched([str(tmp_path / "in")], tmp_path / "out", renames=renames)
     with watched.started() as watching:
@@ -71,7 +71,7 @@ def test_a_watch_goes_on_behind_a_compaction_and_a_batch_between_is_kept(tmp_pat
     out = tmp_path / "out"
     going = compact(str(out), LATENESS, 0)
     next(going)
-    with watched.started() as watching:  # which sweeps, and adds to the date that is over
+    with watched.started() as watching:  # it sweeps, and adds rows to the date that is over
         late = list(days(tmp_path / "in", 3))
         watched.clock.now += 1
         assert late
@@ -93,7 +93,7 @@ def test_a_plain_reader_in_a_loop_sees_all_rows_or_an_error_never_some(tmp_path:
         while not over.is_set():
             try:
                 seen.add(ds.dataset(out / "exchanges", partitioning="hive").count_rows())
-            except OSError:  # a file that was listed has been replaced: to be asked again
+            except OSError:  # a listed file has been replaced: ask again
                 seen.add(expected)
 
     reader = threading.Thread(target=read)

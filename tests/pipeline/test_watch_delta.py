@@ -1,4 +1,4 @@
-"""Tables of a watch as Delta tables: whoever dies when, the log names each file of the tables, once."""
+"""Tables of a watch as Delta tables: whatever is killed when, the log names each file of the tables once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RAW: Final = capture_bytes("sasl-raw.pcap")
 
 
 def rows_of(out: Path, table: str) -> list[str]:
-    """The rows that a reader of Delta sees, but for the names of files."""
+    """The rows that a reader of Delta sees, without the names of files."""
     rows = DeltaTable(out / table).to_pyarrow_table().to_pylist()
     assert all(row["date"] == row["time"].date() for row in rows)
     return shown(rows)
@@ -42,7 +42,7 @@ def shown(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def is_the_commit(out: Path, *more: str) -> bool:
-    """Whether the logs name the files of the newest commit, and no other."""
+    """Whether the logs name exactly the files of the newest commit."""
     value = newest_commit(OutputFolder(str(out)))
     assert value is not None
     named = sorted(f"{table}/{path}" for table in (*TABLES, *more) for path in paths_of(out, table))
@@ -62,9 +62,9 @@ def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
         shutil.copy(path, tmp_path / "in" / path.name)
         watched.clock.now += 1
         with watched.started() as watching, monkeypatch.context() as patch:
-            if number in (0, 2):  # it dies behind its commit, before the logs
+            if number in (0, 2):  # the watch is killed after its commit, before the logs
                 patch.setattr(DeltaLogs, "follow", dies)
-            elif number in (1, 3):  # it dies behind the log of one table
+            elif number in (1, 3):  # the watch is killed after the log of one table
                 patch.setattr(DeltaLogs, "_follow", dies_after_one(DeltaLogs._follow))
             if number < 4:
                 with pytest.raises(RuntimeError, match="killed"):
@@ -88,7 +88,7 @@ def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
         "3",
         "2",
         "1",
-    ]  # nothing was open at the end
+    ]  # no connection was open at the end
 
 
 def dies(*_: Any) -> None:
@@ -116,7 +116,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_log(tmp_path: Path) -
         for number, _ in enumerate(days(tmp_path / "in", 0, 2, 4)):
             watched.clock.now += 1
             assert watching.step() is not None
-            if number == 5:  # another process, while the watch goes on
+            if number == 5:  # another process, while the watch runs
                 before = rows_of(out, "exchanges")
                 assert list(compact(str(out), timedelta(hours=1), 0))
                 assert is_the_commit(out)

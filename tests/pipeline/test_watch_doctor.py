@@ -1,4 +1,4 @@
-"""Findings of a watch: those of kw doctor over the same packets, told once each and when they matter more."""
+"""Findings of a watch: those of kw doctor over the same packets, printed once each, and again when they get worse."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DAY_S: Final = 86_400
 
 
 def told(watched: Watched) -> list[dict[str, Any]]:
-    """The lines on standard output."""
+    """The lines on standard output, each valid by its schema."""
     lines = [json.loads(line) for line in watched.written.splitlines()]
     for line in lines:
         SCHEMA.validate(line)
@@ -39,7 +39,7 @@ def told(watched: Watched) -> list[dict[str, Any]]:
 
 
 def as_line(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the table as the line that tells of it."""
+    """A row of the table of findings as the printed line."""
     line = {name: row[name] for name in ("kind", "schema", "id", "severity", "title", "count", "meaning", "remedy")}
     line |= {name: row[name] for name in ABOUT if row[name] is not None}
     line |= {name: row[f"{name}_ns"] and rfc3339(row[f"{name}_ns"]) for name in ("first", "last")}
@@ -55,11 +55,11 @@ def last_of_each(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def are_those_of(rows: list[dict[str, Any]], expected: list[dict[str, Any]]) -> bool:
-    """Whether the last rows of the table, by batch, say what kw doctor does of all packets."""
+    """Whether the last rows of the table, by batch, equal kw doctor's findings over all packets."""
     lines = last_of_each([as_line(row) for row in sorted(rows, key=lambda row: row["batch"])])
     for row in [*lines, *expected]:
         for each in row["evidence"]:
-            del each["packets"]  # they are counted in each file
+            del each["packets"]  # packets are numbered in each file
     return in_order(lines) == in_order(expected)
 
 
@@ -68,7 +68,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def doctor_of(path: Path, *words: str) -> list[dict[str, Any]]:
-    """What kw doctor says of a capture's traffic."""
+    """The findings of kw doctor in a capture, without those about the capture itself."""
     ran = kw("doctor", str(path), "-o", "ndjson", *words)
     rows = [json.loads(line) for line in ran.out.splitlines()]
     return [row for row in rows if not row["id"].startswith("capture")]
@@ -84,7 +84,7 @@ def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is
         shutil.copy(path, tmp_path / "in" / path.name)
         watched.clock.now += 1
         with watched.started() as watching:
-            if number % 2:  # it dies right before its commit
+            if number % 2:  # the watch is killed right before its commit
                 watching._store.commit_batch = _fails  # type: ignore[method-assign]
                 with pytest.raises(OSError, match="no more"):
                     watching.step()
@@ -97,7 +97,7 @@ def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is
     assert {"connection-churn", "old-format"} <= {row["id"] for row in expected}
     rows = sorted(rows_in(tmp_path / "out", "findings"), key=lambda row: row["batch"])
     assert are_those_of(rows, expected)
-    assert len(expected) < len(rows) < 4 * len(expected)  # some have grown
+    assert len(expected) < len(rows) < 4 * len(expected)  # some findings have grown
 
 
 def _fails(*_: Any, **__: Any) -> Any:

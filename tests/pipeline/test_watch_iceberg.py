@@ -1,4 +1,4 @@
-"""Tables of a watch as Iceberg tables: whoever dies when, their snapshots name each file of the tables, once."""
+"""Tables of a watch as Iceberg tables: whatever is killed when, their snapshots name each file of the tables once."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ RAW: Final = capture_bytes("sasl-raw.pcap")
 
 
 def table_of(out: Path, table: str) -> StaticTable:
-    """A table as a reader without any catalog finds it."""
+    """A table as a reader without a catalog opens it."""
     return StaticTable.from_metadata(str(out / "iceberg" / table))
 
 
 def rows_of(out: Path, table: str) -> list[str]:
-    """The rows that a reader of Iceberg sees, but for the names of files."""
+    """The rows that a reader of Iceberg sees, without the names of files."""
     return shown(table_of(out, table).scan().to_arrow().to_pylist())
 
 
 def is_the_commit(out: Path, *more: str) -> bool:
-    """Whether the tables name the files of the newest commit that have rows, each once, and no other."""
+    """Whether the tables name exactly the files of the newest commit that have rows, each once."""
     value = newest_commit(OutputFolder(str(out)))
     assert value is not None
     named = [
@@ -66,11 +66,11 @@ def test_a_reader_of_iceberg_sees_the_rows_of_a_run_whenever_a_watch_dies(
         shutil.copy(path, tmp_path / "in" / path.name)
         watched.clock.now += 1
         with watched.started() as watching, monkeypatch.context() as patch:
-            if number == 0:  # it dies behind its commit, before the tables
+            if number == 0:  # the watch is killed after its commit, before the tables
                 patch.setattr(IcebergLogs, "follow", dies)
-            elif number == 1:  # behind one table
+            elif number == 1:  # after one table
                 patch.setattr(IcebergLogs, "_follow", dies_after_one(IcebergLogs._follow))
-            elif number == 2:  # when manifests are there, and no metadata names them
+            elif number == 2:  # after the manifests, before metadata that names them
                 patch.setattr(FolderCatalog, "_put", dies)
             if number < 3:
                 with pytest.raises(RuntimeError, match="killed"):
@@ -84,14 +84,14 @@ def test_a_reader_of_iceberg_sees_the_rows_of_a_run_whenever_a_watch_dies(
     expected = tables_in(tmp_path / "run")
     for table in TABLES:
         assert rows_of(out, table) == shown(expected[table])
-        assert shown(tables_in(out)[table]) == shown(expected[table])  # to who reads plain Parquet
+        assert shown(tables_in(out)[table]) == shown(expected[table])  # as a reader of plain Parquet sees it
         commits = commits_of(out, table)
         assert max(Counter(commits).values(), default=1) == 1
     assert not any(avro_left(out, table) for table in TABLES)
 
 
 def avro_left(out: Path, table: str) -> set[str]:
-    """Manifests, and lists of them, that no snapshot names."""
+    """The manifests, and manifest lists, that no snapshot names."""
     found = table_of(out, table)
     named = {Path(one.manifest_list).name for one in found.metadata.snapshots}
     named |= {
@@ -109,7 +109,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_table(tmp_path: Path)
         for number, _ in enumerate(days(tmp_path / "in", 0, 2, 4)):
             watched.clock.now += 1
             assert watching.step() is not None
-            if number == 5:  # another process, while the watch goes on
+            if number == 5:  # another process, while the watch runs
                 before = rows_of(out, "exchanges")
                 assert list(compact(str(out), timedelta(hours=1), 0))
                 assert is_the_commit(out)

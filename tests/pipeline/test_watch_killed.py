@@ -1,4 +1,4 @@
-"""A watch killed with -9 at random moments, and started again, leaves the tables of a run that nobody disturbed."""
+"""A watch killed with -9 at random moments and started again leaves the tables of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 FILES: Final = 200
-# Findings of a few bytes of healthy traffic, that grow with it.
+# With these thresholds a little healthy traffic has findings, which grow with it.
 FEW: Final = (
     *("--threshold", "batch.least=1", "--threshold", "plain.size=1"),
     *("--threshold", "batch.rate=0", "--threshold", "batch.records=1000000"),
@@ -38,7 +38,7 @@ FEW: Final = (
 
 
 class Rotating(threading.Thread):
-    """Writes a capture into a ring of files, some packets at a time; what it wrote is kept aside."""
+    """Writes a capture into a ring of files, some packets at a time, and keeps copies of the files."""
 
     def __init__(self, capture: bytes, folder: Path, aside: Path, per_file: int, pause_s: float) -> None:
         super().__init__(daemon=True)
@@ -75,9 +75,9 @@ def watch_killed(
     env: Mapping[str, str] | None = None,
     others: Sequence[int] = (),
 ) -> int:
-    """Kill a watch so many times while captures come; how many batches there were.
+    """Kill a watch so many times while captures come, and compare its tables; gives the number of batches.
 
-    Before each of these times one process below `others` is killed, if there is any.
+    Each time, one process below `others` is killed first, if there is any.
     """
     whole = tmp_path / "whole.pcap"
     write(whole, size, profile="small", connections=20)
@@ -121,14 +121,14 @@ def watch_killed(
     ],
 )
 def test_killed_some_times(tmp_path: Path, table_format: str, in_log: Callable[..., bool]) -> None:
-    """With findings and the logs of a format, of which none is lost or doubled either."""
+    """Findings and the logs of a table format are complete too, with nothing lost or doubled."""
     assert watch_killed(tmp_path, 5, 2_000_000, "--doctor", *FEW, "--format", table_format, longest_s=2.0) > 2
     assert in_log(tmp_path / "out", "findings")
     assert has_findings(tmp_path)
 
 
 def has_findings(tmp_path: Path) -> bool:
-    """Whether the table says what kw doctor does of the capture that was written."""
+    """Whether the table has the findings of kw doctor in the capture that was written."""
     expected = doctor_of(tmp_path / "whole.pcap", *FEW)
     assert expected
     return are_those_of(rows_in(tmp_path / "out", "findings"), expected)
@@ -141,7 +141,7 @@ def test_killed_a_hundred_times(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_killed_on_spark(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The driver with its JVM and its Python workers; each start of Spark takes seconds."""
+    """The driver is killed with its JVM and its Python workers; each start of Spark takes seconds."""
     assert watch_killed(tmp_path, 6, 3_000_000, "--doctor", *FEW, "--master", "local[2]", longest_s=6.0) > 2
     assert has_findings(tmp_path)
     assert_same_for_spark(request.getfixturevalue("spark"), tmp_path)
@@ -149,7 +149,7 @@ def test_killed_on_spark(tmp_path: Path, request: pytest.FixtureRequest) -> None
 
 @pytest.mark.full
 def test_killed_on_a_cluster(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Executors and their Python workers, while the watch goes on, and then its driver."""
+    """Executors and their Python workers are killed while the watch runs, and then its driver."""
     (tmp_path / "cluster").mkdir()
     with cluster(tmp_path / "cluster") as made:
         watch_killed(
@@ -163,7 +163,7 @@ def test_killed_on_a_cluster(tmp_path: Path, request: pytest.FixtureRequest) -> 
 
 
 def assert_same_for_spark(spark: SparkSession, tmp_path: Path) -> None:
-    """Tables of the watch and of the run, as Spark reads and compares them."""
+    """Assert that Spark reads equal tables from the watch and from the run."""
     for table in TABLES:
         watched, ran = (
             spark.read.parquet(str(tmp_path / folder / table)).drop("date", *FILE_COLUMNS) for folder in ("out", "run")

@@ -1,4 +1,4 @@
-"""Captures that grow in, step by step, and what a watch of them leaves: against a run over all files, kept aside."""
+"""A watch of captures that grow step by step, and its tables against those of a run over all files."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from kwcli.pipeline.watch.run import Watch
 from tests.pipeline.jobs import rows_in
 
-# Columns with the name of a file: the folder is another one.
+# Columns with the name of a file, which is in another folder here.
 FILE_COLUMNS: Final = ("source_file", "request_end_file", "response_file", "response_end_file")
 
 
 class Clock:
-    """A clock that goes on when somebody says so."""
+    """A clock that a test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -33,7 +33,7 @@ class Clock:
 
 
 def options(sources: list[str], out: Path, *points: tuple[str, str], **more: Any) -> RunOptions:
-    """What `kw pipeline run`, or watch, is asked for."""
+    """The options of `kw pipeline run`, or of a watch."""
     asked: dict[str, Any] = {
         "since_ns": None,
         "until_ns": None,
@@ -58,7 +58,7 @@ def _environment(stderr: io.BytesIO, stdout: io.BytesIO | None = None, **more: A
 
 
 class Watched:
-    """A watch in this process, a batch at a time; `said` is what it told the user, `written` its data."""
+    """A watch in this process, a batch at a time; `said` is its standard error, `written` its standard output."""
 
     def __init__(
         self, sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = (), **more: Any
@@ -74,17 +74,17 @@ class Watched:
 
     @property
     def said(self) -> str:
-        """All lines so far."""
+        """All lines on standard error so far."""
         return self._error.getvalue().decode()
 
     @property
     def written(self) -> str:
-        """All of standard output so far."""
+        """All bytes on standard output so far."""
         return self._output.getvalue().decode()
 
     @contextmanager
     def started(self, decode: Any = None) -> Iterator[Watch]:
-        """A watch that goes on where the one before has ended, however that was."""
+        """A watch that continues where the one before has ended, in whatever way."""
         with open_batches(str(self.out), renames=self._wanted.renames, table_format=self._wanted.table_format) as store:
             watching = Watch(self._env, self._asked, self._wanted, store, decode or self._decode)
             watching.begin("local")
@@ -95,7 +95,7 @@ class Watched:
         return self.reports
 
     def read(self) -> int:
-        """Batches until nothing more is there; how many."""
+        """Read batches until there is nothing more; gives their number."""
         count = 0
         with self.started() as watching:
             while watching.step() is not None:
@@ -103,19 +103,19 @@ class Watched:
         return count
 
     def finish(self) -> None:
-        """Settle what is open."""
+        """Run the watch with `finish`, which settles open connections."""
         self._wanted = self._wanted._replace(finish=True)
         with self.started() as watching:
             watching.run()
 
 
 def run_over(sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = ()) -> None:
-    """`kw pipeline run` over these."""
+    """`kw pipeline run` over these sources."""
     run(_environment(io.BytesIO()), options(sources, out, *points, keylogs=keylogs))
 
 
 def tables_in(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """All rows of all tables, in an order of their own."""
+    """The rows of all tables, sorted, with the base names of files."""
     found = {}
     for name in TABLES:
         rows = [

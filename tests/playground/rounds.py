@@ -1,7 +1,7 @@
 """`python -m tests.playground.rounds [N]`: a playground with every listener, started, used and stopped N times.
 
-Each time kw itself, a Java client and librdkafka go in by every listener, and nothing is left afterwards: no process,
-no folder, no profile. A round that fails ends the program with an error.
+In each round kw itself, a Java client and librdkafka use every listener, and nothing is left afterwards: no process, no
+folder, no profile. A round that fails ends the program with an error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _START_S: Final = 60.0
 
 
 class Round:
-    """One playground in a child process, with folders of its own for state and profiles."""
+    """A playground in a child process, with temporary folders for state and profiles."""
 
     def __init__(self, home: Path, *words: str, path: str | None = None) -> None:
         self.home = home
@@ -42,7 +42,7 @@ class Round:
         return self._said.read_text()
 
     def wait_until_ready(self) -> str:
-        """HOST:PORT."""
+        """Wait for the line `ready HOST:PORT`; gives HOST:PORT."""
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline and self._child.poll() is None:
             for line in self.said.splitlines():
@@ -67,38 +67,38 @@ class Round:
         )
 
     def wait(self, timeout_s: float) -> int:
-        """Wait for an end of its own; the exit code."""
+        """Wait until the playground ends by itself; gives its exit code."""
         return self._child.wait(timeout_s)
 
     def wait_a_little(self) -> bool:
-        """Whether it still runs, a moment later."""
+        """Whether the playground still runs, a moment later."""
         time.sleep(0.05)
         return self._child.poll() is None
 
     def end(self, number: int) -> int:
-        """Send a signal; the exit code."""
+        """Send a signal, and wait for the end; gives the exit code."""
         self._child.send_signal(number)
         return self._child.wait(30)
 
     def brokers(self) -> list[str]:
-        """Command lines of the processes that belong to it."""
+        """Command lines of the playground's broker processes."""
         told = subprocess.run(["ps", "-eo", "args", "-ww"], capture_output=True, text=True, check=True).stdout
         return [line for line in told.splitlines() if str(self.home) in line and "kafka.Kafka" in line]
 
     def left(self) -> list[str]:
-        """Whatever should not be there after its end."""
+        """Files, profiles and processes that are left after the playground's end."""
         files = [str(path) for path in (self.home / "state").rglob("*") if path.is_file()]
         return [*files, *self.profiles(), *self.brokers()]
 
 
 def properties(path: Path) -> dict[str, str]:
-    """A file of settings as a dict."""
+    """A file of settings as a dict, without bootstrap.servers."""
     pairs = (line.partition("=") for line in path.read_text().splitlines())
     return {name: value for name, _, value in pairs if name != "bootstrap.servers"}
 
 
 def use(ground: Round, name: str, profile: str | None) -> None:
-    """kw, a Java client and librdkafka by one way in; `profile` None: kw goes to HOST:PORT."""
+    """Use one listener by kw, a Java client and librdkafka; `profile` None: kw connects to HOST:PORT."""
     settings = ground.folder / f"{name}.conf"
     server = dict(line.split("=", 1) for line in settings.read_text().splitlines())["bootstrap.servers"]
     where = ("-b", server) if profile is None else ("--profile", profile)
@@ -107,22 +107,22 @@ def use(ground: Round, name: str, profile: str | None) -> None:
     (exchange,) = json.loads(called.stdout)
     assert exchange["response"]["cluster_id"]
     topic = f"from-{name}"
-    # confluent-kafka has librdkafka make its unsecured tokens, and takes no word of Java's.
+    # confluent-kafka has librdkafka make its unsecured tokens, and takes none of Java's settings.
     _play("librdkafka", server, topic, properties(settings))
     _play("java-4.4.0", server, topic, properties(ground.folder / f"{name}.properties"))
 
 
 def _play(client: str, server: str, topic: str, settings: Mapping[str, str]) -> None:
-    """Write a few records and read them."""
+    """Write a few records by a client, and read them."""
     write = ("produce", {"topic": topic, "count": RECORDS})
-    # The topic is made by being written to; it is read from its start, without a group.
+    # Producing creates the topic; it is read from its start, without a group.
     read = ("consume", {"topics": [topic], "count": RECORDS, "partitions": [0], "keep": True})
     _, read_back = run(client, server, [write, read], settings)
     assert len(read_back["result"]) >= RECORDS, f"{client} read {read_back}"
 
 
 def one_round(home: Path, listeners: tuple[str, ...] = LISTENERS) -> None:
-    """Start, use by every listener, stop; AssertionError where something is not as it should be."""
+    """Start a playground, use every listener, stop it. Raises AssertionError if something fails or is left."""
     ground = Round(home, "--port", "29092", "--listeners", ",".join(listeners))
     try:
         ground.wait_until_ready()

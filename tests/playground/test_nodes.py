@@ -1,4 +1,4 @@
-"""Nodes that are stopped, killed, started and paused while a playground runs: the words, the waiting, the ends."""
+"""Nodes stopped, killed, started and paused while a playground runs: the commands, their waiting, their end."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.broker.fixture import needs_brokers
 from tests.cli.worlds import Outcome, kw, world
 from tests.playground.rounds import Round
 
-# Ends at SIGTERM with Java's exit code; a word on its standard input would end it with an error.
+# Ends at SIGTERM with Java's exit code; any input would end it with an error.
 PROGRAM = "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(143)); time.sleep(60)"
 
 
 class Sleepers(Cluster):
-    """A cluster of processes that sleep; all else is as it is with brokers."""
+    """A cluster of processes that sleep; all else is as with brokers."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.folder = folder
@@ -45,7 +45,7 @@ class Sleepers(Cluster):
 
 
 class Ground:
-    """A playground's folder with such a cluster, its requests served by a thread until the end."""
+    """A playground's folder with a cluster of sleeping processes, its requests served by a thread."""
 
     def __init__(self, state: Path, count: int = 3) -> None:
         self.state = state
@@ -59,7 +59,7 @@ class Ground:
         self._thread.start()
         assert self._ready.wait(20)
 
-    def _serve(self, count: int) -> None:  # the system ends a process with the thread that began it
+    def _serve(self, count: int) -> None:  # the system ends a process with the thread that started it
         self.cluster = Sleepers(self.folder, count)
         with Control(self.folder, self.cluster, self.said.append) as self.control:
             self._ready.set()
@@ -80,7 +80,7 @@ class Ground:
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Iterator[Ground]:
-    # A path that is longer than an address of a socket may be.
+    # A path that is too long for the address of a socket.
     made = Ground(tmp_path / ("long" * 25))
     yield made
     made.end()
@@ -143,7 +143,7 @@ def test_a_node_that_ends_instead_of_coming_up_says_so(ground: Ground) -> None:
     ground.node("kill", "2")
     ground.cluster.program = "print('no room\\nfor\\n a log'); raise SystemExit(3)"
     outcome = ground.node("start", "2")
-    while "down" not in ground.node().out:  # it may be asked before it has ended
+    while "down" not in ground.node().out:  # the node may be asked for before it has ended
         pass
     assert "node 2  down      ssl 9002  ended with exit code 3: no room for a log\n" in ground.node().out
     assert outcome.code in (0, 1)

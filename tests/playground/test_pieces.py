@@ -1,4 +1,4 @@
-"""The parts of a playground that need no cluster: folders, ports, ways in, options, the search for Java."""
+"""The parts of a playground that need no cluster: folders, ports, listeners, options, the search for Java."""
 
 from __future__ import annotations
 

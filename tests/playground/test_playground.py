@@ -1,4 +1,4 @@
-"""Playgrounds as people use them: a process, its words, signals, and what is left when it is gone."""
+"""Playgrounds as people use them: a process, its output, signals, and nothing left when it is gone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ broker = pytest.mark.broker
 
 @pytest.fixture
 def grounds() -> Iterator[list[Round]]:
-    """Those that a test started, ended if it did not."""
+    """The playgrounds that a test started; they are killed at its end."""
     started: list[Round] = []
     yield started
     for ground in started:
@@ -76,7 +76,7 @@ def test_what_a_killed_one_left_is_cleaned_by_the_next(tmp_path: Path, grounds: 
 @pytest.mark.long
 @needs_brokers
 def test_ports_that_are_taken_are_told_and_traffic_flows(tmp_path: Path, grounds: list[Round]) -> None:
-    (port,) = free_ports(1)  # behind one that the kernel gives, outgoing connections have theirs
+    (port,) = free_ports(1)  # outgoing connections use ports behind those that the kernel gives
     with socket.create_server(("127.0.0.1", port)):
         words = ("--version", "3.9.1", "--port", str(port), "--traffic", "--topics", "tea:2")
         grounds.append(ground := Round(tmp_path, *words))
@@ -100,7 +100,7 @@ def test_without_java_it_is_the_mock(tmp_path: Path, grounds: list[Round]) -> No
     grounds.append(ground := Round(tmp_path, "--nodes", "2", "--topics", "a", path=str(tmp_path / "nothing")))
     place = ground.wait_until_ready()
     assert "librdkafka's mock cluster, no Apache Kafka: there is no Java on the PATH" in ground.said
-    # The mock puts one byte too many behind its Metadata from version 9 on.
+    # The mock writes one byte too many behind its Metadata from version 9 on.
     answer = ground.kw("call", "Metadata", "topics[].name=a", "--api-version", "8", "-b", place, "-o", "json")
     assert answer.returncode == 0, answer.stderr
     (exchange,) = json.loads(answer.stdout)

@@ -20,7 +20,7 @@ ASKING: Final = 18  # ApiVersions
 
 
 def rows(*words: str) -> list[dict[str, Any]]:
-    """What `kw` prints, whatever it ends with."""
+    """The rows that `kw WORDS…` prints, whatever its exit code."""
     done = subprocess.run(
         [sys.executable, "-m", "kwcli.main", *words, "-o", "ndjson", "-q"],
         cwd=ROOT,
@@ -31,13 +31,13 @@ def rows(*words: str) -> list[dict[str, Any]]:
 
 
 def offered(bootstrap: str) -> dict[int, Versions]:
-    """What a broker, or a proxy before it, answers ApiVersions with."""
+    """The versions in the ApiVersions answer of a broker, or of a proxy in front of it."""
     (row,) = rows("call", "ApiVersions", "-b", bootstrap)
     return {each["api_key"]: Versions(each["min_version"], each["max_version"]) for each in row["response"]["api_keys"]}
 
 
 def used(capture: Path) -> dict[int, set[int]]:
-    """API key → the versions of its requests in a capture."""
+    """The versions of requests in a capture, by API key."""
     found: dict[int, set[int]] = defaultdict(set)
     for row in rows("sniff", str(capture)):
         if row["kind"] == "exchange":
@@ -46,7 +46,7 @@ def used(capture: Path) -> dict[int, set[int]]:
 
 
 def work(client: LongSession, bootstrap: str, topic: str) -> None:
-    """It writes and reads in a group."""
+    """Let a client create a topic, write to it, and read it in a group."""
     steps: list[Step] = [
         ("create", {"topics": {topic: 2}}),
         ("produce", {"topic": topic, "count": 20}),
@@ -57,7 +57,7 @@ def work(client: LongSession, bootstrap: str, topic: str) -> None:
 
 @contextmanager
 def lasting(client: str) -> Iterator[LongSession]:
-    """A client that is started once."""
+    """A client process that is started once for several plays."""
     session = LongSession(client)
     try:
         yield session
@@ -66,7 +66,7 @@ def lasting(client: str) -> Iterator[LongSession]:
 
 
 def work_as(release: str, client: LongSession, bootstrap: str, folder: Path) -> tuple[dict[int, set[int]], str]:
-    """Let it work, and ask for nothing that the release did not serve; gives what it used and what the proxy said."""
+    """Let a client work through a proxy as this release; gives the versions it used and the proxy's messages."""
     capture = folder / "kept.pcapng"
     with ProxyProcess(["-b", bootstrap, "--as-kafka", release, "-w", str(capture)], port_base(1)) as proxy:
         work(client, proxy.bootstrap, f"{client.client}-{release}")
@@ -74,11 +74,11 @@ def work_as(release: str, client: LongSession, bootstrap: str, folder: Path) -> 
     assert "could not work" not in proxy.said
     found = used(capture)
     assert len(found) > 5
-    assert strange(found, stable(release)) <= {ASKING}  # it is answered, in version 0
+    assert strange(found, stable(release)) <= {ASKING}  # ApiVersions is answered, in version 0
     assert [row["verdict"] for row in rows("audit", str(capture), "--target", release)].count("breaks") == 0
     return found, proxy.said
 
 
 def strange(found: Mapping[int, set[int]], served: Mapping[int, Versions]) -> set[int]:
-    """Which APIs were asked for in versions that are not served."""
+    """The APIs that were requested in versions that are not served."""
     return {key for key, versions in found.items() if any(key not in served or v not in served[key] for v in versions)}

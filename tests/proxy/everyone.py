@@ -1,7 +1,7 @@
 """Every client family through `kw proxy`: `python -m tests.proxy.everyone [NAME…]` (names as printed).
 
-The brokers advertise names that only the proxy can resolve, so that an address that leaks fails a scene. Afterwards the
-proxy's log is held against the capture that it wrote.
+The brokers advertise names that only the proxy can resolve, so that a leaked address fails a scene. Afterwards the
+proxy's log is compared with the capture that it wrote.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {
         *("librdkafka", "aiokafka", "python", "go", "node"),
     ),
 }
-# What an admin call says that got no answer.
+# The words of admin calls without an answer.
 _LOST: Final = ("Timeout", "timed out", "no answer", "Disconnect", "Network", "Unknown host", "TRANSPORT")
-# Java clients before 2.1 give a record up when its leader is not (yet) where they think.
+# Java clients before 2.1 give up a record if its leader is not (yet) the node that they expect.
 _AGAIN: Final = {"retries": "30"}
 _CONSUMER: Final = {"group.protocol": "consumer"}
 
 
 class Wrong(RuntimeError):
-    """A scene that ended otherwise than it should."""
+    """A scene that did not end as it should."""
 
 
 class World:
-    """A cluster and the proxy before it."""
+    """A cluster and the proxy in front of it."""
 
     def __init__(self, cluster: HiddenCluster, proxy: ProxyProcess) -> None:
         self.cluster = cluster
@@ -53,12 +53,12 @@ class World:
 
     @property
     def listeners(self) -> dict[int, tuple[str, int]]:
-        """Where clients find each node."""
+        """The listener of the proxy for each node."""
         host, _, base = self.place.partition(":")
         return {node.id: (host, int(base) + 1 + node.id) for node in self.cluster.nodes}
 
     def call(self, api: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """`kw call` through the proxy; gives the row."""
+        """`kw call` through the proxy; gives the row. Raises Wrong without an answer."""
         command = [sys.executable, "-m", "kwcli.main", "call", api, "-b", self.place, "-o", "ndjson", "-q", "-"]
         done = subprocess.run(command, cwd=ROOT, input=json.dumps(body).encode(), capture_output=True)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -76,10 +76,10 @@ def _expect(what: str, found: int, expected: int) -> None:
 
 
 def _family(client: str, world: World) -> str:
-    """Topics, records by every codec, a group, transactions, admin work."""
+    """Topics, records in every codec, a group, transactions, admin calls."""
     again = _AGAIN if client in _CLIENTS[_OLD] else {}
     answers = plays.family_steps(world.behind, client, prefix=f"{client}-", properties=again)
-    if client.startswith("java-0.11"):  # the first with an AdminClient, which `family_steps` does not use yet
+    if client.startswith("java-0.11"):  # the first one with an AdminClient, which `family_steps` does not use for it
         asked = {"topic": f"{client}-orders", "group": f"{client}-billing"}
         answers += run(client, world.place, [("administer", asked)])
     produced = sum(each["result"] for each in answers if each["step"] == "produce")
@@ -87,7 +87,7 @@ def _family(client: str, world: World) -> str:
     _expect("records read", read, produced - 6)
     _expect("records acknowledged", produced, 20 * 2 + 6)
     said = [f"{produced} written, {read} read"]
-    # Five of a transaction and three with acks=1; those with acks=0 may be lost before the leader knows of the topic.
+    # Five of a transaction and three with acks=1; records with acks=0 may be lost before the leader knows the topic.
     ends = [each["result"] for each in answers if each["step"] == "transact"]
     if ends:
         config = {"isolation.level": "read_committed"}
@@ -129,7 +129,7 @@ def _at_once(world: World) -> str:
 
 
 def _moves(clients: Sequence[str], writers: Sequence[str], world: World) -> str:
-    """All families read, some write, while leaders move and a node goes and comes back."""
+    """All families read and some write, while leaders move and a node is stopped and started."""
     topic = "moving"
     run("librdkafka", world.place, [("create", {"topics": {topic: 3, f"{topic}-ledger": 1}, "replicas": 3})])
     slow = {"topic": topic, "count": 200, "batches": 200, "config": {"linger.ms": "150", "acks": "all", **_AGAIN}}
@@ -164,7 +164,7 @@ def _moves(clients: Sequence[str], writers: Sequence[str], world: World) -> str:
 
 
 def _lead(world: World, topic: str, replicas: list[int]) -> None:
-    """Every partition is to be led by the first of `replicas`."""
+    """Have every partition led by the first of `replicas`."""
     wanted = [{"partition_index": number, "replicas": replicas} for number in range(3)]
     answer = world.call("AlterPartitionReassignments", {"topics": [{"name": topic, "partitions": wanted}]})
     if answer["response"]["error_code"]:
@@ -189,7 +189,7 @@ def _scenes(release: str) -> dict[str, Scene]:
 
 
 def _play(release: str, names: list[str]) -> int:
-    """The scenes of one cluster, then what the proxy kept of them; how many failed."""
+    """Play the scenes of one cluster, then compare the proxy's log and capture; gives the number of failures."""
     scenes = {name: scene for name, scene in _scenes(release).items() if name in names or not names}
     if not scenes:
         return 0
@@ -219,7 +219,7 @@ def _kept(world: World, proxy: ProxyProcess, out: Path, capture: Path, moved: bo
 
 
 def _report(name: str, release: str, scene: Callable[[], str]) -> bool:
-    """Play one and print its line; whether it failed."""
+    """Play a scene and print its line; gives whether it failed."""
     began = time.monotonic()
     try:
         said, failed = scene(), False
@@ -231,7 +231,7 @@ def _report(name: str, release: str, scene: Callable[[], str]) -> bool:
 
 
 def main(names: list[str]) -> int:
-    """Play all scenes or those named; 1 when one failed."""
+    """Play all scenes, or those named; returns 1 if one failed."""
     known = [name for release in _CLIENTS for name in _scenes(release)]
     unknown = sorted(set(names) - set(known))
     if unknown:

@@ -1,4 +1,4 @@
-"""A cluster whose brokers advertise names that nobody can resolve, and a proxy before it that can: any leak fails."""
+"""A cluster whose brokers advertise names that only its proxy can resolve: any leaked name fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START_S = 60.0
 
 
 class HiddenCluster(Cluster):
-    """Needs the listeners INTERNAL (for brokers) and PLAINTEXT (for clients, by names of `.invalid`)."""
+    """Brokers with the listeners INTERNAL (for brokers) and PLAINTEXT (for clients, by names of `.invalid`)."""
 
     def _lines(self, node: NodePlan) -> dict[str, str]:
         lines = super()._lines(node)
@@ -32,7 +32,7 @@ class HiddenCluster(Cluster):
 
     @property
     def dial_map(self) -> list[str]:
-        """Options that tell where the names are."""
+        """Options that give the proxy the brokers' addresses."""
         words = []
         for node in self.nodes:
             port = node.ports["PLAINTEXT"]
@@ -41,7 +41,7 @@ class HiddenCluster(Cluster):
 
 
 class Behind:
-    """What plays ask of a cluster: where to begin."""
+    """The address of a proxy as a cluster's, for plays that ask only for the bootstrap address."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -51,14 +51,14 @@ class Behind:
 
 
 def port_base(nodes: int) -> int:
-    """A port with enough free ones behind it: for the bootstrap listener, node 0 and up to node `nodes`."""
+    """The first of a row of free ports: for the bootstrap listener, node 0 and up to node `nodes`."""
     return free_ports(nodes + 2)[0]
 
 
 class ProxyProcess:
-    """`kw proxy` as a child; a context manager that ends it by SIGTERM and keeps what it said.
+    """`kw proxy` as a child; a context manager that ends it by SIGTERM and keeps its standard error.
 
-    `output` gets what it prints.
+    `output` is the file for its standard output.
     """
 
     def __init__(self, words: Sequence[str], base: int, output: Path | None = None) -> None:
@@ -86,17 +86,17 @@ class ProxyProcess:
         self.stop()
 
     def signal(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
+        """The standard error so far."""
         return self._log.read_text()
 
     def stop(self) -> None:
-        """End it; `code` and `said` are known then."""
+        """End the proxy; then `code` and `said` are known."""
         if self._process is None:
             return
         if self._process.poll() is None:

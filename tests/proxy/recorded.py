@@ -1,4 +1,4 @@
-"""What a proxy kept of its work, judged: log and capture say the same, and every address in them is a listener's."""
+"""A proxy's log and capture, compared: both have the same exchanges, and every address in them is a listener's."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["node_endpoints", "problems"]
 
 Listeners = Mapping[int, tuple[str, int]]
 _SHOWN: Final = 3
-# Tells the text of `advertised.listeners`, which no client connects to.
+# Answers with the text of `advertised.listeners`, which no client connects to.
 _CONFIGS: Final = "DescribeConfigs"
 
 
 def problems(out: Path, capture: Path, said: str, listeners: Listeners) -> tuple[str, list[str]]:
-    """A summary and what is wrong, of the log (NDJSON), the capture and the last words of a proxy."""
+    """A summary and the problems, from the log (NDJSON), the capture and the last lines of a proxy."""
     rows = records(out.read_bytes())
     found = _differences(rows, records(_sniffed(capture)))
     exchanges = sum(row["kind"] == "exchange" for row in rows)
@@ -36,7 +36,7 @@ def problems(out: Path, capture: Path, said: str, listeners: Listeners) -> tuple
 
 
 def node_endpoints(rows: list[dict[str, Any]], listeners: Listeners) -> tuple[Counter[str], list[str]]:
-    """How many responses of which API had endpoints of nodes, and those that are no listener's."""
+    """The number of responses with endpoints of nodes by API, and the endpoints that are no listener's."""
     told: Counter[str] = Counter()
     wrong = []
     for row in rows:
@@ -56,7 +56,7 @@ def _sniffed(capture: Path) -> bytes:
 
 
 def _differences(logged: list[dict[str, Any]], kept: list[dict[str, Any]]) -> list[str]:
-    """Rows that are only in one of the two."""
+    """Rows that only one of the two has."""
     one, other = (Counter(json.dumps(row, sort_keys=True) for row in rows) for rows in (logged, kept))
     found = []
     for name, more in (("log", one - other), ("capture", other - one)):

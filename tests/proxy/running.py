@@ -1,4 +1,4 @@
-"""A proxy and a scripted broker in one loop, and clients as streams: what the shell does, without a cluster."""
+"""A proxy and a scripted broker in one event loop, with clients as streams: the shell's work without a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.proxy.stage import HEARTBEAT, request, response
 
 Client = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-# More than anything takes, also on a machine that has much else to do.
+# Longer than anything takes, even on a busy machine.
 WAIT_S = 60.0
 QUIET_S = 0.3
 
@@ -35,7 +35,7 @@ async def frame(reader: asyncio.StreamReader) -> bytes:
 
 
 async def rest(reader: asyncio.StreamReader) -> bytes:
-    """All until the other side closes; a reset is an end like any."""
+    """All bytes until the other side closes; a reset is an end too."""
     data = b""
     try:
         while more := await asyncio.wait_for(reader.read(65536), WAIT_S):
@@ -46,7 +46,7 @@ async def rest(reader: asyncio.StreamReader) -> bytes:
 
 
 def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """A test that is a coroutine."""
+    """Make a test of a coroutine, with a time limit."""
 
     @wraps(test)
     def run(*args: Any, **values: Any) -> None:
@@ -56,27 +56,27 @@ def in_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., Non
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answers every Heartbeat."""
+    """Answer every Heartbeat."""
     while True:
         asked = await frame(reader)
         writer.write(response(HEARTBEAT, 4, id=int.from_bytes(asked[8:12], "big")))
 
 
 async def beat(client: Client, number: int) -> None:
-    """A request that is answered as it should be."""
+    """Send a request, and expect its answer."""
     client[1].write(ASKED[number])
     assert await frame(client[0]) == ANSWERS[number]
 
 
 async def sooner_or_later(true: Callable[[], object]) -> None:
-    """Until it is so."""
+    """Wait until this is true."""
     async with asyncio.timeout(WAIT_S):
         while not true():
             await asyncio.sleep(0.01)
 
 
 async def settled(value: Callable[[], int]) -> int:
-    """The value, once it is more than nothing and stays as it is for a while."""
+    """The value, once it is above zero and has not changed for a while."""
     await sooner_or_later(value)
     last = -1
     while value() != last:
@@ -86,7 +86,7 @@ async def settled(value: Callable[[], int]) -> int:
 
 
 class Running:
-    """A proxy at work; `said` are its lines."""
+    """A running proxy; `said` are its lines."""
 
     def __init__(self, proxy: Proxy, stderr: io.BytesIO, task: asyncio.Task[int]) -> None:
         self.proxy = proxy
@@ -103,11 +103,11 @@ class Running:
         return self.proxy.settings.port_base
 
     async def until(self, text: str) -> None:
-        """Until it has said so."""
+        """Wait until the proxy has printed this text."""
         await sooner_or_later(lambda: text in self.said)
 
     async def connect(self, port: int | None = None) -> Client:
-        """A client, by default of the bootstrap listener."""
+        """A client's connection, by default to the bootstrap listener."""
         client = await asyncio.open_connection("127.0.0.1", self.base if port is None else port)
         self._writers.append(client[1])
         return client
@@ -130,9 +130,9 @@ async def running(
     way: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> AsyncIterator[Running]:
-    """A proxy before a broker that does as `script` says on every connection; without one nobody is there.
+    """A proxy in front of a broker that runs `script` on every connection; without a script nobody listens there.
 
-    `way` is what else the proxy is told of the way to it (ClientConfig).
+    `way` has more settings of the connection to the broker (ClientConfig).
     """
     server = None
     tasks: set[asyncio.Task[None]] = set()

@@ -1,4 +1,4 @@
-"""A connection of the proxy played without a socket: bytes given in any pieces, what goes to whom collected."""
+"""A connection of the proxy played without a socket: bytes in, in any pieces, and the bytes to each side out."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def metadata(*nodes: tuple[int, str, int], version: int = 12, id: int = 1) -> by
 
 
 class Stage:
-    """`where` are the listeners; without `at_once` RESOLVE and RESERVE wait for `answer`."""
+    """A played connection; `where` are the listeners; without `at_once` RESOLVE and RESERVE wait for `answer`."""
 
     def __init__(
         self,
@@ -111,17 +111,17 @@ class Stage:
         self.budget = SharedMemory()
         self.now_ns = 0
         self.waiting: list[Command] = []
-        self.turns = 0  # that others were given
+        self.turns = 0  # how often others had a turn
 
     def client(self, *chunks: bytes) -> Self:
-        """The client sends."""
+        """Take these chunks from the client."""
         for chunk in chunks:
             self.now_ns += 1
             self._do(self.connection.client_bytes(chunk, self.now_ns))
         return self
 
     def server(self, *chunks: bytes) -> Self:
-        """The broker sends."""
+        """Take these chunks from the broker."""
         for chunk in chunks:
             self.now_ns += 1
             self._do(self.connection.server_bytes(chunk, self.now_ns))
@@ -136,7 +136,7 @@ class Stage:
         return self
 
     def pass_time(self, ns: int = 0) -> Self:
-        """So long, or until the next timer; timers that are due are told."""
+        """Let time pass, by default until the next timer; due timers fire."""
         until = self.now_ns + ns if ns else min(self.timers)[0]
         while self.timers and min(self.timers)[0] <= until:
             timer = min(self.timers)
@@ -147,7 +147,7 @@ class Stage:
         return self
 
     def decided(self, exchange: HeldExchange, decision: Decision) -> Self:
-        """A decision that was awaited."""
+        """Give a decision that was awaited."""
         self._do(self.connection.decided(exchange, decision, self.now_ns))
         return self
 

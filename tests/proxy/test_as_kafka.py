@@ -1,4 +1,4 @@
-"""Brokers of another release by rows: what is offered, what is refused and how, and what is said."""
+"""Serving as another release, by rows: versions offered, versions refused and how, and the messages."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def served(release: str | None = None, most: tuple[str, ...] = (), hide: tuple[s
 
 
 def offer(of: ServedVersions, brokers: dict[int, Versions] = BROKERS, version: int = 3, **more: Any) -> dict[str, Any]:
-    """What clients get of brokers that offer so much."""
+    """The ApiVersions body that clients get if the brokers offer these versions."""
     rows = [{"api_key": key, "min_version": low, "max_version": high} for key, (low, high) in brokers.items()]
     frame = response(API_VERSIONS, version, {"api_keys": rows, **more}, id=7)
     made, _ = cap_api_versions(frame, version, of)
@@ -76,7 +76,7 @@ def test_what_is_offered_is_what_both_serve(release: str, version: int) -> None:
         key: left for key, versions in BROKERS.items() if (left := stable(release).get(key, Versions(0, -1)) & versions)
     }
     if RELEASES.index(release) >= RELEASES.index("4.0"):
-        expected[PRODUCE] = expected[PRODUCE]._replace(low=0)  # listed for old librdkafka, and not served
+        expected[PRODUCE] = expected[PRODUCE]._replace(low=0)  # listed for old librdkafka, but not served
     assert told(offer(served(release), version=version)) == expected
 
 
@@ -143,7 +143,7 @@ def test_features_are_of_releases_that_exist() -> None:
 
 
 def play(of: ServedVersions, *frames: bytes, client: Client | None = None) -> tuple[list[tuple[Any, ...]], VersionGate]:
-    """What a connection does with these requests."""
+    """The commands of a connection for these requests, and its gate."""
     gate = VersionGate(of)
     deciding = Deciders([gate]).connection(client or Client())
     core = RelayCore(remembered=Remembered(served=of), interventions=deciding)
@@ -207,7 +207,7 @@ def test_what_is_not_served_ends_the_connection(of: ServedVersions, key: int, ve
         (served("2.8", ("fetch=11",)), FETCH, 12, ("--max Fetch=11", "0 to 11 are served")),
         (served("2.8", (), ("1",)), FETCH, 12, ("--hide Fetch", "is not served")),
         (served(None, (), ("produce",)), PRODUCE, 9, ("--hide Produce", "is not served")),
-        (served("2.8"), API_VERSIONS, 4, ("--as-kafka 2.8", "0 to 3 are served")),  # answered all the same
+        (served("2.8"), API_VERSIONS, 4, ("--as-kafka 2.8", "0 to 3 are served")),  # it is answered, though
     ],
 )
 def test_the_log_is_told_which_option_refuses(
@@ -220,7 +220,7 @@ def test_the_log_is_told_which_option_refuses(
 
 
 def test_the_end_says_what_audit_says() -> None:
-    """A client that uses what 4.0 dropped: the words are those of `kw audit --target 4.0`."""
+    """The line about a client that uses what 4.0 dropped has the words of `kw audit --target 4.0`."""
     _, gate = play(served("4.0"), request(METADATA, 1, {}, id=1), request(PRODUCE, 2, {"acks": 1}, id=2))
     audit = Audit()
     client = AuditedClient("c", "10.0.0.7")
@@ -232,7 +232,7 @@ def test_the_end_says_what_audit_says() -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_audit_judges_by_the_same_versions(release: str) -> None:
-    """But for those that brokers have and hide unless told otherwise, which clients take where they are offered."""
+    """Versions differ only where brokers hide them by default; clients use such versions if they are offered."""
     differ = {key for key in spoken(release) if served(release).served(key) != spoken(release)[key]}
     assert differ == {key for key in spoken(release) if stable(release).get(key) != spoken(release)[key]}
 

@@ -1,4 +1,4 @@
-"""Real clients before a real broker of 3.9 that serves as one of another release did."""
+"""Real clients at a real broker of 3.9 that is served as another release."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_family_works_as_with_every_release(
 
 
 def test_a_client_that_audit_calls_broken_breaks(cluster: Cluster, tmp_path: Path) -> None:
-    """Java 0.10.2 writes by Produce 2, which 4.0 lists and does not serve."""
+    """Java 0.10.2 uses Produce 2, which 4.0 lists and does not serve: it fails, as `kw audit` says."""
     run("librdkafka", cluster.bootstrap(), [("create", {"topics": {"old": 1}})])
     before, through = tmp_path / "before.pcapng", tmp_path / "through.pcapng"
     steps: list[Step] = [("produce", {"topic": "old", "count": 2})]

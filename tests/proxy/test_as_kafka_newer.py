@@ -1,4 +1,4 @@
-"""Real clients before brokers of 4.3 that serve as those of older releases did, and what a real broker of 2.8 saw."""
+"""Real clients at brokers of 4.3 served as older releases, against what a real broker of 2.8 saw."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ OLD: Final = "2.8"
 CLIENTS: Final = ("java-2.1.1", "java-4.4.0", "librdkafka", "python", "aiokafka", "go", "node")
 RELEASED: Final = [release for release in RELEASES if RELEASES.index("2.1") <= RELEASES.index(release)]
 SOME: Final = ("2.1", OLD, "3.3", "4.0")
-# A broker of 4.x lists those of Produce for the sake of old librdkafka (KAFKA-18659).
+# A broker of 4.x lists these versions of Produce for old librdkafka only (KAFKA-18659).
 UNSERVED: Final = Versions(0, 2)
-# Heartbeats come when time has passed, groups are left or not.
+# Heartbeat and LeaveGroup depend on time.
 BY_CHANCE: Final = frozenset({12, 13})
 
 
 @pytest.fixture(scope="module")
 def seen_by_old(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int, set[int]]]:
-    """Client → what it used of a real broker of 2.8."""
+    """The versions that each client used at a real broker of 2.8."""
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
@@ -54,7 +54,7 @@ def seen_by_old(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[int,
 
 @pytest.fixture(scope="module")
 def cluster(seen_by_old: Mapping[str, object]) -> Iterator[Cluster]:
-    """Started when the other one has gone."""
+    """A cluster that starts after the old broker has stopped."""
     assert set(seen_by_old) == set(CLIENTS)
     with Cluster(Options(version=NEWER, class_archive=True)) as started:
         yield started

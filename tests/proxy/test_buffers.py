@@ -1,4 +1,4 @@
-"""Who does not read stops who sends, and what is held for rewriting shares one budget."""
+"""A side that does not read stops the side that sends, and frames held for rewriting share one budget."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def test_a_broker_that_does_not_read_stops_the_client() -> None:
 
 @in_loop
 async def test_frames_that_are_held_share_one_budget_and_none_waits_for_ever() -> None:
-    """Three halves of frames that do not fit together; one is larger than all there is."""
+    """Halves of three frames that do not fit together into the budget; one is larger than the whole budget."""
     sizes = {1: 700_000, 2: 700_000, 3: 3_000_000}
     halves = asyncio.Event()
 
@@ -131,7 +131,7 @@ async def test_who_reads_nothing_takes_no_room_from_others_for_ever() -> None:
         await settled(lambda: proxy.proxy.budget.used)
         proxy.proxy._make_room()
         proxy.proxy._make_room()
-        assert len(proxy.proxy.sessions) == 3  # it is not in anybody's way
+        assert len(proxy.proxy.sessions) == 3  # the waiting connection blocks no other
         patient[1].write(request(FETCH, 16, id=2))
         await sooner_or_later(lambda: proxy.proxy.budget.short)
         proxy.proxy._make_room()

@@ -1,4 +1,4 @@
-"""What --check finds: brokers newer than the table of rewrites, ports that are taken, certificates that do not do."""
+"""Problems found by --check: brokers newer than the table of rewrites, ports in use, unsuitable certificates."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed
 from tests.proxy.hidden import port_base
 
-NODES = 4  # the highest number of a node here, or above
+NODES = 4  # at least the highest id of a node here
 KNOWN = {name.key: (name.versions.low, name.versions.high) for name in map(decoders.api, range(4))}
 OFFERED: Mapping[int, tuple[int, int]] = {**KNOWN, 18: (0, 4)}
 
 
 class Broker(Responder):
-    """Says that it is the whole cluster, by `127.0.0.1`."""
+    """A broker that is the whole cluster, at `127.0.0.1`."""
 
     def __init__(self, ranges: Mapping[int, tuple[int, int]]) -> None:
         self.ranges = ranges

@@ -1,4 +1,4 @@
-"""Real clients through the proxy, before brokers whose own addresses nobody can resolve."""
+"""Real clients through the proxy, at brokers whose own addresses they cannot resolve."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_node_has_a_listener_of_its_own(cluster: HiddenCluster, proxy: Pro
 
 
 def test_leaders_that_move_are_found_through_the_proxy(cluster: HiddenCluster, proxy: ProxyProcess) -> None:
-    """A node goes and comes back: places of new leaders (KIP-951) are told as well."""
+    """A node stops and starts; addresses of new leaders in answers (KIP-951) are rewritten too."""
     made: list[Step] = [("create", {"topics": {"moving": 3}, "replicas": 3})]
     run("librdkafka", proxy.bootstrap, [*made, ("produce", {"topic": "moving", "count": 20})])
     cluster.stop_node(3)

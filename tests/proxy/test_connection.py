@@ -1,4 +1,4 @@
-"""The core as a play: what clients and brokers say in, what goes to whom out, in order."""
+"""The core as a play: bytes of clients and brokers in, bytes to each side out, in order."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_times_of_the_upstream_side_are_told() -> None:
     assert stage.answered == [(5, 2, 3, HEARTBEAT)]
 
 
-# What brokers do wrong
+# Errors of brokers
 
 WRONG = [
     ([beaten(2), beaten(1)], "out of order: correlation id 2 came before 1 (Heartbeat 4)"),
@@ -175,7 +175,7 @@ def test_a_broker_out_of_step_ends_the_connection(answers: list[bytes], reason: 
     for data in answers:
         stage.server(data)
     if stage.closed is None:
-        stage.server(b"\0\0\0")  # what is not whole waits for more
+        stage.server(b"\0\0\0")  # an incomplete frame waits for more bytes
     assert stage.closed is not None
     assert reason in stage.closed
     assert stage.loud
@@ -189,7 +189,7 @@ def test_bytes_that_nobody_asked_for_end_the_connection() -> None:
     assert "SSH" in stage.closed
 
 
-# What clients do wrong
+# Errors of clients
 
 STRANGE = [
     (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP"),

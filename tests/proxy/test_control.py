@@ -1,4 +1,4 @@
-"""The control interface: who is let in, what each operation does, and that its description says the same."""
+"""The control interface: access, the operations, and that its description matches them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwcli.proxy.hold_rules import HoldRules
 
 
 class SomeFaults:
-    """Stands for the rules of faults."""
+    """A stand-in for the rules of faults."""
 
     def __init__(self) -> None:
         self.found: dict[int, str] = {}

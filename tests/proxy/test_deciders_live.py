@@ -1,4 +1,4 @@
-"""`--as-kafka`, `--script`, `--fault` on one proxy: a real client before a real broker, and who decided what."""
+"""`--as-kafka`, `--script`, `--fault` on one proxy: a real client at a real broker, and who decided each exchange."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.proxy.hidden import ProxyProcess, port_base
 
 pytestmark = [pytest.mark.broker, needs_brokers, pytest.mark.full]
 
-# It answers the first question after a coordinator, and says of each what it sees.
+# A script that refuses the first FindCoordinator, and prints each exchange that it sees.
 SCRIPT: Final = """\
 from kwcli.proxy.scripts import on
 
@@ -40,7 +40,7 @@ def request_to_write(exchange):
     exchange.request["timeout_ms"] = 4321
 """
 FAULT: Final = "error COORDINATOR_LOAD_IN_PROGRESS, first 1, when api == FindCoordinator"
-# What it asks for is what the script has made of the request.
+# The rule sees the request as the script has changed it.
 SLOW: Final = "delay 20ms, when api == Produce and request.timeout_ms == 4321"
 COUNT: Final = 20
 
@@ -65,7 +65,7 @@ def test_the_release_decides_first_then_the_script_then_faults(cluster: Cluster,
             ("consume", {"topics": [topic], "group": topic, "count": COUNT}),
         ]
         assert len(run("librdkafka", proxy.bootstrap, steps)[-1]["result"]) == COUNT
-        # What 2.8 did not serve: neither the script nor a rule sees it.
+        # An API that 2.8 did not serve: neither the script nor a rule sees it.
         client = SocketClient(int(proxy.bootstrap.rpartition(":")[2]), "newer")
         with pytest.raises(AssertionError, match="has closed"):
             client.ask("Produce", 11, {"acks": -1, "timeout_ms": 1000, "topic_data": []})
@@ -76,7 +76,7 @@ def test_the_release_decides_first_then_the_script_then_faults(cluster: Cluster,
         ("COORDINATOR_NOT_AVAILABLE", ["script answered"]),
         ("COORDINATOR_LOAD_IN_PROGRESS", ["error COORDINATOR_LOAD_IN_PROGRESS"]),
     ]
-    assert all(decided(row)[1] == [] for row in asked[2:])  # what comes from the broker
+    assert all(decided(row)[1] == [] for row in asked[2:])  # the broker's answers
     wrote = [row for row in rows if row["api"] == "Produce" and row["status"] == "complete"]
     assert [decided(row) for row in wrote] == [("", ["script changed", "delay 20ms"])] * len(wrote)
     (refused,) = (row for row in rows if row["api_version"] == 11 and row["api"] == "Produce")
@@ -93,7 +93,7 @@ def test_the_release_decides_first_then_the_script_then_faults(cluster: Cluster,
 
 
 def decided(row: dict[str, Any]) -> tuple[str, list[str]]:
-    """The error of an exchange, and who had a hand in it."""
+    """The error of an exchange, and the deciders that changed it."""
     fault = row.get("fault")
     error = row["errors"][0]["name"] if row["errors"] else ""
     return error, [each["action"] for each in (fault, *fault.get("more", ()))] if fault else []

@@ -1,4 +1,4 @@
-"""What is said about mechanisms that do not go together with a proxy, as soon as a client asks for one."""
+"""Hints about SASL mechanisms that do not work through a proxy, as soon as a client asks for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions about single frames as plays: what somebody decides in, what goes to whom out, whatever the pieces."""
+"""Decisions about single frames as plays: decisions in, bytes to each side out, in pieces of any size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Decide = Callable[[HeldExchange], Decision | None]
 
 
 class Judge:
-    """Decides as it is told, about all of some APIs; `asked` and `answered` are what it was shown."""
+    """A decider with prepared decisions about all frames of some APIs; `asked` and `answered` are the frames it got."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""GSSAPI where a proxy stands between: by the proxy's own login, or by a client that knows the broker's name."""
+"""GSSAPI through a proxy: by the proxy's own login, or by a client that knows the broker's name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cluster() -> Iterator[Cluster]:
 
 
 def surroundings(cluster: Cluster) -> dict[str, str]:
-    """A process that knows the realm, and has no ticket."""
+    """The environment of a process with the realm's configuration and without a ticket."""
     folder = cluster.realm.folder
     mine = {"KRB5_CONFIG": str(folder / "krb5.conf"), "KRB5CCNAME": str(folder / "no-tickets")}
     return {
@@ -68,7 +68,7 @@ class Proxy:
 
 @contextmanager
 def proxy(cluster: Cluster, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
-    """`kw proxy` before the broker that wants GSSAPI, known to clients as localhost."""
+    """`kw proxy` in front of the broker with GSSAPI, advertised as localhost."""
     where = f"localhost:{cluster.nodes[0].ports['SASL_PLAINTEXT']}"
     made = Proxy(port_base(2), folder / "proxy.log")
     command = [sys.executable, "-m", "kwcli.main", "proxy", "-b", where, "--advertise", "localhost"]

@@ -1,4 +1,4 @@
-"""`kw proxy` with its log, before librdkafka's mock: rows and file of real clients, and what ends it."""
+"""`kw proxy` with its log, in front of librdkafka's mock: rows and file of real clients, and its end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mock() -> Iterator[str]:
 
 
 class Logged:
-    """`kw proxy` as a child, whose standard output and error are files."""
+    """`kw proxy` as a child, with its standard output and error in files."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Logged:
             time.sleep(0.02)
 
     def talk(self, count: int = 20) -> None:
-        """A client that produces, and one that reads it."""
+        """Let one client produce, and another read the records."""
         from confluent_kafka import Consumer, Producer
 
         producer = Producer({"bootstrap.servers": self.bootstrap, "client.id": "shop"})
@@ -78,7 +78,7 @@ class Logged:
         assert got >= count
 
     def end(self, code: int = 0) -> str:
-        """What it has said on standard error."""
+        """Interrupt the proxy; gives its standard error."""
         self.process.send_signal(signal.SIGINT)
         assert self.process.wait(20) == code, self.err.read_text()
         return self.err.read_text()
@@ -113,7 +113,7 @@ def test_rows_and_file_say_the_same(mock: str, tmp_path: Path) -> None:
     assert f"{len(rows)} exchanges, " in said
 
     def key(row: dict[str, Any]) -> str:
-        # Facts of other connections come in another order where the brokers' side is in the file as well.
+        # Facts about other connections are learnt in another order if the file has the brokers' side as well.
         left_out = ("via", "upstream_latency_ms", "connection", "node", "group", "transaction")
         return json.dumps({name: value for name, value in row.items() if name not in left_out}, sort_keys=True)
 

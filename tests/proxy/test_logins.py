@@ -1,4 +1,4 @@
-"""Logins of the proxy that brokers refuse: one line, a pause, nobody else tries; and what is said more than once."""
+"""Logins of the proxy that brokers refuse: one line, a pause, no other connection tries; repeated messages."""
 
 from __future__ import annotations
 

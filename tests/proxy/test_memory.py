@@ -1,4 +1,4 @@
-"""Whether memory of large blocks goes back to the system: without it, one burst would be kept for ever."""
+"""Memory of large blocks is given back to the system; a burst would be kept forever otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from kwcli import malloc_trim
 
-# 100 MiB in blocks that grow, so that glibc would learn to keep them; between them small ones that stay.
+# 100 MiB in growing blocks, so that glibc would learn to keep them, with small blocks between them that stay.
 _BURST = """
 import sys
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_what_a_burst_took_is_given_back() -> None:
 
 
 def test_what_has_not_grown_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = [100, 60, 62, 66, 61, 50, 55, 50]  # MiB, as it is asked for: once, or before and after
+    sizes = [100, 60, 62, 66, 61, 50, 55, 50]  # MiB, in the form requested: once, or before and after
     trims: list[int] = []
     monkeypatch.setattr(malloc_trim, "resident", lambda: sizes.pop(0) << 20)
     monkeypatch.setattr(malloc_trim, "trim", lambda: trims.append(len(sizes)))

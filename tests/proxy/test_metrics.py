@@ -1,4 +1,4 @@
-"""Counts as Prometheus reads them, by its own parser; and the little of HTTP that tells them."""
+"""Counts as Prometheus reads them, by its own parser; and the small HTTP server for them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Sample = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 
 def samples(text: str) -> Sample:
-    """(name, labels) → value."""
+    """Samples in Prometheus' text: (name, labels) → value."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in parse(text)
@@ -95,7 +95,7 @@ def test_errors_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.fixture
 def server() -> Iterator[str]:
-    """The address of a server that tells `up 1`."""
+    """The address of a server that answers `up 1`."""
     sock = metrics_socket(("127.0.0.1", 0))
     host, port = sock.getsockname()
     loop = asyncio.new_event_loop()

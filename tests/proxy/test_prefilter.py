@@ -1,4 +1,4 @@
-"""Requests that are found to be meant by no rule by their bytes alone, held against asking the whole filter."""
+"""Requests that pass because no rule can match their bytes, against the answers of the whole filters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, pieces
 from tests.proxy.test_interventions import Judge, beat, beaten
 
 CAPTURES: Final = sorted(path.name for path in FOLDER.glob("*.pcap*"))
-# So many requests of an API, version and client of each capture.
+# The number of requests of each API, version and client in each capture.
 _FEW: Final = 1
 
 
@@ -44,7 +44,7 @@ class Client:
         raise AssertionError
 
     def tell_refusal(self, *_: object) -> None:
-        """Nobody is told."""
+        """Ignore a refusal."""
 
     def tell_fault(self, *_: object) -> None:
         raise AssertionError
@@ -52,7 +52,7 @@ class Client:
 
 @cache
 def exchanges(name: str) -> tuple[Exchange, ...]:
-    """All that a capture shows of requests, whole and with the size field."""
+    """The exchanges of a capture whose requests are complete, with the size field."""
     rows = read_exchanges(capture_bytes(name))
     found = (row for row in rows if row.kind == "exchange" and isinstance(row, Exchange))
     return tuple(row for row in found if row.api_key is not None and _whole(row.request_raw, row.request_size))
@@ -64,7 +64,7 @@ def _whole(raw: bytes | None, size: int | None) -> bool:
 
 @cache
 def requests() -> tuple[tuple[int, int, bytes], ...]:
-    """Key, version and bytes of some of all kinds."""
+    """Key, version and bytes of a few requests of each kind."""
     seen: dict[Any, int] = {}
     found = []
     for name in CAPTURES:
@@ -80,7 +80,7 @@ def requests() -> tuple[tuple[int, int, bytes], ...]:
 
 
 def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tuple[bool, bool]]:
-    """Of each request: may it pass by its bytes, and may it by the filter itself?"""
+    """For each request: whether it may pass by its bytes, and whether it may by the filter itself."""
     watched = WatchedConnection(Client())
     known: dict[tuple[int, int, bytes | None], Possible] = {}
     for key, version, frame in requests():
@@ -97,12 +97,12 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
             known[kind] = prefilter.possible(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
-        # Of an answer that is still to come nothing is certain but what the request has decided already.
+        # With the answer still to come, only a decision on the request is certain.
         yield short, one.decide(seen, Phase.REQUEST) is True if answered else one.matches(seen)
 
 
 def learnt(*filters: Filter) -> Watching:
-    """As a proxy that has seen the names of the topics in all captures."""
+    """Filters on a connection of a proxy that knows the topic names of all captures."""
     from decoders.exchanges.topics import Topics
 
     topics = Topics()
@@ -141,14 +141,14 @@ def test_an_error_holds_only_fetches_of_sessions(epoch: int, held: bool) -> None
     assert possible(named, 0, len(named))
 
 
-# A filter → of how many in a hundred of all requests the bytes have to say no.
+# A filter → the percentage of all requests that its bytes must exclude.
 SHARES: Final = {
     "client_id == nobody": 100,
     "client_id != nobody": 0,
     "client == 10.0.0.8": 100,
     "client == 10.0.0.0/8 and node.id == 1": 0,
     "node.id == 2 or broker == :1": 100,
-    "topic == nosuch": 95,  # resources have types besides
+    "topic == nosuch": 95,  # the type of resources has to be read as well
     "topic == orders": 50,
     "topic like 'order*' and client_id ~ '.'": 50,
     "topic ~ '^orders$' or group == nobody": 50,
@@ -240,7 +240,7 @@ def test_faults_do_the_same_to_a_capture_as_when_all_is_held(name: str) -> None:
 
 
 def _played(name: str, *, short: bool) -> list[Any]:
-    """What becomes of each connection of a capture under RULES, and what was told of it."""
+    """The result of each connection of a capture under RULES, with its log entries."""
     by_connection: dict[int, list[Exchange]] = {}
     for row in exchanges(name):
         by_connection.setdefault(row.connection, []).append(row)
@@ -271,7 +271,7 @@ def _played(name: str, *, short: bool) -> list[Any]:
     return found if any(each[3] for each in found[:-1]) else []
 
 
-# What the relay makes of it
+# The relay's use of it
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 13, 64, 10_000])

@@ -1,4 +1,4 @@
-"""No broker answers: clients are refused as by the broker itself, the port stays ours, and all is as before later."""
+"""No broker answers: clients are refused as by the broker itself, the port stays reserved, and recovers later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not hasattr(socket, "SO_REUSEPORT"), reason="soc
 
 @asynccontextmanager
 async def broker(port: int) -> AsyncIterator[None]:
-    """One that answers Heartbeats."""
+    """A broker that answers Heartbeats."""
     writers: list[asyncio.StreamWriter] = []
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -47,7 +47,7 @@ async def broker(port: int) -> AsyncIterator[None]:
 
 
 async def refused(proxy: Running, port: int | None = None) -> None:
-    """Whoever connects is refused; one who was accepted before that is reset."""
+    """Assert that a waiting client is reset, and that new ones are refused."""
     reader, _ = await proxy.connect(port)
     assert await rest(reader) == b""
     for _ in range(3):
@@ -69,7 +69,7 @@ async def test_clients_are_refused_until_the_broker_answers() -> None:
     target = place()
     (metrics,) = free_ports(1, "127.0.0.1")
     async with running(None, servers=[target], metrics=("127.0.0.1", metrics)) as proxy:
-        for _ in range(2):  # an outage, and another
+        for _ in range(2):  # one outage, and another
             await refused(proxy)
             assert gauge(proxy, "boot") == 0
             async with broker(target[1]):
@@ -87,7 +87,7 @@ async def test_clients_are_refused_until_the_broker_answers() -> None:
 
 @in_loop
 async def test_a_thousand_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where a system cannot stop a socket from listening: then each is accepted and reset, and not dialled for."""
+    """On systems where listening cannot stop, clients are accepted and reset, without dialling for each."""
     monkeypatch.setattr(accepting, "stop_listening", lambda _: False)
     monkeypatch.setattr(accepting, "FIRST_S", 1000.0)
     async with running(None) as proxy:
@@ -111,7 +111,7 @@ async def test_a_thousand_clients_of_a_dead_broker_are_a_line(monkeypatch: pytes
 
 @in_loop
 async def test_one_broker_of_several_is_down() -> None:
-    """Its listener refuses; others, and that for any broker, let clients in."""
+    """The listener of the dead broker refuses; those of other brokers, and the bootstrap listener, accept."""
     dead = place()
     async with running(echo) as proxy:
         alive = proxy.proxy.settings.config.servers[0]
@@ -200,7 +200,7 @@ def test_equal_lines_are_folded_and_counted() -> None:
     folded.say("(node 1): refused", "connection 9 (node 1): refused")
     now[0] += FOLD_S
     folded.look()
-    assert said[3:] == ["connection 8 (node 2): refused"]  # the longer it goes on the longer are the pauses
+    assert said[3:] == ["connection 8 (node 2): refused"]  # pauses between lines grow with the outage
     folded.finish()
     assert said[4:] == ["1 more time: (node 1): refused"]
 
@@ -214,7 +214,7 @@ def test_lines_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
         folded.say(f"line-{number}", f"{number}")
     assert len(folded._known) == 10
     folded.finish()
-    assert len(said) == 200  # nothing is lost
+    assert len(said) == 200  # no line is lost
 
 
 def test_counts_make_no_other_line() -> None:

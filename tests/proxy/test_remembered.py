@@ -1,4 +1,4 @@
-"""Answers that come again are read and rewritten once, and never mistaken for others."""
+"""Equal answers are read and rewritten once, and never mistaken for others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_offered_versions_are_capped_once_and_said_for_everybody() -> None:
 
 
 def test_versions_are_told_apart() -> None:
-    """Version 4 has the bytes of version 3, but nothing that is known of one is taken for the other."""
+    """Version 4 has the bytes of version 3, but results for one are not used for the other."""
     known = Remembered()
     for version in (3, 4, 3, 4):
         assert known.capped(version, offered(99, version))[0] == offered(13, version)
@@ -118,5 +118,5 @@ def test_connections_share_what_is_known() -> None:
         stage = Stage(WHERE, remembered=known)
         stage.client(request(METADATA, 12, id=number)).server(metadata(*NODES, id=number))
         assert stage.at_client == rewrite(METADATA, 12, metadata(*NODES, id=number), WHERE).frame
-        assert stage.resolved == list(NODES)  # listeners hear of every answer
+        assert stage.resolved == list(NODES)  # listeners learn of every answer
     assert (known.read, known.made) == (1, 1)

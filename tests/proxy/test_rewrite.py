@@ -1,4 +1,4 @@
-"""Golden rewrites of every row at every version: the places change, every other byte stays."""
+"""Golden rewrites of every row at every version: addresses change, every other byte stays."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def framed(frame: bytes) -> bytes:
 
 
 def body(row: AddressRow, places: dict[int, tuple[str, int]], *, tags: bool = False) -> dict[str, Any]:
-    """A response of a row with these places; the rest is there to be kept."""
+    """A response of a row with these addresses, and other fields that must stay as they are."""
     elements = [{row.node_id: node, "host": host, "port": port} for node, (host, port) in places.items()]
     if tags:
         elements = [{**element, "_tagged_fields": {77: b"kept"}} for element in elements]
@@ -70,7 +70,7 @@ def frame_of(key: int, version: int, value: dict[str, Any]) -> bytes:
 
 
 def places_of(key: int, version: int, frame: bytes, row: AddressRow) -> dict[int, tuple[str, int]]:
-    """What a client reads."""
+    """The addresses that a client reads in a response, by node id."""
     value = decoders.decode_response(frame[4:], key, version).body
     elements = value.get(row.array, []) if row.array else [value]
     return {element[row.node_id]: (element["host"], element["port"]) for element in elements}
@@ -209,7 +209,7 @@ def test_versions_that_cannot_be_rewritten_are_not_offered(version: int) -> None
 
 
 def test_what_old_librdkafka_looks_for_stays() -> None:
-    """Without Produce 0 it takes brokers for ones that know no compression (KAFKA-18659)."""
+    """Without Produce 0 old librdkafka takes brokers for ones that know no compression (KAFKA-18659)."""
     frame, _ = cap_api_versions(offered({0: (0, 99)}, 3), 3)
     assert frame == offered({0: (0, 13)}, 3)
 
@@ -240,7 +240,7 @@ def test_an_answer_that_cannot_be_read_fails() -> None:
 
 
 def _places(fields: tuple[Field, ...], path: str = "") -> list[str]:
-    """The structs that hold a host and a port, and the fields that hold an endpoint."""
+    """The paths of structs that hold a host and a port, and of fields that hold an endpoint."""
     names = {field.name for field in fields}
     found = [path] if any("host" in name for name in names) and any("port" in name for name in names) else []
     for field in fields:
@@ -252,7 +252,7 @@ def _places(fields: tuple[Field, ...], path: str = "") -> list[str]:
 
 
 def test_every_place_that_a_message_names_is_judged() -> None:
-    """A new API with a host and a port in it has to be looked at before it passes the proxy."""
+    """A new API with a host and a port in it needs a row in JUDGED."""
     for key in KEYS:
         for side, message in (("request", api(key).request), ("response", api(key).response)):
             for path in _places(message.fields):

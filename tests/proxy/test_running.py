@@ -1,4 +1,4 @@
-"""The shell: listeners, dialling, buffers, ends; one clear line for whatever goes wrong, and nobody else disturbed."""
+"""The shell: listeners, dialling, buffers, ends; one clear line for every failure, and no other client disturbed."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ async def test_a_broker_that_speaks_tls_where_it_should_not() -> None:
 @in_loop
 async def test_a_broker_that_speaks_no_tls_where_it_should() -> None:
     async def script(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-        await reader.read(5)  # a hello, which has no size that could be one
+        await reader.read(5)  # a TLS hello, which has no possible size
 
     async with running(script, way={"protocol": "SSL"}) as proxy:
         client = await proxy.connect()
@@ -151,7 +151,7 @@ async def test_the_next_server_is_tried() -> None:
 async def test_an_answer_comes_after_the_client_ended_its_side() -> None:
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await frame(reader)
-        assert await reader.read() == b""  # the broker hears of it
+        assert await reader.read() == b""  # the broker sees the end too
         writer.write(ANSWERS[1])
 
     async with running(slow) as proxy:
@@ -162,7 +162,7 @@ async def test_an_answer_comes_after_the_client_ended_its_side() -> None:
 
 
 def test_nobody_is_cut_for_waiting_long() -> None:
-    asyncio.run(_wait_an_hour())  # without the limit of `in_loop`, which would be over
+    asyncio.run(_wait_an_hour())  # without the time limit of `in_loop`
 
 
 async def _wait_an_hour() -> None:
@@ -265,7 +265,7 @@ async def test_who_connects_at_once_to_a_new_listener_is_let_in() -> None:
     async with running(echo) as proxy:
         target = proxy.proxy.settings.config.servers[0]
         where = proxy.proxy.listeners.where([Endpoint(7, *target, 0, 0)])
-        with socket.create_connection(where[7], timeout=WAIT_S) as link:  # before the loop has had its turn
+        with socket.create_connection(where[7], timeout=WAIT_S) as link:  # before the loop has had a turn
             link.setblocking(False)
             loop = asyncio.get_running_loop()
             await loop.sock_sendall(link, ASKED[4])

@@ -1,4 +1,4 @@
-"""A script and the control interface of a proxy that runs: real sockets, a real child, what is said."""
+"""A script and the control interface of a running proxy: real sockets, a real child process, its messages."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ON = "from kwcli.proxy.scripts import on\n"
 
 
 class Scripted:
-    """A proxy with a script: `told` is what people hear."""
+    """A proxy with a script; `told` are the messages for people."""
 
     def __init__(self, path: Path, proxy: Running, script: ScriptDecider, held: HeldExchanges, told: list[str]) -> None:
         self.path, self.proxy, self.script, self.held, self.told = path, proxy, script, held, told
 
     def save(self, source: str) -> None:
-        """Save another script; its time is another one whatever the clock of the file system."""
+        """Save another script, with another modification time whatever the resolution of the file system's clock."""
         self.path.write_text(source)
         stamp = time.time_ns() + 1_000_000_000
         os.utime(self.path, ns=(stamp, stamp))
@@ -128,7 +128,7 @@ async def test_what_it_holds_waits_until_it_is_released_or_time_is_up(tmp_path: 
         client[1].write(ASKED[0])
         await sooner_or_later(made.held.rows)
         client[1].get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        client[1].transport.abort()  # a reset: after a FIN the answer may still be wanted
+        client[1].transport.abort()  # a reset: after a FIN the answer may still be read
         await sooner_or_later(lambda: not made.held.rows())
 
 
@@ -145,7 +145,7 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
         rules.add("api == Heartbeat and group == g", "request", 2)
         client[1].write(ASKED[1])
         await sooner_or_later(held.rows)
-        await beat(other, 2)  # there is no room to hold it as well
+        await beat(other, 2)  # there is no room to hold this one as well
         assert held.release(1, "close")
         assert await client[0].read() == b""
         again = await proxy.connect()
@@ -158,7 +158,7 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
 
 
 def test_frames_that_no_script_sees() -> None:
-    """Tokens, delegation tokens, SCRAM, and what may hold any of these."""
+    """Tokens, delegation tokens, SCRAM, and requests that may hold any of these."""
     assert sorted(NEVER) == [17, 36, 38, 39, 40, 41, 50, 51, 58]
 
 
@@ -180,7 +180,7 @@ def test_scripts_that_no_proxy_starts_with(tmp_path: Path, source: str, text: st
 
 
 def test_the_command_line(mock: str, tmp_path: Path) -> None:  # noqa: F811
-    """Script and control of a proxy before real clients; the log says what a script did."""
+    """Script and control of a proxy in front of real clients; the log has the changes of a script."""
     script = tmp_path / "shop.py"
     script.write_text(
         "from kwcli.proxy.scripts import on\n"

@@ -1,4 +1,4 @@
-"""Functions of scripts on single frames: what they see, what becomes of the frame, what is refused with which line."""
+"""Functions of scripts on single frames: what they see, the frame they give, and the line of each refusal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD = "from kwcli.proxy.scripts import on\n"
 
 
 def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None = None) -> tuple[dict[str, Any], bytes]:
-    """What the process says about one frame."""
+    """The message and the new frame that the script's process gives for one frame."""
     script = load_script("s.py", source.encode())
     side: Side = "request" if answer is None else "response"
     original = asked if answer is None else answer
@@ -65,7 +65,7 @@ HEARTBEAT_4 = request(HEARTBEAT, 4, {"group_id": "g", "member_id": "m", "generat
             "x.client, x.broker, x.response) == ('Heartbeat', 12, 4, 'c', 1, 3, '10.0.0.1:5', 'boot', None)",
             {"do": "pass", "delay_ns": 0},
         ),
-        # Errors name the line, and nothing is done.
+        # Errors have the line, and the frame passes unchanged.
         ("\n\ndef request(x):\n  x.request['x']['y']", {"do": "pass", "error": "s.py:4: KeyError: 'x'"}),
         ("def request(x): 1 / 0", {"do": "pass", "error": "s.py:1: ZeroDivisionError: division by zero"}),
         ("def request(x): raise SystemExit(3)", {"do": "pass", "error": "s.py:1: SystemExit: 3"}),
@@ -212,7 +212,7 @@ def test_messages_in_pieces() -> None:
 
 
 def test_other_apis_keep_their_bytes() -> None:
-    """Reading a body changes nothing, whatever is in it."""
+    """Reading a body leaves the frame unchanged."""
     for key, frame in (
         (PRODUCE, request(PRODUCE, 9)),
         (FETCH, request(FETCH, 12)),

@@ -1,4 +1,4 @@
-"""The proxy before a broker's secured listeners: plain and TLS clients, logins of the proxy's own and their renewal."""
+"""The proxy at a broker's secured listeners: plain and TLS clients, the proxy's own logins and their renewal."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from tests.proxy.stage import request
 pytestmark = [needs_brokers, pytest.mark.broker, pytest.mark.long]
 
 ROOT = Path(__file__).resolve().parents[2]
-# As long as a login lasts; the proxy renews it after 85 % of that.
+# The lifetime of a login; the proxy renews it after 85 % of that.
 LIFETIME_S = 3.0
-# The cluster has one node, and its number is not above this.
+# At least the highest id of a node in the cluster.
 NODES = 4
 LISTENERS = ("PLAINTEXT", "SSL", "MTLS", "SASL_PLAINTEXT", "SASL_SSL")
 LOGIN = ["-X", "sasl.username=alice", "-X", f"sasl.password={PASSWORDS['alice']}"]
 
 
 class World(NamedTuple):
-    """A cluster, the folder with its certificates, and what the proxy's environment is."""
+    """A cluster, the folder with its certificates, and the proxy's environment."""
 
     cluster: Cluster
     files: Path
@@ -46,11 +46,11 @@ class World(NamedTuple):
 
     @property
     def ca(self) -> Path:
-        """By which clients trust the proxy."""
+        """The certificate by which clients trust the proxy."""
         return Path(self.variables["XDG_STATE_HOME"]) / "kw" / "proxy" / "ca.pem"
 
     def words(self, listener: str, mechanism: str = "PLAIN") -> list[str]:
-        """The way in through a listener."""
+        """The options for a listener."""
         protocol = {"MTLS": "SSL"}.get(listener, listener)
         words = ["-b", self.cluster.bootstrap(listener), "-X", f"security.protocol={protocol}"]
         if "SSL" in protocol:
@@ -83,7 +83,7 @@ class Proxy(NamedTuple):
         return self.log.read_text()
 
     def after(self, text: str) -> str:
-        """What it has said, once this is in it: a client may be gone before its proxy has found out why."""
+        """The proxy's messages, once `text` is in them: a client may end before the proxy tells the reason."""
         deadline = time.monotonic() + 20
         while text not in self.said and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -93,7 +93,7 @@ class Proxy(NamedTuple):
 
 @contextmanager
 def proxy(world: World, folder: Path, words: Sequence[str]) -> Iterator[Proxy]:
-    """`kw proxy`, ended by SIGTERM."""
+    """`kw proxy`, ended by SIGTERM after the block."""
     metrics, base, *_ = free_ports(NODES + 3)
     log = folder / f"proxy-{base}.log"
     command = [sys.executable, "-m", "kwcli.main", "proxy", "--port-base", str(base), "--metrics", str(metrics), *words]
@@ -119,7 +119,7 @@ def call(world: World, where: Proxy, words: Sequence[str] = ()) -> tuple[int, st
 
 
 def brokers(world: World, where: Proxy, words: Sequence[str] = ()) -> list[str]:
-    """The brokers' addresses as a client is told."""
+    """The brokers' addresses that a client gets."""
     code, out, err = call(world, where, words)
     assert code == 0, err + where.said
     return [f"{each['host']}:{each['port']}" for each in orjson.loads(out)["response"]["brokers"]]
@@ -250,7 +250,7 @@ def test_what_passes_is_told_to_prometheus(world: World, tmp_path: Path) -> None
     assert found["kw_proxy_exchanges_total", "ApiVersions"] >= 1
     assert found["kw_proxy_errors_total", "Metadata"] == 1
     assert found["kw_proxy_rewritten_total", ""] >= 1
-    assert found["kw_proxy_handshakes_failed_total", ""] >= 1  # `kw call` tries again to find out why
+    assert found["kw_proxy_handshakes_failed_total", ""] >= 1  # `kw call` tries again to find the reason
     assert found["kw_proxy_connections_open", ""] == 0
     assert ("kw_proxy_exchanges_total", "SaslHandshake") not in found
 

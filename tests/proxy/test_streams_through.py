@@ -1,4 +1,4 @@
-"""Every message of every API that the rewrite table does not name goes through byte by byte, in any pieces."""
+"""Every message of every API without a row in the rewrite table goes through byte by byte, in pieces of any size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STREAMED = [
 
 @pytest.mark.parametrize(("key", "version"), STREAMED, ids=[f"{api(key).name}-{version}" for key, version in STREAMED])
 def test_responses_outside_the_table_go_through_in_their_pieces(key: int, version: int) -> None:
-    # The body need not be one: nobody looks at it.
+    # The body may be any bytes: the proxy does not read it.
     answer = framed((5).to_bytes(4, "big") + bytes(range(200)))
     for chunks in ([answer], [answer[:8], answer[8:]], [answer[:100], answer[100:150], answer[150:]]):
         stage = Stage().client(asked(key, version)).server(*chunks)
@@ -66,13 +66,13 @@ def test_offers_that_need_no_cap_are_not_touched(version: int) -> None:
     assert Stage().client(asked(API_VERSIONS, version)).server(answer).at_client == answer
 
 
-# A talk of any requests in any pieces, answered in any pieces; what comes out does not depend on them.
+# Random requests and answers in any pieces; the output does not depend on the pieces.
 
 MIX = [(12, 4), (METADATA, 12), (METADATA, 1), (PRODUCE, 9), (PRODUCE, 10), (9, 8), (API_VERSIONS, 3)]
 
 
 def exchange(kind: int, number: int) -> tuple[bytes, bytes, bytes]:
-    """A request, the broker's answer, and what the client should see."""
+    """A request, the broker's answer, and the answer that the client must get."""
     key, version = MIX[kind]
     if key == METADATA:
         before = metadata((1, "kafka-1.invalid", 9092), (2, "k2.invalid", 1), version=version, id=number)

@@ -1,4 +1,4 @@
-"""TLS towards clients: the authority in the state folder, minted and given certificates, why handshakes fail."""
+"""TLS towards clients: the authority in the state folder, minted and given certificates, failed handshakes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Door:
-    """One handshake with the proxy's context; `error` is what went wrong on its side, `peer` what the client showed."""
+    """One handshake with the proxy's context; `error` is the error on its side, `peer` the client's certificate."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.error: BaseException | None = None
@@ -69,7 +69,7 @@ def client(ca: Path | None, own: Path | None = None) -> ssl.SSLContext:
 
 
 def shake(context: ssl.SSLContext, door: Door, name: str) -> Any:
-    """The certificate that the proxy shows; OSError as the client sees it."""
+    """The certificate that the proxy shows. Raises OSError as the client sees it."""
     with (
         socket.create_connection(("127.0.0.1", door.port), 5) as link,
         context.wrap_socket(link, server_hostname=name) as wrapped,

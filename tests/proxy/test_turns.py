@@ -1,4 +1,4 @@
-"""Nobody has the loop for long: work is done in bounded pieces, whose bytes are not copied again and again."""
+"""No connection keeps the loop for long: work is done in bounded pieces, without copying bytes again and again."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.proxy.running import echo, frame, in_loop, running, sooner_or_later
 from tests.proxy.stage import CLIENT, HEARTBEAT, METADATA, Stage, metadata, request, response
 
 COUNT = 5_000
-# More of anything in one call is no bounded piece of work.
+# A call that handles more than this is not a bounded piece of work.
 MOST = 1_100
 
 
 class Counted(bytes):
-    """Bytes that count what is cut out of them."""
+    """Bytes that count the bytes sliced out of them."""
 
     copied = 0
 
@@ -55,7 +55,7 @@ def test_thousands_of_tokens_in_one_piece_are_read_in_turns() -> None:
 
 @pytest.mark.parametrize(("key", "version"), [(HEARTBEAT, 4), (METADATA, 12)])
 def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version: int) -> None:
-    """One call does a bounded part of it; together they give what was sent, and copy it a few times only."""
+    """One call does a bounded part of the work; all together give every byte, and copy each a few times only."""
     connection = RelayCore()
     requests = connection.client_bytes(asked(key, version), 1)
     while requests[-1][0] == YIELD:
@@ -145,7 +145,7 @@ async def test_all_answers_come_to_a_client_that_asks_thousands_at_once() -> Non
 
 @in_loop
 async def test_large_pieces_wait_behind_those_that_wait_already() -> None:
-    """And small ones do not; nothing is lost when the client ends its side meanwhile."""
+    """Large pieces wait behind waiting ones, small ones do not; no byte is lost if the client closes meanwhile."""
     seen: list[bytes] = []
 
     async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -164,7 +164,7 @@ async def test_large_pieces_wait_behind_those_that_wait_already() -> None:
                 proxy.proxy.turns.waiting.appendleft(busy)
 
         turns = proxy.proxy.turns
-        turns.waiting.extend([busy] * PIECES)  # nobody behind these has a turn
+        turns.waiting.extend([busy] * PIECES)  # no work behind these has a turn
         turns.later(busy)
         large[1].write(data)
         large[1].write_eof()

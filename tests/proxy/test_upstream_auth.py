@@ -1,4 +1,4 @@
-"""The proxy's own login, played without sockets: what the broker gets, what the client gets, in any chunks."""
+"""The proxy's own login, played without sockets: the bytes for broker and client, in chunks of any size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def response(key: int, version: int, number: int, value: dict[str, Any] | None =
 
 
 class Broker:
-    """Frames in, answers out, in order; what it saw. `lifetime_ms` is that of a login."""
+    """A scripted broker: frames in, answers out, in order; `seen` has its requests; `lifetime_ms` is a login's."""
 
     def __init__(self, lifetime_ms: int = 0, password: str = "secret") -> None:
         self.seen: list[tuple[str, int]] = []
@@ -45,7 +45,7 @@ class Broker:
         return b"".join(answers)
 
     def drop(self) -> None:
-        """A new connection."""
+        """Begin a new connection."""
         self._left = b""
 
     def answer(self, frame: bytes) -> bytes:
@@ -66,14 +66,14 @@ class Broker:
 
 
 class Play:
-    """A login between a client and a broker, whose answers are given when they are asked for."""
+    """A login between a client and a broker, whose answers arrive on demand."""
 
     def __init__(self, broker: Broker, pieces: int | None = None) -> None:
         self.login = UpstreamLogin(client_id="kw", software=("kw", "0"), tls=False)
         self.broker = broker
         self.now_ns = SECOND
         self.to_client = b""
-        self.pending = b""  # the broker's answers that have not been given to the login
+        self.pending = b""  # answers of the broker that the login has not been given yet
         self.words: list[str] = []
         self.closed: str | None = None
         self.notes: list[str] = []
@@ -108,7 +108,7 @@ class Play:
         return self
 
     def server(self) -> Play:
-        """The broker's answers arrive, and what follows from them, until there are no more."""
+        """Give the broker's answers to the login, until there are no more."""
         while self.pending and self.closed is None:
             data, self.pending = self.pending, b""
             step = self.pieces or len(data)

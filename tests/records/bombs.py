@@ -1,7 +1,7 @@
-"""Small captures that say much: exchanges whose values take far more room than their bytes, by name.
+"""Small captures that expand: exchanges whose values take far more room than their bytes, by name.
 
-`capture(bomb)` is a pcap file with one connection, `frames(bomb)` its frames. `size` is what a bomb comes to in bytes:
-inflated where it is compressed, else on the wire. So a test scales them down and a trial scales them up.
+`capture(bomb)` is a pcap file with one connection, `frames(bomb)` its frames. `size` is the size of a bomb in bytes:
+decompressed if it is compressed, else on the wire. So bombs can be small in tests and large in trials.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MIB: Final = 1 << 20
 _SEGMENT: Final = 32_000
 _CLIENT: Final = ("10.0.0.1", 50_000)
 _BROKER: Final = ("10.0.0.2", 9092)
-# A record with neither key nor value, the smallest there is.
+# A record without key and value, the smallest possible one.
 _LEAST: Final = bytes.fromhex("0c 00 00 00 01 01 00")
 _PRODUCE, _FETCH, _METADATA, _SYNC_GROUP, _CREATE_TOPICS, _DESCRIBE_CONFIGS, _JOIN_GROUP = 0, 1, 3, 14, 19, 32, 11
 
@@ -33,7 +33,7 @@ class Bomb(NamedTuple):
 
 
 def capture(bomb: Bomb) -> bytes:
-    """A pcap file in which this exchange is all there is."""
+    """A pcap file with this exchange only."""
     writer = PcapWriter(1)
     out = [writer.header()]
     numbers = {_CLIENT: 1000, _BROKER: 5000}
@@ -73,7 +73,7 @@ def fetch(records: bytes) -> Bomb:
 
 
 def packed(codec: str, payload: bytes, count: int) -> bytes:
-    """A batch of `count` records, which are `payload`."""
+    """A batch of `count` records, compressed from `payload`."""
     return batch(payload=deflate(codec, payload), attributes=NAMES.index(codec), count=count, last_delta=count - 1)
 
 
@@ -92,7 +92,7 @@ def _valued(filling: bytes, count: int, *, first: bytes = b"") -> Callable[[int]
 
 
 def _one_wide(size: int) -> Bomb:
-    """One long value among many short ones: as wide as the widest are the cells of a table."""
+    """One long value among many short ones: the widest cell sets the width of a table's column."""
     many = size // 64
     payload = record(value=b"x" * (size // 2)) + record(value=b"y", headers=((b"a", b"b"),)) * many
     return fetch(packed("zstd", payload, many + 1))
@@ -106,27 +106,27 @@ def _headers(size: int) -> Bomb:
 
 
 def _plain_headers(size: int) -> Bomb:
-    """One record of as many headers as fit, none of which says anything, and not compressed."""
+    """One record with as many empty headers as fit, not compressed."""
     count = size // 2
     body = b"\0\0\0\1\1" + varint(count) + b"\0\1" * count
     return produce(packed("none", varint(len(body)) + body, 1))
 
 
 def _some_headers(size: int) -> Bomb:
-    """Records of 100 headers, none like those before."""
+    """Records of 100 headers, each with another value."""
     made = [record(value=None, headers=tuple((b"h%d" % (n % 7), b"%d" % n) for n in range(100))) for _ in range(16)]
     each = b"".join(made)
     return fetch(packed("zstd", each * (size // len(each)), 16 * (size // len(each))))
 
 
 def _batches(size: int) -> Bomb:
-    """As many empty batches as fit."""
+    """A Fetch response of as many empty batches as fit."""
     one = batch(count=0, last_delta=0)
     return fetch(one * (size // len(one)))
 
 
 def _packed_batches(size: int) -> Bomb:
-    """Batches that say more than an exchange may, each in a few bytes."""
+    """Batches with more content than an exchange may have, each in a few bytes."""
     count = size // 4 // len(_LEAST)
     return fetch(packed("zstd", _LEAST * count, count) * 16)
 
@@ -154,20 +154,20 @@ def _wrapped(magic: int) -> Callable[[int], Bomb]:
 
 
 def _nested(size: int) -> Bomb:
-    """Wrappers in a wrapper."""
+    """A message set with wrappers in a wrapper."""
     one = message(1, 1, b"")
     inner = message(1, 1, deflate("gzip", one * (size // 8 // len(one)), 1), attributes=1)
     return fetch(message(1, 1, deflate("gzip", inner * 8, 1), attributes=1))
 
 
 def _broken(size: int) -> Bomb:
-    """Tiny records, of which the last is none."""
+    """Tiny records, the last of which is invalid."""
     count = size // len(_LEAST)
     return produce(packed("zstd", _LEAST * (count - 1) + b"\x0e" + _LEAST[1:], count))
 
 
 def _broken_batches(size: int) -> Bomb:
-    """Batches of one long record and one that is none, which say more than an exchange may."""
+    """Batches of one long record and an invalid one, with more content than an exchange may have."""
     return fetch(packed("zstd", record(value=bytes(4 * size)) + b"\x0e" + _LEAST[1:], 2) * 40)
 
 
@@ -192,7 +192,7 @@ def _uvarint(value: int) -> bytes:
 
 
 def _created(size: int) -> Bomb:
-    """A CreateTopics request of topics that say nothing: 10 bytes each, five arrays and values as read."""
+    """A CreateTopics request of empty topics: 10 bytes each, five arrays and values as read."""
     one = b"\2a" + pack(">ih", 1, 1) + b"\1\1\0"
     count = size // len(one)
     head = pack(">hhih", _CREATE_TOPICS, 7, 1, 4) + b"bomb\0"
@@ -225,7 +225,7 @@ def _tags(size: int) -> Bomb:
 
 
 def _cut(size: int) -> Bomb:
-    """The topics of `_created`, of which the last is broken."""
+    """The topics of `_created`, with the last one cut."""
     bomb = _created(size)
     return bomb._replace(request=framed(bomb.request[4:-10]))
 

@@ -1,4 +1,4 @@
-"""Batches and messages put together field by field, so that tests can make any of them wrong."""
+"""Batches and messages built field by field, so that tests can make any field wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record builders and readers of kafka-python and aiokafka, for tests that need an independent one."""
+"""Record builders and readers of kafka-python and aiokafka, for tests that need an independent implementation."""
 
 from __future__ import annotations
 

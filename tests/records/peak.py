@@ -1,6 +1,6 @@
-"""How much memory `kw` takes for each of some files: `python -m tests.records.peak WORDS… -- FILE…`, in one process.
+"""The memory that `kw` takes for each of some files: `python -m tests.records.peak WORDS… -- FILE…`, in one process.
 
-Prints a line for each file: the peak of the process in MiB while `kw WORDS… FILE` ran.
+Prints a line for each file: the peak memory of the process in MiB while `kw WORDS… FILE` ran.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def main() -> None:
     gc.set_threshold(*SELDOM)
     for file in files:
         gc.collect()
-        _CLEAR.write_text("5", encoding="ascii")  # the peak begins anew
-        with open("/dev/null", "wb") as nowhere:  # what is written must not be held
+        _CLEAR.write_text("5", encoding="ascii")  # resets the peak
+        with open("/dev/null", "wb") as nowhere:  # output must not be held in memory
             said = BytesIO()
             code = run([*words, file], Environment(stdin=BytesIO(), stdout=nowhere, stderr=said, variables={}))
         peak = re.search(r"VmHWM:\s+(\d+) kB", _STATUS.read_text(encoding="ascii"))

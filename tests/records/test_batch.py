@@ -1,4 +1,4 @@
-"""Batches of magic 2: hex rows, what Kafka allows and refuses, and what other libraries write."""
+"""Batches of magic 2: hex rows, batches that Kafka allows and refuses, and batches of other libraries."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_several_batches() -> None:
     assert sum(each.size for each in found) == len(data)
 
 
-# What is wrong, the batch, the reason, and how many records come out before the failure
+# The error, the batch, the reason, and the number of records before the failure
 GOOD = record(0), record(1)
 WRONG: list[tuple[str, bytes, str, int]] = [
     ("codec number", batch(*GOOD, attributes=5), "codec", 0),
@@ -262,7 +262,7 @@ def test_what_cannot_be_read_is_a_value(data: bytes, why: str, count: int) -> No
 def test_a_bad_checksum() -> None:
     found, after = decode_records(HEX[:70] + b"K" + HEX[71:] + HEX)
     assert (reason(found), found.crc, found.record_count) == ("crc", "bad", 2)
-    assert found.records == rows(after)[:1]  # shown all the same, as far as they can be read
+    assert found.records == rows(after)[:1]  # records are shown as far as they can be read
     assert found.records_cut == 1
     assert len(rows(after)) == 2
     (shown,) = batches_json(HEX[:-1] + b"\0") or []
@@ -271,7 +271,7 @@ def test_a_bad_checksum() -> None:
     assert (shown["crc"], shown["error"]["reason"], len(shown["records"])) == ("bad", "crc", 1)
     with pytest.raises(EncodeError, match="cannot be encoded"):
         records_from_json([shown], "records")
-    del shown["error"], shown["records_cut"]  # told otherwise, by whoever takes them away
+    del shown["error"], shown["records_cut"]  # whoever removes these keys tells the error otherwise
     assert records_from_json([shown], "records")[:8] == HEX[:8]
 
 
@@ -293,14 +293,14 @@ def test_a_spoilt_batch_gives_what_it_gives_piece_by_piece_too(place: int, bits:
     data[61 + place % (len(data) - 61)] ^= bits
     (whole,) = batches_json(bytes(data), records=True) or []
     budget = Budget()
-    budget.held = 0  # so that records are read as they are written
+    budget.held = 0  # so that records are decoded as they are written
     (piece,) = deferrable_batches(bytes(data), budget, records=True) or []
     assert whole["crc"] == piece["crc"] == "bad"
     assert [*whole["records"]] == [*piece["records"]]
     assert whole["error"] == piece["error"]
 
 
-# What is known of a batch that is cut after so many bytes.
+# The facts about a batch that is cut after this many bytes.
 KNOWN = [
     (8, "base_offset", 42),
     (16, "partition_leader_epoch", 7),

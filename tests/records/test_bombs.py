@@ -1,4 +1,4 @@
-"""Small captures that say much: every command stays small, whatever it shows of them and in whatever form."""
+"""Small captures that expand: every command stays small in memory, in every format and with every detail."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from tests.records.making import batch
 from tests.sampling import FULL
 
 MIB = 1 << 20
-# What the bombs come to here. As values the worst of them would take more than 250 MiB in each of the formats.
+# The size of the bombs here. As values the worst of them would take more than 250 MiB in each format.
 SIZE = 3 * MIB // 2
-# A process with all of kw loaded has 50 MiB, then some copies of 1.5 MiB, and what is made of them at a time.
+# A process with all of kw loaded has 50 MiB; the rest is some copies of 1.5 MiB, and the pieces of output.
 MOST_MIB = 150
-# Cells hold values of up to 32 MiB (CELL_MAX), and the lines that are made of them.
+# Cells hold values of up to 32 MiB (CELL_MAX), and lines are made of them.
 MOST_IN_CELLS_MIB = 300
 
 
@@ -84,7 +84,7 @@ def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["topics", pytest.param("created topics", marks=pytest.mark.long)])
 def test_what_a_large_request_is_is_told_without_its_values(name: str, look: Callable[[bytes], object]) -> None:
     frame = BOMBS[name](SIZE).request
-    look(BOMBS[name](1000).request)  # what is made once
+    look(BOMBS[name](1000).request)  # loads what is made once
     tracemalloc.start()
     try:
         found = look(frame)

@@ -1,4 +1,4 @@
-"""Every codec against independent writers, cut and broken data, and bombs."""
+"""Every codec against independent writers, with cut and broken data, and with bombs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def lz4_frame(data: bytes, **options: object) -> bytes:
 
 
 def spoil_header(frame: bytes) -> bytes:
-    """The header checksum of a frame without content size, as Kafka wrote it in magic 0: over the magic as well."""
+    """A frame without content size, with the header checksum as Kafka wrote it in magic 0: over the magic as well."""
     broken = header_checksum(frame[:6])
     assert broken != frame[6]
     return frame[:6] + bytes([broken]) + frame[7:]
@@ -112,7 +112,7 @@ def test_every_cut_is_noticed(codec: str, write: Callable[[bytes], bytes]) -> No
             got = unpack(codec, whole[:size])
         except DecodeError:
             continue
-        # Only a cut between members, frames or blocks of a snappy stream, or in what follows them, can pass.
+        # Only a cut between members, frames or blocks of a snappy stream, or behind them, can pass.
         assert TEXT.startswith(got)
         assert len(got) in (0, 11, len(TEXT)) or (codec == "snappy" and len(got) % 100 in (0, 11))
 
@@ -190,7 +190,7 @@ def gzip_bomb(size: int) -> bytes:
     return gzip.compress(bytes(size), 9)
 
 
-# What claims or gives 4 GB, in about a kilobyte; the error that must come.
+# Data of about a kilobyte that claims or gives 4 GB, and the error to expect.
 BOMBS: list[tuple[str, str, bytes, type[DecodeError]]] = [
     ("raw claim", "snappy", snappy_claim(0xFFFFFFFF) + bytes(1000), Malformed),
     (
@@ -230,7 +230,7 @@ def test_bombs_are_errors_and_no_allocations(codec: str, data: bytes, error: typ
     data = data or lz4_claim()
     cap = 4 * MIB
     with pytest.raises(error):
-        unpack(codec, data, cap)  # what is loaded on first use is not counted
+        unpack(codec, data, cap)  # modules loaded on first use are not counted
     tracemalloc.start()
     try:
         with pytest.raises(error):
@@ -242,7 +242,7 @@ def test_bombs_are_errors_and_no_allocations(codec: str, data: bytes, error: typ
 
 
 def bombs_in_little_memory() -> None:
-    """All bombs with 48 MiB of address space left: the libraries' own allocations count here too. Runs on its own."""
+    """All bombs with 48 MiB of address space left, which bounds the libraries' allocations; run in a new process."""
     for codec in CODECS:
         unpack(codec, deflate(codec, TEXT))
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() + 48 * MIB

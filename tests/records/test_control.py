@@ -119,7 +119,7 @@ def test_secrets_of_the_metadata_topic(value: bytes, secret: bool) -> None:
     assert holds_secret(value) == secret
     shown = records_json(iter([Record(0, 0, None, value)]), holds_secret)
     found = shown[0]["value"]
-    if secret and isinstance(found, dict) and "$type" in found:  # the rest of it may be seen
+    if secret and isinstance(found, dict) and "$type" in found:  # the rest of it may be shown
         assert found["value"] == {"redacted": 2}
     else:
         assert (found == {"redacted": len(value)}) == secret

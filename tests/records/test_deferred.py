@@ -1,4 +1,4 @@
-"""Records and bodies that are read as they are written say what they say as values, and can be read twice."""
+"""Records and bodies that are decoded while they are written equal their decoded values, and can be read twice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS = [b"", b"abc", b'a"\n\\', "ä€😀".encode() * 9, b"\0\1", b"\xff\xfe",
 
 
 def both(data: bytes, **limits: int) -> tuple[Any, Any]:
-    """The batches as values, and twice as they are read while they are written."""
+    """The batches as values, and as decoded while they are written (twice, with equal results)."""
     budget = Budget(**limits)
     budget.held = NOTHING_HELD
     found = deferrable_batches(data, budget, records=True)
@@ -88,7 +88,7 @@ def test_wrappers(monkeypatch: pytest.MonkeyPatch, magic: int) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_nothing_refers_to_itself(magic: int) -> None:
-    """What is written is free at once: searches for cycles are seldom, and a batch may be of megabytes."""
+    """No reference cycles: memory is freed at once, since collections are rare and a batch may have megabytes."""
     rows = [Record(at, at if magic else None, None, b"v" * 2000, ()) for at in range(40)]
     data = encode_batch(rows, Batch()) if magic == 2 else encode_message_set(rows, magic, codec="gzip")
     gc.collect()
@@ -111,7 +111,7 @@ def test_long_values(data: bytes) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Every layout of every API, as the JSON decoder reads it; and cut off, as the walker reads what is left."""
+    """Every layout of every API by the JSON decoder; and cut bodies, of which the walker reads the rest."""
     monkeypatch.setattr(large_body, "PIECE", 3)
     monkeypatch.setattr(large_body, "VALUE_WHOLE_MAX", 8)
     rng = Random(seed)
@@ -144,6 +144,6 @@ def told(problem: DecodeError | None) -> tuple[object, ...]:
 
 
 def test_limits_hold_together() -> None:
-    """What is made at once is a part of what may be held, and a body that is read whole fits in it."""
+    """A piece takes a part of the memory limit, and a body that is read at once fits in it."""
     assert limits.PIECE * limits.RECORD_BYTE_COST < limits.RECORDS_HELD_MAX
     assert limits.PIECE < limits.VALUE_WHOLE_MAX < limits.BODY_WHOLE_MAX

@@ -1,4 +1,4 @@
-"""Any bytes at all: nothing is raised, the fast reader agrees with the plain one, and every limit holds."""
+"""Any bytes: no exception, the fast reader agrees with the plain one, and every limit holds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MIXED = (
 
 
 def check(data: bytes) -> list[Batch]:
-    """What must hold whatever the bytes are."""
+    """Decode any bytes, and assert what must hold for all of them."""
     found = decode_records(data)
     assert sum(each.size for each in found) == len(data)
     shown = batches_json(data, records=True)
@@ -238,4 +238,4 @@ def test_time_is_bounded(make: Callable[[], bytes]) -> None:
     began = time.process_time()
     decode_records(data)
     summarize(data)
-    assert time.process_time() - began < 20  # it takes about one; what is not linear takes minutes
+    assert time.process_time() - began < 20  # about one is usual; non-linear work takes minutes

@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1: hex rows, wrappers, what Kafka refuses, and what other libraries write."""
+"""Message sets of magic 0 and 1: hex rows, wrappers, sets that Kafka refuses, and sets of other libraries."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_other_writers(builder: Any, magic: int, codec: int) -> None:
 @pytest.mark.parametrize("codec", [1, 2, 3, 4], ids=NAMES[1:])
 @pytest.mark.parametrize(("outer", "base"), [(12, 10), (2, 0), (0, 0)])
 def test_relative_offsets_count_back_from_the_wrapper(codec: int, outer: int, base: int) -> None:
-    """Magic 1; an outer offset of 0 is what librdkafka may leave."""
+    """Magic 1; librdkafka may leave an outer offset of 0."""
     inner = [message(1, index, b"%d" % index, timestamp=index) for index in range(3)]
     (found,) = decode_records(wrapper(1, codec, *inner, offset=outer))
     assert rows(found) == [Record(base + index, index, None, b"%d" % index) for index in range(3)]
@@ -192,14 +192,14 @@ def test_what_cannot_be_read_is_a_value(data: bytes, why: str, count: int) -> No
 @pytest.mark.parametrize("data", [MAGIC_0, MAGIC_1], ids=["magic 0", "magic 1"])
 def test_a_bad_checksum(data: bytes) -> None:
     found, after = decode_records(spoilt(data) + data)
-    assert (found.crc, len(found.records or [])) == ("bad", 1)  # shown all the same, as far as it can be read
+    assert (found.crc, len(found.records or [])) == ("bad", 1)  # records are shown as far as they can be read
     assert found.error is not None
     assert found.error[0] == "crc"
     assert len(rows(after)) == 1
 
 
 def crc_right(data: bytes) -> bytes:
-    """The same message with its size and checksum made right."""
+    """A message with its size and checksum corrected."""
     return data[:8] + struct.pack(">iI", len(data) - 12, zlib.crc32(data[16:])) + data[16:]
 
 

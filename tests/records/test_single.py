@@ -1,4 +1,4 @@
-"""Batches of one plain record: the short way gives what the general way gives, or nothing."""
+"""Batches of one plain record: the short way gives the result of the general way, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The few numbers of a text line."""
+"""The summary of record batches for a text line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_rows(data: bytes, expected: RecordsSummary) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_it_says_what_the_batches_say_when_they_are_read(seed: int) -> None:
-    """Also where bytes were changed, but for checksums: those of batches are not looked at."""
+    """The summary equals that of the decoded batches, also for changed bytes; it does not check batches' checksums."""
     rng = random.Random(seed)
     nested = message(1, 70, deflate("gzip", WRAPPER), attributes=1)
     unknown = message(1, 71, b"who knows", attributes=6)
@@ -58,6 +58,6 @@ def test_it_says_what_the_batches_say_when_they_are_read(seed: int) -> None:
         if found.records == read.records:
             assert found == read
         else:
-            # A batch of magic 2 whose records were not counted for its checksum.
+            # The records of a batch of magic 2 with a wrong checksum are not counted.
             assert found._replace(records=0) == read._replace(records=0)
             assert 2 in found.magics

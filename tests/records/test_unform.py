@@ -1,4 +1,4 @@
-"""Records as JSON shows them, written again: batches of every magic and codec, by hand and by chance."""
+"""Records in JSON form, encoded again: batches of every magic and codec, by hand and at random."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HEADERS = st.lists(st.tuples(NAMES, DATA), max_size=3).map(tuple)
 def batches(draw: st.DrawFn) -> Batch:
     magic = draw(st.sampled_from([0, 1, 2, 2, 2]))
     codec = draw(st.sampled_from(["none", "gzip", "snappy", "lz4"] + ["zstd"] * (magic == 2)))
-    # A plain message of the old formats is a batch of its own.
+    # A plain message of the old formats is a separate batch.
     most = 4 if magic == 2 or codec != "none" else 1
     base = draw(st.integers(0, 1 << 40))
     kind = draw(st.sampled_from(["create", "log_append"])) if magic else None

@@ -1,4 +1,4 @@
-"""Batches written: the same bytes again, and other libraries read them."""
+"""Batches written: the same bytes again, and other libraries can read them."""
 
 from __future__ import annotations
 

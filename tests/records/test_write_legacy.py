@@ -1,4 +1,4 @@
-"""Message sets of magic 0 and 1 written: read back alike, the same bytes again, and other libraries read them."""
+"""Message sets of magic 0 and 1 written: the same records and bytes again, and other libraries can read them."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_nothing_in_nothing_out() -> None:
 
 
 def test_lz4_of_magic_0_has_the_checksum_that_old_readers_want() -> None:
-    """KAFKA-3160: over the frame's magic too; from magic 1 on as the LZ4 frame format says."""
+    """KAFKA-3160: the checksum of magic 0 covers the LZ4 magic too; from magic 1 on it is as the LZ4 format says."""
     frames = []
     for magic in (0, 1):
         data = encode_batch([Record(0, None, None, b"v" * 500)], Batch(magic=magic, codec="lz4"))
@@ -114,7 +114,7 @@ def test_kafka_python_and_aiokafka_read_it(magic: int, codec: str) -> None:
     made = [Record(7 + index, stamp, b"k%d" % index, b"v%d" % index * 9) for index in range(70)]
     data = encode_batch(made, Batch(magic=magic, codec=codec))
     readers = [AioMemoryRecords(data)]
-    if codec != "snappy":  # kafka-python wants another library for it
+    if codec != "snappy":  # kafka-python needs another library for it
         readers.append(MemoryRecords(data))
     for reader in readers:
         rows = []

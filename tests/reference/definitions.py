@@ -1,6 +1,6 @@
-"""A client jar in, what its message definitions say of the wire out; a reader of its own, to judge the reference by.
+"""A client jar in, its message definitions out; a reader without code of the project, to judge the reference by.
 
-Definitions up to 2.7 say `bytes` for records; both are called `bytes` here.
+Definitions up to 2.7 have the type `bytes` for records; later ones are read as `bytes` too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Spot(NamedTuple):
 
 @dataclass
 class Defined:
-    """One API of one release: `spots` of each (side, version), plain fields in wire order, then tagged ones."""
+    """One API of one release: `spots` are the fields by (side, version), plain ones in wire order, then tagged ones."""
 
     name: str = ""
     versions: tuple[int, int] = (0, 0)
@@ -45,7 +45,7 @@ def snake(name: str) -> str:
 
 
 def definitions(jar: Path) -> dict[int, Defined]:
-    """API key → what the jar says of it."""
+    """The definitions in a jar, by API key."""
     found: dict[int, Defined] = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():

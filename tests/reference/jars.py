@@ -1,4 +1,4 @@
-"""Releases of Kafka in, their client jars and nothing else out: fetched by Maven in one go, kept in the cache."""
+"""Releases of Kafka in, their client jars without dependencies out: fetched by one run of Maven, kept in the cache."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import pytest
 from decoders.apis.releases import RELEASES
 from tests.broker.jars import cache, missing_tools
 
-# The last patch release of every minor one: patch releases of one minor never differ in versions.
+# The last patch release of every minor release: patch releases of one minor never differ in versions.
 PATCHES: Final = (
     *("0.8.2.2", "0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.0.1", "2.1.1"),
     *("2.2.2", "2.3.1", "2.4.1", "2.5.1", "2.6.3", "2.7.2", "2.8.2", "3.0.2", "3.1.2", "3.2.3", "3.3.2", "3.4.1"),
     *("3.5.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.2", "4.1.2", "4.2.1", "4.3.1", "4.4.0"),
 )
-# The first release whose jar holds message definitions; those before have classes only.
+# The first release whose jar has message definitions; earlier ones have classes only.
 FIRST_DEFINITIONS: Final = "2.2"
 
 
 def release_jars() -> dict[str, Path]:
-    """Release → its kafka-clients jar, oldest first. Skips the test where they cannot be had."""
+    """Release → its kafka-clients jar, oldest first. Skips the test if they cannot be fetched."""
     folder = cache() / "releases"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {patch.rpartition(".")[0]: folder / f"kafka-clients-{patch}.jar" for patch in PATCHES}

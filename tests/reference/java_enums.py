@@ -1,4 +1,4 @@
-"""A client jar in, Kafka's own enums out: JSON of {class: {number: name}} for each `CLASS:METHOD` that is asked for."""
+"""A client jar in, Kafka's own enums out: JSON of {class: {number: name}} for each `CLASS:METHOD` in the arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jpype  # type: ignore[import-untyped]  # it has no types
 
 
 def _value(one: Any, word: str) -> Any:
-    """What a method, or a field of the same name that hides it, says."""
+    """The value of a method, or of a field of the same name that hides it."""
     said = getattr(one, word)
     return said() if callable(said) else said
 

@@ -1,8 +1,8 @@
-"""The jar of slf4j and client jars in, what the schemas in their classes say out: for releases without definitions.
+"""The jar of slf4j and client jars in, the schemas in their classes out: for releases without definitions.
 
-Prints JSON {jar: {API key: {version: [shape of the request, of the response]}}}. A shape is what is on the wire, one
-word a primitive, `[ … ]` around the elements of an array: how fields are grouped, and names, do not count. Each jar has
-a class loader of its own, so that one JVM serves them all.
+Prints JSON {jar: {API key: {version: [shape of the request, of the response]}}}. A shape lists the primitives on the
+wire, one word each, with `[ … ]` around the elements of an array: names and the grouping of fields do not count. Each
+jar has its own class loader, so that one JVM serves all jars.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PROTOCOL = "org.apache.kafka.common.protocol."
 
 
 def schemas(jar: str) -> dict[int, dict[int, list[str]]]:
-    """Those of every API that has one."""
+    """The schemas of every API that has some, by key and version."""
     url = jpype.JClass("java.io.File")(jar).toURI().toURL()
     loader = jpype.JClass("java.net.URLClassLoader")(jpype.JArray(jpype.JClass("java.net.URL"))([url]))
     keys = loader.loadClass(_PROTOCOL + "ApiKeys")
@@ -36,7 +36,7 @@ def schemas(jar: str) -> dict[int, dict[int, list[str]]]:
 
 
 def _tables(loader: Any) -> Any:
-    """Up to 0.11 two tables hold all schemas by key."""
+    """The two tables of all schemas by key, which releases up to 0.11 have; None for later ones."""
     protocol = loader.loadClass(_PROTOCOL + "Protocol")
     names = [str(field.getName()) for field in protocol.getFields()]
     if "REQUESTS" not in names:
@@ -54,7 +54,7 @@ def _shape(kind: Any) -> list[str]:
 
 
 def _type(field: Any) -> Any:
-    """Later releases have the field inside a bound one."""
+    """The type of a field; later releases have the field inside a bound one."""
     field = getattr(field, "def_", field)
     kind = field.type
     return kind() if callable(kind) else kind

@@ -1,6 +1,6 @@
-"""A reader that knows of Kafka only what `kw apis API VERSION` prints: the printed layout and bytes in, values out.
+"""A reader that knows Kafka from the text of `kw apis API VERSION` alone: printed layout and bytes in, values out.
 
-It shares no code with the library: sizes and forms come from the words of the encodings and the legend under them.
+It shares no code with the library: sizes and forms come from the names of encodings and the legend below them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Row:
 
 
 def parse(text: str) -> dict[str, list[Row]]:
-    """`request header`, `request body`, `response header`, `response body` → their fields."""
+    """The fields of `request header`, `request body`, `response header` and `response body`."""
     found: dict[str, list[Row]] = {}
     side = ""
     stack: list[list[Row]] = []
@@ -37,7 +37,7 @@ def parse(text: str) -> dict[str, list[Row]]:
             stack = [found.setdefault(f"{side} {line}", [])]
         elif not line:
             stack = []
-        elif 0 < depth <= len(stack):  # what is deeper is the rest of a note
+        elif 0 < depth <= len(stack):  # deeper lines are the rest of a note
             del stack[depth:]
             row = Row(line)
             stack[-1].append(row)
@@ -46,7 +46,7 @@ def parse(text: str) -> dict[str, list[Row]]:
 
 
 class Reader:
-    """Reads values one after the other."""
+    """A cursor over bytes that reads values."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

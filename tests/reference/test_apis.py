@@ -1,4 +1,4 @@
-"""`kw apis`: what its JSON holds, what its text shows at every width, and what it refuses."""
+"""`kw apis`: its JSON, its text at every width, its refusals."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_list_holds_every_api_with_its_versions_in_every_release() -> None:
 
 
 def field(row: dict[str, Any], path: str) -> dict[str, Any]:
-    """The field of a tree by the path `response.responses.partitions.snapshot_id`."""
+    """The field at a path such as `response.responses.partitions.snapshot_id`."""
     side, *names = path.split(".")
     among = row[side]
     for name in names:
@@ -232,7 +232,7 @@ def test_text_fits_and_says_the_same_without_colours(words: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_every_field_is_in_the_text_at_80_columns(key: int) -> None:
-    """Nothing hides a name, its versions or its type."""
+    """Every field has a line with its name, versions and type."""
     shown = text(str(key), columns=80).splitlines()
 
     def check(among: list[dict[str, Any]], depth: int) -> None:

@@ -1,4 +1,4 @@
-"""The numbers that stand for something are those of Kafka's own classes, in fields that there are."""
+"""Enumerations of numbers equal those of Kafka's own classes, and belong to existing fields."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_words_are_those_of_kafkas_classes() -> None:
 
 
 def _declared() -> Iterator[tuple[str, str, Field]]:
-    """Every field of every API and structure: whose it is, its path, itself."""
+    """Every field of every API and structure: its owner, its path, the field."""
     for key in KEYS:
         for side in SIDES:
             message = api(key).message(side)
@@ -78,14 +78,14 @@ def test_fields_that_mean_something_are_numbers_and_every_set_is_used() -> None:
     assert set().union(*kinds.values()) <= {"int8", "int16", "int32", "int64"}
 
 
-# Names of fields that hold the number of something with a name, wherever they are.
+# Names of fields whose numbers have names, in any message.
 NAMED = re.compile(
     "isolation_level|acks|(resource_)?pattern_type(_filter)?|permission_type|operation|resource_types?(_filter)?|"
     "config_(source|type|operation)|key_type|member_type|election_type|upgrade_type|endpoint_type|match_type|mechanism|"
     "(accepted_)?compression_types?|security_protocol|leader_recovery_state|delivery_state|acknowledge_types|node_type|"
     ".*authorized_operations|.*leader_epoch|leader_id|leader|(ongoing_txn_)?producer_(id|epoch)|generation_id(_or_.*)?"
 )
-# Numbers that look as if they had names and have none.
+# Numbers that seem to have names, and have none.
 NAMELESS = {
     ("LeaderChangeMessage", "leader_id"): "there is one",
     ("SubscriptionInfoData", "unique_field"): "a number that changes, so that the group is balanced again",
@@ -95,7 +95,7 @@ NAMELESS = {
 
 
 def test_whatever_has_a_name_says_so_in_its_declaration() -> None:
-    """A small number is a kind or a state, a negative default stands for something, and some names tell it."""
+    """A field of int8, with a negative default, or with certain names declares an enumeration, but for NAMELESS."""
     lacking = {
         (whose, path)
         for whose, path, field in _declared()

@@ -1,4 +1,4 @@
-"""`kw errors`: every code is explained, found in any spelling, and said to be unknown when it is."""
+"""`kw errors`: every code is explained, found in any spelling, and reported as unknown if it is."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_list_in_json_is_every_code() -> None:
 
 
 KEYS = ["code", "name", "retriable", "meaning", "remedy", "apis", "apis_from", "also"]
-# Clients make them themselves, no broker of today answers them, or nothing is known.
+# Errors that clients make themselves, or that no current broker answers, or about which nothing is known.
 UNUSED = {
     *("INVALID_FETCH_SIZE", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION", "UNKNOWN_CONTROLLER_ID"),
 }
@@ -177,7 +177,7 @@ def test_every_name_that_a_release_had_is_known() -> None:
                 assert find_error(exception) == code, (release, exception)
 
 
-# Exceptions of more than one code, in some release.
+# Exceptions with more than one code in some release.
 SHARED = {"-", "ApiException", "AuthorizationException", "ProducerFencedException", "IllegalStateException"}
 
 

@@ -1,4 +1,4 @@
-"""`kw apis API VERSION` against encoded bytes: what it prints is enough to read whatever the codec writes."""
+"""`kw apis API VERSION` against encoded bytes: the printed layout is enough to read them."""
 
 from __future__ import annotations
 

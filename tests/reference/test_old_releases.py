@@ -1,4 +1,4 @@
-"""Releases from before there were definitions, 0.8.2 to 2.1: every layout against the schemas in their classes."""
+"""Releases without definitions, 0.8.2 to 2.1: every layout against the schemas in their classes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.reference.jars import FIRST_DEFINITIONS, release_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 OLD = RELEASES[: RELEASES.index(FIRST_DEFINITIONS)]
-# Words of theirs or ours for the same bytes. Whether text may be null was widened later, for versions long published.
+# Different words for the same bytes. Nullable text was allowed later for versions that had long been published.
 WORDS = {"boolean": "int8", "bool": "int8", "records": "bytes", "nullable_bytes": "bytes", "nullable_string": "string"}
 
 
 @pytest.fixture(scope="module")
 def schemas() -> dict[str, dict[str, Any]]:
-    """Release → API key → version → shapes of request and response."""
+    """The shapes of request and response by release, API key and version."""
     jars = {release: str(path) for release, path in release_jars().items() if release in OLD}
     (logging,) = (str(path) for path in client_jars("4.4.0") if path.name.startswith("slf4j-api"))
     command = [sys.executable, "-m", "tests.reference.java_schemas", logging, *jars.values()]
@@ -37,7 +37,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def shape(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Our rows in the words of the schemas."""
+    """Our rows in the form of the schemas."""
     for row in rows:
         array = row["type"].startswith("[]")
         kind = row["type"].removeprefix("[]")

@@ -1,4 +1,4 @@
-"""What the reference says of releases, and of what changed between them, against the definitions in their jars."""
+"""The reference about releases, and the differences between them, against the definitions in their jars."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Facts = dict[str, tuple[str, bool, int | None]]
 
 @pytest.fixture(scope="module")
 def jars() -> dict[str, Release]:
-    """Release → API key → what the jar says."""
+    """The definitions of each release's jar, by API key."""
     return {release: definitions(path) for release, path in release_jars().items() if release in DEFINED}
 
 
@@ -77,7 +77,7 @@ def translated(path: str, names: dict[tuple[str, str], str]) -> str:
 
 
 def applied(base: Facts, rows: list[dict[str, Any]]) -> Facts:
-    """The facts of a version after its rows of the difference; each row must have something to do."""
+    """The facts of a version with the rows of a difference applied; each row must change something."""
     now = dict(base)
     for row in rows:
         path = row["path"]
@@ -103,7 +103,7 @@ def numbers(defined: Defined) -> range:
 @pytest.mark.long
 @pytest.mark.parametrize(("older", "newer"), PAIRS, ids=lambda release: str(release))
 def test_the_difference_of_neighbours_is_that_of_their_jars(jars: dict[str, Release], older: str, newer: str) -> None:
-    """What is printed, applied to the older definitions, gives the newer ones, and nothing is printed beyond that."""
+    """The printed difference, applied to the older definitions, gives the newer ones, and has no further rows."""
     shown = json.loads(kw("apis", "--diff", older, newer, "-o", "json").out)
     before, after = jars[older], jars[newer]
     assert [{word: row[word] for word in ("key", "name", "versions")} for row in shown["appeared"]] == [

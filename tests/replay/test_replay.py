@@ -1,4 +1,4 @@
-"""`kw replay` as people use it: what would be asked, what cannot be, wrong words, a cluster that is not there."""
+"""`kw replay` as people use it: what would be sent, what cannot be, wrong options, a cluster that is not there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COUNTS: Final = jsonschema.Draft202012Validator(json.loads((SCHEMAS / "replay.sc
 
 
 def rows(text: str) -> list[dict[str, Any]]:
-    """The records of NDJSON, each as its schema has it."""
+    """The records of NDJSON, each valid by its schema."""
     found: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
     for row in found:
         (EXCHANGE if row["kind"] == "exchange" else COUNTS).validate(row)
@@ -88,7 +88,7 @@ def test_what_brokers_say_to_each_other_is_never_asked() -> None:
     assert {"Vote", "BrokerHeartbeat", "BrokerRegistration"} & set(asked) == set()
     assert asked["Metadata"] > 0
     steps = rows(kw("replay", str(ROOT / "captures" / "first-steps.pcapng"), "--dry-run").out)
-    # Broker 1 asks its own controller for its versions, too.
+    # Broker 1 asks its own controller for versions, too.
     own = [row["comparison"]["reason"] for row in steps if row["client_id"] == "1" and row["api"] == "ApiVersions"]
     assert own == ["never"] * 3
 
@@ -121,7 +121,7 @@ def test_secrets_of_a_capture_are_asked_and_not_shown(tmp_path: Path) -> None:
     found = rows(kw("replay", capture, *chosen).out)
     asked = [row for row in found if row["comparison"]["reason"] is None]
     assert asked
-    assert {row["comparison"]["reason"] for row in found} == {None, "never"}  # what an Envelope carried
+    assert {row["comparison"]["reason"] for row in found} == {None, "never"}  # requests inside an Envelope
     for row in asked:
         for change in row["request"]["upsertions"]:
             assert "redacted" in change["salted_password"]
@@ -167,7 +167,7 @@ def test_a_cluster_that_is_not_there_is_told() -> None:
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
-    """Three brokers of librdkafka's own, of other ids and at other places than the recorded ones."""
+    """librdkafka's mock cluster, with other node ids and addresses than the recorded ones."""
     pytest.importorskip("confluent_kafka")
     with MockCluster(2) as cluster:
         yield cluster.bootstrap()
@@ -179,7 +179,7 @@ def test_answers_of_another_cluster_are_compared(mock: str) -> None:
     *found, counts = rows(outcome.out)
     assert outcome.code == Exit.FINDINGS
     assert counts["kind"] == "replay"
-    # The mock has no topic of Kafka's own, and looking for a coordinator could make it.
+    # The mock has no internal topic, and a look-up of a coordinator could create one.
     unasked = [row for row in found if row["status"] == "not_sent"]
     assert {(row["api"], row["comparison"]["reason"]) for row in unasked} == {("FindCoordinator", "no_coordinators")}
     assert [(each["reason"], each["count"]) for each in counts["not_asked"]] == [("no_coordinators", len(unasked))]
@@ -252,7 +252,7 @@ def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> No
     assert len(captured) == 193
 
 
-# The order in which requests are asked, with a cluster that answers when it likes.
+# The order of requests, with a cluster that answers at any time.
 
 
 def recorded(*changes: str, file: str = TOUR) -> Recording:
@@ -271,7 +271,7 @@ def recorded(*changes: str, file: str = TOUR) -> Recording:
 
 
 class Stage:
-    """Stands for a lane: notes when a request was asked and answered, and takes another time for each."""
+    """A stand-in for a lane: records when each request was sent and answered, and takes a different time for each."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, RecordedRequest]] = []
@@ -289,7 +289,7 @@ class Stage:
         return Outcome(request, None, "same")
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 @pytest.mark.parametrize("most", [1, 256])

@@ -1,4 +1,4 @@
-"""The tour asked of brokers of 4.3 and of 3.9, which it makes its topics and data in: what differs is known."""
+"""The tour replayed to brokers of 4.3 and 3.9, where it makes its own topics and data: the differences are known."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tests.cli.worlds import kw
 
 TOUR: Final = str(Path(__file__).resolve().parents[2] / "captures" / "tour.pcapng")
 CHANGES: Final = "data,admin:create_topics,incremental_alter_configs,delete_topics"
-# Records of the tour are of one day, and may be too old or too new for brokers of another one.
+# The tour's records have the timestamps of one day, which may be too old or too new for a broker.
 ANY_TIME: Final = {
     "auto.create.topics.enable": "false",
     "log.retention.ms": "-1",
     "log.message.timestamp.after.max.ms": "9223372036854775807",
 }
-# What 3.9 answers otherwise, beside the versions and features that it offers: client, API, verdict, the errors.
-# A transaction of KIP-890 adds its partitions by producing; a group of KIP-848 is early access there, and off.
+# Different answers of 3.9, besides versions and features: client, API, verdict, the errors. A transaction with KIP-890
+# adds its partitions by producing; groups of KIP-848 are early access in 3.9, and off.
 KNOWN_39: Final = Counter(
     {
         ("ledger", "Produce", "refused", "TRANSACTION_ABORTABLE"): 1,
@@ -42,7 +42,7 @@ KNOWN_39: Final = Counter(
         ("fraud-1", "ConsumerGroupHeartbeat", "refused", "UNSUPPORTED_VERSION"): 3,
     }
 )
-# What differs besides in what brokers offer; the epoch of features is about nothing.
+# Further differences in the features that brokers offer; the epoch of features has no meaning here.
 FEATURES: Final = {
     *("", "group.version", "transaction.version", "share.version", "streams.version", "metadata.version"),
     "eligible.leader.replicas.version",
@@ -50,7 +50,7 @@ FEATURES: Final = {
 
 
 def asked(server: str, *words: str) -> tuple[int, list[dict[str, Any]], dict[str, Any]]:
-    """Exit code, the exchanges and the counts of a replay of the tour."""
+    """Replay the tour; gives the exit code, the exchanges and the counts."""
     outcome = kw("replay", TOUR, "-b", server, "--speed", "max", "--timeout", "30", *words)
     *found, counts = map(json.loads, outcome.out.splitlines())
     assert counts["kind"] == "replay", outcome.err
@@ -58,7 +58,7 @@ def asked(server: str, *words: str) -> tuple[int, list[dict[str, Any]], dict[str
 
 
 def apart(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, str, str]]:
-    """What is different or refused, but for what ApiVersions says."""
+    """The different and refused answers, without those of ApiVersions."""
     return Counter(
         (
             row["client_id"],
@@ -72,7 +72,7 @@ def apart(rows: list[dict[str, Any]]) -> Counter[tuple[str, str, str, str]]:
 
 
 def offered_by(release: str) -> dict[int, Versions]:
-    """The versions that brokers of a release offer, those that are not stable left out."""
+    """The versions that brokers of a release offer, without unstable ones."""
     found: dict[int, Versions] = {}
     for key, versions in spoken(release).items():
         unstable = UNSTABLE.get(release, {}).get(key)
@@ -83,7 +83,7 @@ def offered_by(release: str) -> dict[int, Versions]:
 
 
 def check_offers(rows: list[dict[str, Any]], old: str, new: str) -> None:
-    """ApiVersions differs exactly as the releases do, in the APIs and in the features."""
+    """Assert that ApiVersions differs exactly as the releases do, in APIs and features."""
     was, now = offered_by(old), offered_by(new)
     seen = 0
     for row in rows:
@@ -92,7 +92,7 @@ def check_offers(rows: list[dict[str, Any]], old: str, new: str) -> None:
         assert "differences_cut" not in row["comparison"]
         differences = row["comparison"]["differences"]
         told = {each["about"] for each in differences if each["path"].startswith("api_keys")}
-        # Brokers have a listener's APIs alone; which these are, is in both answers.
+        # A broker offers the APIs of its listener; both answers tell which these are.
         offered = {each["api_key"] for each in row["response"]["api_keys"]}
         gone = {
             each["recorded"]["api_key"]
@@ -112,7 +112,7 @@ def check_offers(rows: list[dict[str, Any]], old: str, new: str) -> None:
 def test_the_release_that_was_recorded_answers_the_same() -> None:
     may_create = {**ANY_TIME, "auto.create.topics.enable": "true"}
     with Cluster(Options(nodes=3, class_archive=True, properties=may_create)) as cluster:
-        # A cluster that has nothing has nothing afterwards, though all topics and coordinators were asked for.
+        # An empty cluster is still empty afterwards, though all topics and coordinators were asked for.
         _, _, read_counts = asked(cluster.bootstrap())
         left = json.loads(kw("call", "Metadata", "topics:=null", "-b", cluster.bootstrap(), "-o", "json").out)
         code, rows, counts = asked(cluster.bootstrap(), "--changes", CHANGES)
@@ -123,7 +123,7 @@ def test_the_release_that_was_recorded_answers_the_same() -> None:
     assert counts["asked"] == 193
     assert counts["not_asked"] == []
     verdicts = Counter(counts["verdicts"])
-    # On ListOffsets 0 the recorded broker hung up; it is asked in version 1. A fast broker ends a transaction at once.
+    # The recorded broker closed on ListOffsets 0; it is sent in version 1. A fast broker ends a transaction at once.
     uncompared = {row["api"] for row in rows if row["comparison"]["verdict"] == "uncompared"}
     assert {"ListOffsets"} <= uncompared <= {"ListOffsets", "EndTxn"}
     assert verdicts["same"] > 80
@@ -141,6 +141,6 @@ def test_an_older_release_differs_in_what_is_known() -> None:
     assert apart(rows) == KNOWN_39
     check_offers(rows, "4.3", "3.9")
     assert [(each["reason"], each["count"]) for each in counts["not_asked"]] == [("member", 2)]
-    # What it has written is what it reads, in another replay that changes nothing.
+    # Another replay, which changes nothing, reads what this one wrote.
     assert (again, apart(reads)) == (Exit.DONE, {})
     assert read_counts["asked"] == 26

@@ -1,4 +1,4 @@
-"""Two answers in JSON form in, the verdict and what differs out."""
+"""Two answers in JSON form in, the verdict and the differences out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OLD, NEW = UUID(int=7), UUID(int=8)
 
 
 def ids(**names: dict[str, str]) -> IdMap:
-    """Topic `orders` has the id OLD in the recording and NEW there."""
+    """An id map in which `orders` has the id OLD in the recording and NEW in the cluster."""
     known = IdMap(NameMap(**names), {1: 11, 2: 12})
     known.topic_named = {OLD: "orders"}.get
     known.topic_id = {"orders": NEW, "copy": NEW}.get

@@ -1,4 +1,4 @@
-"""A recorded request in, the request for the other cluster out: names, ids, epochs, offsets, sessions; or why not."""
+"""A recorded request in, the request for the other cluster out: names, ids, epochs, offsets, sessions; or a refusal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ INIT_PRODUCER_ID: Final = 22
 
 
 def ids(names: NameMap | None = None) -> IdMap:
-    """Topic `orders` has the id OLD in the recording; `orders` and `copy` have NEW there."""
+    """An id map: `orders` has the id OLD in the recording; `orders` and `copy` have NEW in the cluster."""
     known = IdMap(names or NameMap(), {1: 11, 2: 12}, "there")
     known.topic_named = {OLD: "orders"}.get
     known.topic_id = {"orders": NEW, "copy": NEW}.get

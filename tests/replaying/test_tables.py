@@ -13,7 +13,7 @@ from decoders.replaying.api_classes import API_CLASSES, api_class
 from decoders.replaying.field_roles import role_of
 from decoders.schema.model import Field, Side
 
-# What declarations say that a field names (`is`) → the role that it must have; `nodes` where it is an array.
+# The entity in a field's declaration (`is`) → the role that the field must have; `nodes` for an array.
 ENTITIES: Final = {
     "topicName": "topic",
     "groupId": "group",
@@ -21,7 +21,7 @@ ENTITIES: Final = {
     "producerId": "producer",
     "brokerId": "node",
 }
-# What declarations say of the numbers of a field (`means`) → its role.
+# The meaning in a field's declaration (`means`) → its role.
 MEANINGS: Final = {
     "generation": "generation",
     "member_epoch": "generation",
@@ -32,7 +32,7 @@ MEANINGS: Final = {
 
 
 def fields_of(fields: Sequence[Field], owner: str) -> Iterator[tuple[str, Field]]:
-    """All fields of a message that hold a value, each with what it stands in."""
+    """All fields of a message that hold a value, each with its parent's name."""
     for field in fields:
         if field.fields:
             yield from fields_of(field.fields, field.name)

@@ -1,1 +1,1 @@
-"""Reports: their page in a browser, their other forms, their folds."""
+"""Reports: their page in a browser, their other formats, their folds."""

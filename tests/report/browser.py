@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over two pipes by its own protocol: pages in, what they do and look like out."""
+"""A headless Chromium, driven over two pipes by its protocol: pages in, their behaviour and pictures out."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PATIENCE_S = 60.0
 
 
 def find_browser() -> str | None:
-    """The program, where there is one."""
+    """The path of a browser, None if there is none."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """One page. `events` are all that the browser has told of it so far."""
+    """A page in the browser. `events` are the browser's events for it so far."""
 
     def __init__(self, program: str, folder: Path) -> None:
         to_read, to_write = os.pipe()
@@ -61,7 +61,7 @@ class Browser:
             self.ask(f"{domain}.enable")
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command and its answer."""
+        """Send a command; gives its answer."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if self._session:
@@ -77,7 +77,7 @@ class Browser:
             self.events.append(found)
 
     def open(self, path: Path, width: int, *, dark: bool = False) -> None:
-        """Load a file in a window of this width, and wait until it is drawn."""
+        """Load a file in a window of this width, and wait until the page is drawn."""
         scheme = "dark" if dark else "light"
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
@@ -95,14 +95,14 @@ class Browser:
         return found["result"].get("value")
 
     def picture(self, path: Path) -> None:
-        """The whole page as a PNG."""
+        """Write the whole page as a PNG."""
         size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def complaints(self) -> list[str]:
-        """What the page wrote to the console as an error or a warning, and what it threw."""
+        """The page's errors and warnings on the console, and its exceptions."""
         found = []
         for event in self.events:
             method, said = event.get("method"), event.get("params", {})
@@ -113,7 +113,7 @@ class Browser:
         return found
 
     def requests(self) -> list[str]:
-        """What the page asked for."""
+        """The URLs that the page requested."""
         sent = [event["params"] for event in self.events if event.get("method") == "Network.requestWillBeSent"]
         return [each["request"]["url"] for each in sent]
 

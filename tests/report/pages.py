@@ -1,4 +1,4 @@
-"""What pages are tested with: names that would rather be programs, a reader of HTML, scripts for the browser."""
+"""Helpers for tests of pages: names that are HTML and scripts, a reader of HTML, scripts for the browser."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOSTILE = (
     '<a href="javascript:alert(1)">x</a>',
     "x" * 249,
 )
-# Those, and what would break out of other places: attributes, CSS, JSON in a script, Markdown, lines of text.
+# Hostile names, and others that could break out of attributes, CSS, JSON in a script, Markdown, lines of text.
 NAMES = (
     *HOSTILE,
     "' onmouseover='alert(1)' x='",
@@ -28,7 +28,7 @@ WIDTHS = (390, 1440)
 
 
 class Page(HTMLParser):
-    """The text of every element that matters, and every address that is mentioned in an attribute."""
+    """The text of every element that tests need, and every address in an attribute."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -71,10 +71,10 @@ class Page(HTMLParser):
             self._open[-1] += data
 
 
-# Tables that stick out of the page's width; those that scroll by themselves are meant to.
+# Tables that are wider than the page; tables with their own scroll bar may be.
 TOO_WIDE = """[...document.querySelectorAll('section > *')].filter((e) => e.getBoundingClientRect().right >
   document.documentElement.clientWidth).map((e) => e.closest('section').id)"""
-# Numbers and times of charts that lie outside, or on each other.
+# Numbers and times of charts that are outside the chart, or on each other.
 OVERLAPS = """[...document.querySelectorAll('.chart')].flatMap((chart) => {
   const frame = chart.getBoundingClientRect();
   return ['.numbers text', '.clocks text'].flatMap((kind) => {

@@ -1,4 +1,4 @@
-"""`kw report -o json`: the published schema holds, the numbers are those of the other commands, folds merge."""
+"""`kw report -o json`: valid by the published schema, with the numbers of the other commands; folds merge."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def folds_of(exchanges: list[Exchange]) -> ReportFolds:
 @pytest.mark.parametrize("name", ["tour.pcapng", "share-groups.pcapng"])
 @pytest.mark.parametrize("parts", [2, 7])
 def test_parts_merge_to_the_whole(name: str, parts: int) -> None:
-    """Whoever has which exchange, and in whatever order the parts come together, through states as bytes."""
+    """Parts of the exchanges, exported and merged in another order, give the report of all of them."""
     exchanges = settled(name)
     whole = build_report(folds_of(exchanges).results(), "4.0")
     merged = ReportFolds(PLAIN)
@@ -167,13 +167,13 @@ def test_large_bodies_are_cut_and_say_so() -> None:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Tables with bodies."""
+    """Tables of the tour with bodies."""
     folder = tmp_path_factory.mktemp("stored") / "tables"
     assert kw("pipeline", "run", str(TOUR), "--out", str(folder), "--bodies", "-q").code == Exit.DONE
     return folder
 
 
-# What rows of a table do not say: where in a capture a connection came.
+# Sections that are equal; the others depend on where in a capture a connection came, which tables do not have.
 SECTIONS = ("findings", "security", "audit", "clients", "groups", "topics", "brokers", "ladders")
 
 

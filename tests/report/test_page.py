@@ -1,4 +1,4 @@
-"""`kw report --html`: pages of hostile names and of shipped captures in a real browser, and what is in them."""
+"""`kw report --html`: pages of hostile names and of shipped captures in a real browser, and their content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.report.pages import NAMES, OVERLAPS, TOO_WIDE, WIDTHS, Page
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"
 TOUR = CAPTURES / "tour.pcapng"
-# Names of the tour that become hostile ones; bodies, client ids and what is derived from them.
+# Names of the tour that are replaced by hostile ones; bodies, client ids and values derived from them.
 MET = (
     *("orders", "payments", "metrics", "order", "billing", "report", "audit", "fraud", "ledger"),
     *("checkout-7", "checkout-8", "billing-1", "billing-2", "report-1", "sensor-3", "admin", "web-1", "audit-1"),
@@ -26,7 +26,7 @@ MET = (
 
 
 def disguised(value: Any) -> Any:
-    """The same with a hostile name for each of MET."""
+    """A record with a hostile name for each name in MET."""
     if isinstance(value, str):
         return NAMES[MET.index(value) % len(NAMES)] if value in MET else value
     if isinstance(value, dict):
@@ -36,7 +36,7 @@ def disguised(value: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Records of a session whose clients, topics and groups have names that would rather be programs."""
+    """Records of a session whose clients, topics and groups have names that are HTML and scripts."""
     lines = kw("sniff", str(TOUR), "-o", "ndjson", "-q").out.splitlines()
     path = tmp_path_factory.mktemp("hostile") / "hostile.ndjson"
     path.write_text("".join(json.dumps(disguised(json.loads(line))) + "\n" for line in lines))
@@ -44,7 +44,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def written(source: Path, page: Path, *words: str) -> Path:
-    """The page of a capture."""
+    """Write the page of a capture."""
     outcome = kw("report", str(source), "--html", str(page), "-q", *words)
     assert (outcome.code, outcome.out, outcome.err) == (Exit.DONE, "", "")
     return page
@@ -84,7 +84,7 @@ def test_the_policy_lets_nothing_load_and_names_the_script(tour_page: Path) -> N
     assert "unsafe" not in policy
     assert re.search(r"script-src 'sha256-[A-Za-z0-9+/=]{44}'$", policy)
     assert text.index("Content-Security-Policy") < text.index("<style>") < text.index("<script")
-    assert " style=" not in text  # which the policy would not let be
+    assert " style=" not in text  # the page's policy would block it
 
 
 def test_a_page_of_a_small_capture_is_small(tour_page: Path, hostile_page: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_browser_shows_it(
     assert ground == ("rgb(18, 21, 26)" if dark else "rgb(251, 252, 253)")
 
 
-# Tables whose rows have not as many cells as their heads.
+# Tables with rows that have another number of cells than their heads.
 UNEQUAL = """[...document.querySelectorAll('table')].filter((table) =>
   [...table.rows].some((row) => row.cells.length !== table.rows[0].cells.length)).map((table) => table.outerHTML)"""
 
@@ -143,13 +143,13 @@ def test_the_keyboard_reads_charts_and_chooses_ladders(browser: Browser, tour_pa
     unnamed = "[...document.querySelectorAll('svg[role=img], [role=region], section, nav, select')]"
     named = "(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || (e.labels || []).length)"
     assert browser.run(f"{unnamed}.filter((e) => !{named}).length") == 0
-    # Everything can be reached: what scrolls has a place in the order of the keyboard.
+    # Everything can be reached: scrolling parts are in the keyboard's order.
     assert browser.run("[...document.querySelectorAll('.table, .plot')].filter((e) => e.tabIndex < 0).length") == 0
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_stands_out(browser: Browser, tour_page: Path, dark: bool) -> None:
-    """A contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
+    """Text has a contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""
     browser.open(tour_page, 1440, dark=dark)
     assert browser.run(FAINT) == []
 
@@ -232,7 +232,7 @@ def test_secrets_are_not_on_the_page(tmp_path: Path) -> None:
 
 
 def test_a_page_of_several_days_has_room_for_its_times(tmp_path: Path) -> None:
-    """And connections that nobody let in have no correlation id."""
+    """Times of several days are wide enough, and refused connections have no correlation id."""
     second = TOUR.parent / "faults" / "no-connection.pcap.zst"
     page = written(TOUR, tmp_path / "page.html", str(second)).read_text()
     assert page.count('class="clocks days"') == page.count('class="clocks') > 0

@@ -22,7 +22,7 @@ DEFAULTS: dict[str, list[Default]] = {
 
 
 def message(rng: Random) -> Message:
-    """A message with one to four versions, of which the last ones may be flexible."""
+    """A message with one to four versions, the last of which may be flexible."""
     last = rng.randrange(4)
     flexible = Versions(rng.randrange(last + 2), FOREVER) if rng.random() < 0.8 else NONE
     fields = _fields(rng, last, flexible, 3)

@@ -1,4 +1,4 @@
-"""Every reader of a message held against the walker: what the tests and the fuzzer share."""
+"""Every reader of a message compared with the walker, for tests and the fuzzer."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ TABLE = {"public": lambda name: len(name) % 2 == 0}
 
 
 def strange(value: object) -> bool:
-    """Whether there is text in a value that is no UTF-8."""
+    """Whether a value has text that is not UTF-8."""
     return "\\udc" in ascii(value)
 
 
 def verdict(read: Any, *arguments: Any) -> Any:
-    """What a reader gives, or that it fails."""
+    """The result of a reader, or "fails"."""
     try:
         return read(*arguments)
     except (DecodeError, *CRUDE):
@@ -50,7 +50,7 @@ def verdict(read: Any, *arguments: Any) -> Any:
 
 
 def generated(function: Any) -> Any:
-    """A decoder whose code is generated now."""
+    """A decoder, with its code generated."""
     lazy = getattr(function, "__globals__", {}).get("start")
     if isinstance(lazy, LazyDecoder):
         lazy.finish()
@@ -63,7 +63,7 @@ def text_of(function: Any) -> str:
 
 
 def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[str]) -> Any:
-    """Check that every reader gives the same for these bytes; what it is."""
+    """Assert that every reader gives the same for these bytes; gives the result."""
     expected = verdict(walk, plan, buf, at, end)
     assert repr(verdict(generated(decoder(plan)), buf, at, end)) == repr(expected)
     careful = plan.made.get("careful for tests")
@@ -82,7 +82,7 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
 
 
 def specialised_agree(plan: Plan, rng: Random) -> None:
-    """Check that decoders which have specialised for some messages read those and damaged ones as the walker does."""
+    """Assert that decoders specialised on some messages read those and damaged ones as the walker does."""
     paths = frozenset(random_paths(plan, rng))
     want = wanted(plan, paths)
     learnt = build(plan, "learnt", ALL, Mode(), 2)

@@ -106,7 +106,7 @@ WRONG = [None, "x", "\udcff", 1.5, b"raw", [], [None], {}, {"nobody": 1}, -1, 12
 
 
 def spoil(value: Any, rng: Random) -> Any:
-    """The value with something in it replaced, removed or added."""
+    """The value with one part replaced, removed or added."""
     if isinstance(value, dict) and value and rng.random() < 0.9:
         spoiled = dict(value)
         name = rng.choice(list(value))

@@ -1,4 +1,4 @@
-"""Paths into bodies: rows of a path, a body and the value there."""
+"""Paths into bodies: rows of a path, a body and the value at the path."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ROWS: list[tuple[str, Any]] = [
     ("topics[].partitions[0].id", [0, 0]),
     ("topics[0].partitions[].id", [0, 1]),
     ("topics[0].partitions[0].isr[1]", 2),
-    # Another version has something else under the name.
+    # In another version the name is another field's.
     ("names[].name", None),
     ("names[0].name", None),
     ("throttle.ms", None),

@@ -1,4 +1,4 @@
-"""A row per type and form: hex and value, forward, backward, cut at each byte, by walker and generated code."""
+"""A row per type and form, hex and value: decoded, encoded, cut at each byte, by walker and generated code."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_cut_at_each_byte(kind: str, flexible: bool, text: str, value: Any, show
         for read in (decoder(plan), projector(plan, frozenset(["after"]), False)):
             generated(read)  # generates the code
             with pytest.raises(CRUDE):
-                read(data, 0, size)  # the bytes go on behind `end`
+                read(data, 0, size)  # the buffer goes on behind `end`
             with pytest.raises(CRUDE):
                 read(data[:size], 0, size)
 

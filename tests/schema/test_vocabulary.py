@@ -1,4 +1,4 @@
-"""The words of declarations: text in, model out, and every mistake says its line."""
+"""The words of declarations: text in, model out, and every mistake is reported with its line."""
 
 from __future__ import annotations
 

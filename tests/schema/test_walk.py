@@ -1,4 +1,4 @@
-"""Rows of a declaration, bytes and values, read and written by the plain engine."""
+"""Rows of a declaration, bytes and values, read and written by the walker."""
 
 from __future__ import annotations
 

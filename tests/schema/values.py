@@ -1,4 +1,4 @@
-"""Random values of a plan by seed, in complete canonical form: what encoding and decoding give back unchanged.
+"""Random values of a plan by seed, in complete canonical form, which encoding and decoding give back unchanged.
 
 Boundary numbers, nulls, defaults, empty, long and strange text, tagged fields and unknown tags all occur.
 """
@@ -23,9 +23,9 @@ TAGS = [9, 10, 127, 128, 16384, 2**31 - 2]
 def random_value(
     plan: Plan, rng: Random, *, strange: bool = True, values: int = 400, texts: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """A value of a message. `strange` allows strings that are no UTF-8; about `values` values at most.
+    """A value of a message. `strange` allows strings that are not UTF-8; about `values` values at most.
 
-    `texts` stand in half of the strings, instead of those above.
+    Half of the strings are taken from `texts`, by default from those above.
     """
     return _Maker(rng, texts or (TEXTS + STRANGE if strange else TEXTS), values).struct(plan)
 
@@ -120,7 +120,7 @@ def final(field: PlanField, default: Any) -> Any:
 
 
 def without_defaults(plan: Plan, value: dict[str, Any]) -> dict[str, Any]:
-    """The same value with the plain fields left out that have their default."""
+    """A value without the plain fields that have their default."""
     out = dict(value)
     for field in plan.fields:
         if repr(final(field, field.default)) == repr(value[field.name]):

@@ -1,4 +1,4 @@
-"""Messages, structures and records with a text of its own planted in each of their strings and bytes."""
+"""Messages, structures and records with a different text planted in each of their strings and bytes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ COUNTED = b"Zq9x%05dxHunter"
 
 
 class Planter:
-    """Values of messages in which every text is planted; `where` says of each where it is."""
+    """Values of messages with a planted text in every field; `where` has the place of each text."""
 
     def __init__(self) -> None:
         self.where: dict[bytes, str] = {}
 
     def text(self, where: str) -> bytes:
-        """The next text."""
+        """The next text to plant at this place."""
         made = COUNTED % len(self.where)
         self.where[made] = where
         return made

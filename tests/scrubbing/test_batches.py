@@ -1,4 +1,4 @@
-"""Keys, values and headers are overwritten in all formats of records; what says how they lie stays."""
+"""Keys, values and headers are overwritten in all formats of records; their layout stays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows() -> list[bytes]:
 
 
 def compare(data: bytes, made: bytes, *, records: bool = True) -> None:
-    """What batches say of themselves is equal, and their records are as long as they were."""
+    """Assert that the headers of batches are equal, and their records of the same length without the secret."""
     assert len(made) == len(data)
     assert SECRET not in made
     for before, after in zip(decode_records(data), decode_records(made), strict=True):
@@ -76,7 +76,7 @@ def test_message_sets(magic: int, codec: str) -> None:
     [*((magic, codec) for magic in (0, 1, 2) for codec in ("gzip", "snappy", "lz4")), (2, "zstd")],
 )
 def test_the_search_for_what_is_left_looks_into_all_that_is_compressed(magic: int, codec: str) -> None:
-    """Between other bytes, twice; a damaged one is passed over."""
+    """Compressed batches and message sets between other bytes are found, twice; a damaged one is skipped."""
     if magic == 2:
         payload = deflate(codec, b"".join(rows()))
         data, has = batch(attributes=NUMBERS[codec], payload=payload, count=30, last_delta=29), b"".join(rows())
@@ -90,7 +90,7 @@ def test_the_search_for_what_is_left_looks_into_all_that_is_compressed(magic: in
 
 
 def test_a_compressed_message_whose_bytes_look_like_two_is_found() -> None:
-    """The last byte of its checksum and the first bytes of its timestamp look like the begin of another one."""
+    """The end of its checksum and the begin of its timestamp look like the begin of another message."""
     for timestamp in range(0xFF, 1 << 20, 0x100):
         data = encode_message_set([Record(0, timestamp, None, SECRET, ())], 1, codec="gzip")
         if data[15] == 1:
@@ -128,7 +128,7 @@ def test_what_no_codec_reads_is_overwritten() -> None:
 
 
 def test_where_nothing_fits_a_batch_is_emptied() -> None:
-    """Offsets and size stay."""
+    """Size, checksum and last offset of a dense batch are right; `emptied` counts it exactly when it has no records."""
     plain = b"".join(record(at, value=b"") for at in range(30))
     packed = b"\x28\xb5\x2f\xfd" + deflate("zstd", plain)[4:]
     data = batch(attributes=NUMBERS["snappy"], payload=deflate("snappy", plain)[:0] + _dense(plain), count=30)
@@ -142,7 +142,7 @@ def test_where_nothing_fits_a_batch_is_emptied() -> None:
 
 
 def _dense(plain: bytes) -> bytes:
-    """A raw block of snappy with literals of three bytes, which is longer than any that is written here."""
+    """A raw snappy block with literals of three bytes, which is longer than any that kw writes."""
     size, out = len(plain), b""
     while True:
         out += bytes((size & 127 | (128 if size > 127 else 0),))
@@ -157,7 +157,7 @@ def _dense(plain: bytes) -> bytes:
 
 @given(st.binary(max_size=200), st.integers(0, 2), st.integers(0, 60))
 def test_garbage_is_never_kept(data: bytes, magic: int, length: int) -> None:
-    """Whatever stands in a records field: as many bytes come, and no text of it."""
+    """Any bytes in a records field are replaced by as many bytes, without the secret."""
     field = data + SECRET + bytes((magic,)) + bytes(length) + SECRET
     made = scrubber().batches(field, "orders")
     assert len(made) == len(field)

@@ -1,4 +1,4 @@
-"""What is compressed to a size has it, and every reader gets the same bytes out of it."""
+"""Data compressed to a given size has that size, and every reader gets the same bytes out of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOISE = Pseudonyms(b"key").noise(1 << 16)
 
 
 def overwritten(rng: Random, size: int) -> tuple[bytes, _Overwritten]:
-    """Records of somebody, and the same ones overwritten."""
+    """Some records, and a maker of overwritten ones."""
     words = [bytes(rng.choices(b"abcdefghij0123456789 ", k=rng.randrange(3, 12))) for _ in range(40)]
     plain, ranges = bytearray(), []
     while len(plain) < size:
@@ -45,14 +45,14 @@ def test_the_size_is_that_of_what_was_there(codec: str, size: int) -> None:
         inflated = inflate(NUMBERS[codec], memoryview(found), 1 << 24, 2)
         assert len(inflated) == len(plain)
         at = 0
-        for begin, end in made.ranges:  # what is not overwritten is as it was
+        for begin, end in made.ranges:  # all other bytes are unchanged
             assert inflated[at:begin] == plain[at:begin]
             at = end
 
 
 @pytest.mark.parametrize("more", [*range(40), 300, 5000])
 def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
-    """By readers of others too."""
+    """Every size from the smallest on is met, and independent readers decompress the result."""
     _, made = overwritten(Random(7), 4000)
     plain = made.make(0)
     readers = {
@@ -64,10 +64,10 @@ def test_every_size_from_the_smallest_on_is_met(more: int) -> None:
     for codec, read in readers.items():
         least = bytes(cramjam.snappy.compress_raw(plain)) if codec == "snappy" else deflate(codec, plain)
         if codec == "gzip":
-            least = least[:-4]  # it is written with more effort here, and may be shorter
+            least = least[:-4]  # gzip is written with more effort here, and may be shorter
         size = len(least) + more
         if codec == "lz4" and more > len(plain) - len(least):
-            continue  # more than all of it without a pattern
+            continue  # more than the size without any compression
         found = compress_to(NUMBERS[codec], (made.make, made.most), size, least, 2)
         if codec == "gzip" and found is None:
             assert more < 4
@@ -87,7 +87,7 @@ def test_what_is_too_small_is_nothing(codec: int) -> None:
 
 
 def test_old_lz4_frames_have_their_wrong_checksum() -> None:
-    """KAFKA-3160."""
+    """LZ4 of magic 0, with old Kafka's header checksum (KAFKA-3160), is compressed to a size and decompressed again."""
     plain, made = overwritten(Random(3), 3000)
     packed = deflate("lz4", plain, 0)
     found = compress_to(NUMBERS["lz4"], (made.make, made.most), len(packed), packed, 0)

@@ -28,7 +28,7 @@ def texts(fields: tuple[Field, ...], above: str = "") -> Iterator[tuple[str, Fie
 
 
 def test_every_field_has_a_row() -> None:
-    """What is new is overwritten until somebody says here what it is."""
+    """A new field is overwritten until a row in the table tells what it is."""
     missing = [f"{m.name} {path}" for m in messages() for path, _ in texts(m.fields) if kind_of(m.name, path) is None]
     assert missing == [], "decoders/scrubbing/field_kinds.py"
 
@@ -65,7 +65,7 @@ def test_entities_of_declarations_agree() -> None:
 
 
 def test_fields_that_hold_structures_are_known() -> None:
-    """By the tables that show them."""
+    """Fields that tables show as structures have the kind `structure`."""
     for (key, side), paths in HOLDERS.items():
         for path, name in paths.items():
             if name in STRUCTURES:

@@ -1,4 +1,4 @@
-"""A text planted in every field of every version of every message and structure is gone, and nothing else has moved."""
+"""A planted text in any field of any version of any message and structure is gone, and all other bytes stay."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def scrubber(*keep: str) -> Scrubber:
 
 
 def nameless(_: object) -> None:
-    """No topic id has a name."""
+    """Name no topic id."""
 
 
 def every_frame() -> Iterator[tuple[int, int, Side, bytes, Planter]]:
@@ -76,7 +76,7 @@ def body(key: int, version: int, side: Side, frame: bytes) -> Any:
 
 
 def shape(value: Any) -> Any:
-    """Numbers as they are, texts and bytes as their lengths."""
+    """A value with its texts and bytes replaced by their lengths."""
     if isinstance(value, dict):
         return {name: shape(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -98,7 +98,7 @@ def test_no_field_of_any_message_keeps_its_text() -> None:
 
 
 def test_a_message_that_breaks_off_is_overwritten_from_there() -> None:
-    """Cut anywhere, and with bytes behind it: as many bytes come, and no text; what was an error stays one."""
+    """A message cut anywhere is overwritten to the same length, without its texts; an undecodable one stays so."""
     spec = ApiVersion(JOIN_GROUP, 9, Needs())
     planter = Planter()
     sent = request(JOIN_GROUP, 9, 7, "app", planter.value(plan(JOIN_GROUP, 9, "request"), "")) + planter.text("behind")
@@ -161,7 +161,7 @@ def test_no_field_of_any_structure_keeps_its_text() -> None:
     "codec", ["none", "lz4", *(pytest.param(each, marks=LONG) for each in ("gzip", "snappy", "zstd"))]
 )
 def test_structures_in_records_of_internal_topics(codec: str) -> None:
-    """Names in them are replaced, in compressed batches too; the structures decode, as long as they were."""
+    """Names in structures are replaced, in compressed batches too; structures still decode, at the same length."""
     from decoders import decode_records
     from decoders.records.codecs import NUMBERS, deflate
 
@@ -169,7 +169,7 @@ def test_structures_in_records_of_internal_topics(codec: str) -> None:
     for name, row in STRUCTURES.items():
         topic = TOPICS.get(row.module)
         if topic is None or name.endswith("Value") or row.number is None or name == "QuotaRecord":
-            continue  # the last is of frame 0, and has another's number
+            continue  # QuotaRecord is in frames of version 0, where another structure has its number
         data = next(made for each, _, made, _ in planted_structures() if each == name)
         other = f"{name.removesuffix('Key')}Value"
         value = next((made for each, _, made, _ in planted_structures() if each == other), b"")
@@ -247,7 +247,7 @@ def test_an_envelope_is_opened() -> None:
     assert shape(body(JOIN_GROUP, 9, "response", inner)) == shape(body(JOIN_GROUP, 9, "response", got))
 
 
-# What stays.
+# Values that stay.
 
 
 @pytest.mark.parametrize(

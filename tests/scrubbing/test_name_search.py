@@ -1,4 +1,4 @@
-"""Names and secrets are found in every form that they may have been left in."""
+"""Names and secrets are found in every form in which they may be left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets with other addresses: each layer keeps what is known to be harmless, and checksums are right."""
+"""Packets with other addresses: each layer keeps its harmless parts, and checksums are right."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ with warnings.catch_warnings():
 
 PSEUDONYMS = Pseudonyms(b"key")
 SCRUBBER = PacketScrubber(PSEUDONYMS, keeps_hosts=False)
-# The largest segment, a scale, marks of time, an option of nobody.
+# Maximum segment size, window scale, timestamps, an unknown option.
 OPTIONS = bytes.fromhex("020405b4 030307 080a1122334455667788 fd04abcd 01")
 PAYLOAD = bytes(range(200))
 FOUR = ("10.0.0.1", "10.0.0.2")
@@ -41,7 +41,7 @@ def copies(frames: list[tuple[bytes, int]], link: int = 1) -> list[PacketCopy]:
 
 
 def read(packet: Rewritten) -> Segment:
-    """The segment of what was made of a packet."""
+    """The segment in a rewritten packet."""
     writer, reader = PcapngWriter(packet.link_type), CaptureReader()
     (found,) = reader.feed(writer.header() + writer.packet(10**18, packet.frame, packet.wire))
     assert reader.problem is None
@@ -54,7 +54,7 @@ def scrubbed(frame: bytes, link: int = 1, size: int | None = None) -> tuple[Pack
 
 
 def check(copy: PacketCopy, made: Rewritten) -> None:
-    """It is the segment that it was, of the pseudonyms of its ends and with another payload; checksums are right."""
+    """Assert that a rewritten packet has the same segment, with pseudonyms and another payload, and right checksums."""
     key, _, _, seq, ack, flags, payload, cut = read(made)
     width = (len(key) - 4) // 2
     assert key == SCRUBBER.address(copy.key[:width]) + SCRUBBER.address(copy.key[width:-4]) + copy.key[-4:]
@@ -123,7 +123,7 @@ def test_what_came_in_a_tunnel_comes_without(name: str) -> None:
 
 @pytest.mark.parametrize("name", LINK_TYPES)
 def test_link_types(name: str) -> None:
-    """Headers that name interfaces or processes are left out."""
+    """Headers of the link layer that name interfaces or processes are left out."""
     link, wrap = LINK_TYPES[name]
     copy, made = scrubbed(wrap(ipv4(*FOUR, tcp(50000, 9092, 7, 9, ACK, PAYLOAD))), link)
     check(copy, made)
@@ -149,5 +149,5 @@ def test_hosts_can_be_kept() -> None:
 
 
 def test_a_sum_of_all_ones_is_the_checksum_zero() -> None:
-    """In TCP and IP it is written as 0 (RFC 1071); 0xFFFF is UDP's word for it."""
+    """TCP and IP write the checksum of all ones as 0 (RFC 1071); 0xFFFF is a rule of UDP."""
     assert [_checksum(data) for data in (b"\xff\xff", b"\x12\x34\xed\xcb", b"\x00\x01")] == [0, 0, 0xFFFE]

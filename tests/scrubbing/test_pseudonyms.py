@@ -1,4 +1,4 @@
-"""Pseudonyms are one-to-one, of the same length, and keep what addresses and names have to do with each other."""
+"""Pseudonyms are one-to-one, of the same length, and keep the relations between addresses and names."""
 
 from __future__ import annotations
 

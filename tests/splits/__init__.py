@@ -1,1 +1,1 @@
-"""Tests of captures that are cut and put together again."""
+"""Tests of captures that are cut and stitched together."""

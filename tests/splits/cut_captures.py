@@ -1,4 +1,4 @@
-"""Segments cut into splits, through Splitter and Stitcher, beside what one engine makes of them."""
+"""Segments cut into splits, through Splitter and Stitcher, beside the rows of one engine."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from decoders.tcp.chunks import Segment
 from tests.exchanges.talks import REVEALED
 
 Shown = tuple[Any, ...]
-RERUNS: list[bytes] = []  # keys of which segments were read again
-AGAIN: list[int] = []  # segments that splitters asked for again
+RERUNS: list[bytes] = []  # connections whose segments were read again
+AGAIN: list[int] = []  # segments that splitters read again
 
 
 def shown(row: Row) -> Shown:
-    """All of a row but the number of its connection and the names that other connections taught."""
+    """A row without its connection number and without topic names that other connections have taught."""
     if isinstance(row, Ended):
         said = dict(zip(ENDED_KEYS, row.export(), strict=True))
         return (row.client, row.broker, row.time_ns, "connection", 0, repr(said))
@@ -34,20 +34,20 @@ def shown(row: Row) -> Shown:
 
 
 def whole(every: list[Segment], **options: Any) -> list[Shown]:
-    """What one engine gives, in order of connection and time."""
+    """The rows of one engine, in order of connection and time."""
     engine = Engine(connections=True, **options)
     return sorted(map(shown, engine.feed(every) + engine.finish()))
 
 
 class Listed:
-    """Segments that can be had again."""
+    """Segments in a list, which can be read again."""
 
     def __init__(self, segments: list[Segment]) -> None:
         self._segments = segments
         self._begin = self._end = 0
 
     def feeds(self, size: int) -> Iterator[list[Segment]]:
-        """All of them, some at a time."""
+        """All segments, some at a time."""
         for at in range(0, len(self._segments), size):
             self._end = min(at + size, len(self._segments))
             yield self._segments[at : self._end]
@@ -63,7 +63,7 @@ class Listed:
 def parts_of(
     splits: Iterable[list[Segment]], *, batch: int = 1 << 30, raw: bool = False, listed: bool = False, **options: Any
 ) -> list[list[Part]]:
-    """The parts of each split; `listed`: of splitters that keep no segments."""
+    """The parts of each split; `listed`: from splitters that keep no segments."""
     found = []
     for segments in splits:
         source = Listed(segments)
@@ -80,7 +80,7 @@ def parts_of(
 def stitched(
     splits: list[list[Segment]], *, raw: bool = False, batch: int = 1 << 30, listed: bool = False, **options: Any
 ) -> list[Shown]:
-    """What splitters and stitchers give, in order of connection and time."""
+    """The rows of splitters and stitchers, in order of connection and time."""
     parts = parts_of(splits, batch=batch, raw=raw, listed=listed, **options)
     facts = Facts()
     for each in parts:
@@ -100,7 +100,7 @@ def stitched(
 
 
 def again(at: list[list[Segment]], key: bytes, after: int, until: int | None) -> Iterator[list[Segment]]:
-    """Segments of a split once more."""
+    """Segments of a split, read again."""
     RERUNS.append(key)
     numbers = [segment[2] for segment in at[0]]
     begin, end = numbers.index(after) + 1, len(numbers) if until is None else numbers.index(until)
@@ -108,7 +108,7 @@ def again(at: list[list[Segment]], key: bytes, after: int, until: int | None) ->
 
 
 def rows_of(stitcher: Stitcher, part: Part) -> list[Row]:
-    """What a part settles, with its own rows where they count."""
+    """The rows that a part settles, with the part's own rows if they are valid."""
     rows, patch = stitcher.take(part)
     if part.kind == ROWS and patch is not None:
         patch.apply(part.rows)
@@ -117,11 +117,11 @@ def rows_of(stitcher: Stitcher, part: Part) -> list[Row]:
 
 
 def cut(every: list[Segment], places: Iterable[int]) -> list[list[Segment]]:
-    """Segments in splits that begin at these places."""
+    """Segments as splits that begin at these places."""
     ends = [0, *sorted(places), len(every)]
     return [every[begin:end] for begin, end in pairwise(ends)]
 
 
 def rows(settled: Iterable[object]) -> list[Row]:
-    """What an engine with connections gives, as what it is."""
+    """The rows of an engine with connections, with their type."""
     return cast(list[Row], list(settled))

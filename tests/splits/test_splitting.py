@@ -58,7 +58,7 @@ def test_raw_splits_of_captures(name: str) -> None:
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_any_cut_of_any_capture(seed: int) -> None:
     rng = Random(seed)
-    # What connections say of one another has a time of its own: so either one alone, or the ports are known.
+    # Facts that connections teach about each other depend on time: so only one connection, or known ports.
     options: dict[str, Any] = rng.choice([{}, {"ports": [9092]}])
     every = capture(rng, alone=not options)
     splits = cut(every, (rng.randrange(len(every) + 1) for _ in range(rng.choice([0, 1, 1, 3, 6]))))
@@ -90,7 +90,7 @@ def test_what_is_clean_is_not_handed_on() -> None:
 
 
 def test_what_is_not_believed_is_read_again() -> None:
-    """A client that uses a correlation id twice at once, over and over."""
+    """A splitter that keeps no segments reads some again, here for a correlation id that is used twice at once."""
     rng = Random(6)
     ask = request(18, 0, 1, "a", {})
     turns = [*Talker(rng, count=30).talk.turns]
@@ -108,7 +108,7 @@ def test_what_is_not_believed_is_read_again() -> None:
 def test_a_broker_that_others_have_shown_is_one() -> None:
     rng = Random(3)
     known = spoken(Talker(rng, count=20).talk.turns, rng)
-    # Nothing of this decodes: only the broker's address says that it is Kafka.
+    # None of this decodes: only the broker's address tells that it is Kafka.
     strange = spoken([(True, framed(b"\3\1\0\0" + bytes(40))), (False, framed(bytes(60)))] * 3, rng, port=50001)
     every = [(*segment[:1], number * MS, number, *segment[3:]) for number, segment in enumerate([*known, *strange], 1)]
     found = whole(every)
@@ -116,7 +116,7 @@ def test_a_broker_that_others_have_shown_is_one() -> None:
     for place in (len(known), len(known) + 4, len(known) + 6):
         RERUNS.clear()
         assert stitched(cut(every, [place])) == found
-        # A split that did not know the broker took the connection for something else.
+        # A split without the broker's address took the connection for another protocol.
         assert bool(RERUNS) == (place == len(known))
 
 

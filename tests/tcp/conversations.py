@@ -1,4 +1,4 @@
-"""Two byte streams as TCP segments, and what reassembly makes of them: the common ground of the tests here."""
+"""Helpers for tests of reassembly: two byte streams as TCP segments, and the chunks that come out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MS = 10**6
 
 
 def play(segments: Iterable[Segment], *, finish: bool = True) -> list[Chunk]:
-    """All chunks of these segments."""
+    """The chunks of these segments."""
     stage = Reassembly()
     chunks = stage.feed(list(segments))
     return chunks + stage.finish() if finish else chunks
 
 
 def numbered(rows: Iterable[tuple[object, ...]]) -> list[Segment]:
-    """Rows (who, seq, ack or None, flags, payload[, cut]) as segments, one a millisecond."""
+    """Rows (sender, seq, ack or None, flags, payload[, cut]) as segments, one a millisecond."""
     out: list[Segment] = []
     for packet, row in enumerate(rows, 1):
         who, seq, ack, flags, data, *cut = row
@@ -40,7 +40,7 @@ def numbered(rows: Iterable[tuple[object, ...]]) -> list[Segment]:
 
 
 def told(chunks: Iterable[Chunk]) -> list[tuple[object, ...]]:
-    """Chunks as (who, packet, what): bytes, or `gap 5 lost`, `again 0+5`, `close fin`."""
+    """Chunks as (sender, packet, content): bytes, or `gap 5 lost`, `again 0+5`, `close fin`."""
     out: list[tuple[object, ...]] = []
     for half, _, packet, data in chunks:
         match data:
@@ -57,7 +57,7 @@ def told(chunks: Iterable[Chunk]) -> list[tuple[object, ...]]:
 
 
 def streams(chunks: Iterable[Chunk]) -> dict[str, bytes]:
-    """What each side sent, missing bytes as `?`."""
+    """The bytes that each side sent, missing bytes as `?`."""
     out: dict[str, bytes] = {"client": b"", "broker": b""}
     for half, _, _, data in chunks:
         if isinstance(data, bytes):

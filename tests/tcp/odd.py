@@ -1,4 +1,4 @@
-"""Connections as no textbook has them, by seed: segments to cut anywhere.
+"""Odd TCP connections by seed: segments to cut anywhere.
 
 Resets with any number (a FIN's own as well), both sides closing at once, ports taken again with and without a SYN,
 bytes that were not captured, copies, segments from long ago, keep-alives and probes of a closed window, numbers that
@@ -23,21 +23,21 @@ IPV6: Final = bytes(15) + b"\1" + bytes(15) + b"\2" + CLIENT[-4:]
 ITSELF: Final = CLIENT[:4] + CLIENT[:4] + CLIENT[-2:] * 2
 KEYS: Final = (CLIENT, CLIENT, CLIENT, OTHER, IPV6, ITSELF)
 PAUSES: Final = (1, 1000, MS, MS, MS, 100 * MS, S, 4 * S, 130 * S, 4000 * S, 12_000 * S)
-# Of resets, and of what begins at all: how far from the number that is due.
+# The distance from the number that is due, for resets and for whatever begins.
 STEPS: Final = (0, 0, 0, -1, 1, 7, -7, FAR - 1, 1 - FAR, FAR, 3 << 27, -(3 << 27), 1 << 31)
 
-Say = Callable[[bool, int], bytes]  # who speaks, how many bytes there are to be: the next ones of that direction
+Say = Callable[[bool, int], bytes]  # (from the client, size) → the next bytes of that direction
 
 
 class Speaker:
-    """One side: `due` is the number of the byte that it sends next, `told` what it acknowledges."""
+    """One side: `due` is the number of the byte that it sends next, `told` the number that it acknowledges."""
 
     def __init__(self, key: bytes, due: int) -> None:
         self.key = key
         self.due = due
         self.told = 0
         self.begun = due
-        self.kept = b""  # from `begun` on, as far as it is known
+        self.kept = b""  # the bytes from `begun` on, as far as they are known
 
 
 class Odd:
@@ -52,7 +52,7 @@ class Odd:
         self.connect()
 
     def connect(self) -> None:
-        """Both sides with numbers of their own."""
+        """Begin a connection, with a random sequence number on each side."""
         starts = [self.rng.choice([0, 1, 100, 2**31 - 5, 2**32 - 1, 2**32 - 30, FAR]) for _ in range(2)]
         client, broker = Speaker(self.key, starts[0]), Speaker(turned(self.key), starts[1])
         client.told, broker.told = broker.due, client.due
@@ -60,7 +60,7 @@ class Odd:
         self.shake(self.rng.choice([0, 0, 1, 2, 3]))
 
     def shake(self, missing: int) -> None:
-        """The handshake, of which the capture lacks so many segments."""
+        """The handshake, with `missing` of its segments not captured."""
         client, broker = self.sides
         begun = len(self.out)
         self.emit(client, SYN, due=client.due)
@@ -75,13 +75,13 @@ class Odd:
             side.begun = side.due
 
     def emit(self, side: Speaker, flags: int, data: bytes = b"", cut: int = 0, due: int | None = None) -> None:
-        """One segment into the capture."""
+        """Put one segment into the capture."""
         seq = (side.due if due is None else due) % 2**32
         ack = side.told % 2**32 if flags & ACK else 0
         self.out.append((side.key, self.time_ns, 0, seq, ack, flags, data, cut))
 
     def step(self) -> None:
-        """Something happens."""
+        """Do something at random on one side."""
         self.time_ns += self.rng.choice(PAUSES[:5]) if self.rng.random() < 0.8 else self.rng.choice(PAUSES)
         which = self.rng.randrange(2)
         side, peer = self.sides[which], self.sides[1 - which]
@@ -90,7 +90,7 @@ class Odd:
         self.rng.choice(DOINGS)(self, side, peer)
 
     def speak(self, side: Speaker, peer: Speaker) -> None:
-        """Bytes, all of them captured, or not, or not to their end."""
+        """Send bytes that are captured, or not, or only in part."""
         del peer
         data = self.say(side is self.sides[0], self.rng.choice([1, 2, 5, 30]))
         missing, rest = self.rng.random() < 0.2, self.rng.choice([0, 0, 0, 0, min(3, len(data))])
@@ -102,13 +102,13 @@ class Odd:
         side.due += len(data)
 
     def acknowledge(self, side: Speaker, peer: Speaker) -> None:
-        """No byte, but maybe the news that others have come."""
+        """Send an acknowledgement without bytes, of a number that may be wrong."""
         side.told = peer.due + self.rng.choice([0, 0, 0, 0, 1, 10, FAR - 1, FAR])
         self.emit(side, ACK)
         side.told = peer.due
 
     def end(self, side: Speaker, peer: Speaker) -> None:
-        """A FIN, maybe of both sides at once, maybe with bytes, maybe not captured."""
+        """Send a FIN, maybe on both sides at once, maybe with bytes, maybe not captured."""
         both = [side, peer] if self.rng.random() < 0.4 else [side]
         for each in both:
             data = self.say(each is self.sides[0], 3) if self.rng.random() < 0.3 else b""
@@ -118,20 +118,20 @@ class Odd:
             each.due += len(data) + 1
 
     def reset(self, side: Speaker, peer: Speaker) -> None:
-        """A RST, as systems send them and as they do not."""
+        """Send a RST, with a number and flags as systems have them, or others."""
         del peer
         flags = RST | self.rng.choice([0, ACK, ACK, ACK | FIN])
         self.emit(side, flags, self.rng.choice([b"", b"", b"no"]), due=side.due + self.rng.choice(STEPS))
 
     def repeat(self, side: Speaker, peer: Speaker) -> None:
-        """A segment once more, lately sent or long ago."""
+        """Repeat a segment, sent lately or long ago."""
         del side, peer
         if self.out:
             key, _, *rest = self.rng.choice(self.out[-self.rng.choice([1, 5, 60]) :])
             self.out.append((key, self.time_ns, *rest))  # type: ignore[arg-type]  # the rest of a segment
 
     def send_again(self, side: Speaker, peer: Speaker) -> None:
-        """Bytes once more, cut elsewhere, with new ones behind them or without."""
+        """Send bytes again, cut elsewhere, with or without new ones behind them."""
         del peer
         back = self.rng.choice([1, 4, 20, 200])
         again = side.kept[-back:]
@@ -141,30 +141,30 @@ class Odd:
         side.due += len(data) - len(again)
 
     def probe(self, side: Speaker, peer: Speaker) -> None:
-        """A keep-alive, or a look whether a window is still closed."""
+        """Send a keep-alive, or a probe of a closed window."""
         del peer
         data = self.rng.choice([b"", b"", b"?"])
         self.emit(side, ACK, data, due=side.due + self.rng.choice([-1, -1, 0]))
 
     def take_ports(self, side: Speaker, peer: Speaker) -> None:
-        """Another connection on the same ports."""
+        """Begin another connection on the same ports."""
         del side, peer
         self.connect()
 
     def begin_again(self, side: Speaker, peer: Speaker) -> None:
-        """A SYN that belongs to nothing, or to all."""
+        """Send a SYN, with a number of this connection or of none."""
         del peer
         due = side.begun - 1 + self.rng.choice([0, 0, -5, 5, 1 << 23, -(1 << 23), 1 << 25, 1 << 31])
         self.emit(side, SYN | self.rng.choice([0, ACK]), due=due)
 
     def jump(self, side: Speaker, peer: Speaker) -> None:
-        """Numbers go on elsewhere."""
+        """Let the sequence numbers jump."""
         del peer
         side.due += self.rng.choice([100_000, FAR - 1, 1 - FAR, FAR, 2 * FAR, 3 << 27, 1 << 31])
         side.kept = b""
 
     def do_anything(self, side: Speaker, peer: Speaker) -> None:
-        """Any flags, any numbers."""
+        """Send any flags and numbers."""
         del peer
         data = self.rng.randbytes(self.rng.choice([0, 0, 1, 3]))
         due = side.due + self.rng.choice(STEPS)
@@ -181,7 +181,7 @@ DOINGS: Final = (
 
 
 def odd_segments(rng: Random, count: int, say: Say | None = None, keys: tuple[bytes, ...] = KEYS) -> list[Segment]:
-    """About so many segments of one connection, or of two side by side, numbered as a capture does."""
+    """About `count` segments of one connection, or of two side by side, with packet numbers."""
     speak = say or (lambda _, size: rng.randbytes(size))
     lines = [Odd(rng, key, speak) for key in rng.sample(sorted(set(keys)), min(rng.choice([1, 1, 2]), len(set(keys))))]
     while sum(len(line.out) for line in lines) < count:

@@ -1,4 +1,4 @@
-"""What comes of a connection follows from its own packets: alone it is the same as among all others of a capture."""
+"""The chunks of a connection depend on its own packets only: alone they are the same as among others in a capture."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def capture(rng: Random) -> list[Segment]:
 
 
 def told(chunks: list[Chunk]) -> dict[str, Told]:
-    """Chunks of each pair of ports; of the end only how it came."""
+    """The chunks of each pair of ports; of the end of a connection only how it ended."""
     out: dict[str, Told] = {}
     for half, time_ns, packet, data in chunks:
         pair = min(half.source, half.target)

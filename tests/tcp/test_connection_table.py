@@ -1,4 +1,4 @@
-"""Connections that wait: a look takes those whose time has come, and what comes of it is as if it took them all."""
+"""Connections that wait: a look takes only those that are due, with the same result as a look at all of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECOND = 10**9
 
 
 class Plain(Reassembly):
-    """Looks at all connections that wait, each time."""
+    """Reassembly that looks at all waiting connections each time."""
 
     def _look(self, *, idle: bool = False) -> None:
         self._look_ns = self._delivery.time_ns + PATIENCE_NS
@@ -38,7 +38,7 @@ class Plain(Reassembly):
 
 
 class Counted(Reassembly):
-    """Counts how often it looks at a connection."""
+    """Reassembly that counts its looks at connections."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def shown(chunks: list[Chunk]) -> list[tuple[object, ...]]:
 
 
 def play(stage: Reassembly, segments: list[Segment], rng: Random) -> list[tuple[object, ...]]:
-    """All chunks, with times at which nothing comes in between."""
+    """All chunks, with times without segments in between."""
     out: list[Chunk] = []
     for segment in segments:
         out += stage.feed([segment])
@@ -64,7 +64,7 @@ def play(stage: Reassembly, segments: list[Segment], rng: Random) -> list[tuple[
 
 
 def lossy(connections: int, packets: int, loss: float, step_ns: int = MS // 9) -> list[Segment]:
-    """A busy broker: whichever connection is drawn asks, is answered, acknowledges; packets are dropped at random."""
+    """A busy broker: a connection drawn at random asks, is answered, acknowledges; packets are dropped at random."""
     rng = Random(7)
     keys = [CLIENT[:8] + number.to_bytes(2, "big") + CLIENT[10:] for number in range(connections)]
     places = [[1000, 5000] for _ in keys]
@@ -142,7 +142,7 @@ def test_looks_grow_with_packets_not_with_connections_that_wait(connections: int
 
 
 def test_looks_grow_with_packets_when_many_wait_for_nothing_that_comes() -> None:
-    """Each connection lacks a segment for less than its patience; another goes on, its segments out of order."""
+    """Each connection lacks a segment, and is not due yet; another one goes on, its segments out of order."""
     stage = Counted()
     count, turns = 5000, 2500
     key = CLIENT[:8] + b"\xff\xff" + CLIENT[10:]
@@ -161,7 +161,7 @@ def test_looks_grow_with_packets_when_many_wait_for_nothing_that_comes() -> None
 
 
 def test_connections_that_are_over_are_let_go() -> None:
-    """What waits no more is not held on to: neither in the queue of looks nor elsewhere."""
+    """A connection that waits no more is in no queue of waiting ones."""
     stage = Reassembly()
     for turn in range(3000):
         key = CLIENT[:8] + (turn % 1000).to_bytes(2, "big") + CLIENT[10:]

@@ -1,4 +1,4 @@
-"""What `export` gives `resume` takes, at every cut of any traffic, and goes on the same; all else it refuses."""
+"""`resume` takes the state of `export` at every cut of any traffic, and continues alike; it refuses other bytes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EXAMPLES = int(os.environ.get("KW_EXAMPLES", "60"))
 
 
 def named(chunks: list[Chunk]) -> list[tuple[object, ...]]:
-    """Chunks of whichever objects, each with the size that its direction has now."""
+    """Chunks without objects: addresses and numbers, and the size that each direction has now."""
     return [(half.source, half.connection.number, half.size, *rest) for half, *rest in chunks]
 
 
 def check_every_cut(segments: list[Segment]) -> list[tuple[object, ...]]:
-    """Hand over before each segment, and behind the last; what comes of it uncut."""
+    """Hand over before each segment and behind the last; gives the chunks without a hand-over."""
     stage, chunks = Reassembly(), list[tuple[object, ...]]()
     states: list[tuple[int, bytes]] = []
     for segment in segments:
@@ -57,7 +57,7 @@ def test_every_cut_of_odd_traffic(seed: int, count: int) -> None:
 
 
 OPENED: Final = (("client", 99, None, SYN, b""), ("broker", 499, 100, SYN, b""), ("client", 100, 500, 0, b"abc"))
-# Ten bytes of the broker were not captured, and the client acknowledges them: what it sends waits.
+# Ten bytes of the broker were not captured, and the client acknowledges them: its next bytes wait.
 ENDING: Final = (*OPENED, ("client", 103, 510, FIN, b""))
 RESUMED: Final = ("broker", 510, 104, 0, b"xyz")
 ROWS: Final[dict[str, tuple[tuple[object, ...], ...]]] = {
@@ -81,7 +81,7 @@ ROWS: Final[dict[str, tuple[tuple[object, ...], ...]]] = {
         *(("client", 103, 510, RST, b""), ("broker", 510, 103, RST, b"")),
         *(("client", 104, 511, 0, b""), ("broker", 511, 104, 0, b"")),
     ),
-    # A beginning that is guessed, bytes almost as far off as believed on both sides of it, then the true one.
+    # A guessed beginning, bytes almost as far off as allowed on both sides of it, then the true beginning.
     "a SYN far before what is held": (
         *(("client", FAR, None, 0, b"abcde"), ("client", 2 * FAR - 10, None, 0, b"fghij")),
         *(("client", 10, None, 0, b"klmno"), ("client", 10 - (1 << 24) + 5, None, SYN, b""), RESUMED),
@@ -119,16 +119,16 @@ def test_an_endpoint_that_talks_to_itself() -> None:
 
 
 def test_bytes_behind_a_nonsensical_acknowledgement_are_given() -> None:
-    """It is too far ahead to be one when it comes, and no longer so when the peer has said a little more."""
+    """The acknowledgement is too far ahead when it comes, and is in reach once the peer has sent a little more."""
     ahead = ("client", 106, 500 + FAR, 0, b"ghi")
     rows = numbered((*OPENED, ahead, ("broker", 500, 103, 0, b"xyz"), ("client", 103, 500, 0, b"def")))
     assert streams(play(rows)) == {"client": b"abcdefghi", "broker": b"xyz"}
     check_every_cut(rows)
 
 
-# What no traffic leads to: a part of a state, and what is put in its place. Part 1 is the table: its connections, each
-# with whether its first direction takes segments; a connection's directions are its parts 8 and 9, and what a direction
-# holds its part 16.
+# Parts of a state that no traffic leads to, and the values in their place. Part 1 is the table of connections, with a
+# mark for each whether its first direction takes segments; a connection's directions are its parts 8 and 9, and part 16
+# of a direction is what it holds.
 def _set(*path: int, value: Any) -> Callable[[Any], None]:
     def change(state: Any) -> None:
         for at in path[:-1]:

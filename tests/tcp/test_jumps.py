@@ -1,4 +1,4 @@
-"""Sequence numbers that jump: a step that no window reaches is told, and never as so many bytes."""
+"""Sequence numbers that jump: a step that no window reaches is told as a jump, never as so many missing bytes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_no_gap_is_larger_than_a_window_or_empty(seed: int) -> None:
 
 
 def test_a_late_syn_of_a_stream_that_has_gone_round_does_not_move_it_by_4_gib() -> None:
-    """The answer to a SYN begins the stream; then a SYN that says another number comes (of a broken capture)."""
+    """The answer to a SYN begins the stream; then a SYN with another number comes, as in a broken capture."""
     begin = 2**32 - 1000
     rows = numbered([("broker", 499, 100, SYN, b""), ("client", begin, 500, SYN, b"")])
     rows += [
@@ -40,11 +40,11 @@ def test_a_late_syn_of_a_stream_that_has_gone_round_does_not_move_it_by_4_gib() 
     out = stage.feed(rows) + stage.finish()
     gaps = [data.size for *_, data in out if isinstance(data, Gap)]
     assert len(gaps) == 1
-    assert 0 < gaps[0] <= 1099  # from the one number to the other, less what came in between
+    assert 0 < gaps[0] <= 1099  # from one number to the other, less the bytes in between
 
 
 def jumping(step: int, count: int = 12, at: int = 5) -> list[Segment]:
-    """Requests of which the sequence numbers jump by so much before one of them, then their answers."""
+    """Requests whose sequence numbers jump by `step` before one of them, then their answers."""
     rows: list[tuple[object, ...]] = [("client", 99, None, SYN, b""), ("broker", 499, 100, SYN, b"")]
     client, broker = 100, 500
     for number in range(count):
@@ -97,7 +97,7 @@ def test_a_jump_inside_a_frame_breaks_it_off() -> None:
 
 
 def test_what_is_headless_counts_what_came_and_not_what_its_size_says() -> None:
-    """Four bytes that promise 100 MB, then a gap of ten bytes, then the end."""
+    """A size field of 100 MB, then a gap of ten bytes, then the end."""
     rows: list[tuple[object, ...]] = [("client", 99, None, SYN, b""), ("broker", 499, 100, SYN, b"")]
     place = 100
     for number in range(3):

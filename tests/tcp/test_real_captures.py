@@ -1,4 +1,4 @@
-"""The captures that ship: whole as they are, and the same streams when packets change places."""
+"""The captures that ship: complete as they are, and the same streams with packets swapped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPTURES = sorted((Path(__file__).parents[2] / "captures").glob("*.pcapng"))
 
 
 def streams(segments: list[Segment]) -> dict[tuple[str, str], bytes]:
-    """All bytes from one address to another."""
+    """All bytes from each address to another."""
     stage = Reassembly()
     out: dict[tuple[str, str], bytes] = {}
     for half, _, _, data in stage.feed(segments) + stage.finish():

@@ -1,4 +1,4 @@
-"""Reassembly by rows: what goes by on the wire, and the chunks that must come of it."""
+"""Reassembly by rows: packets on the wire, and the chunks that must come out."""
 
 from __future__ import annotations
 
@@ -258,7 +258,7 @@ def test_any_cut_into_batches_and_any_hand_over_give_the_same(name: str) -> None
 
 
 def lossy(count: int, hole: int, after: int) -> list[Segment]:
-    """A conversation without segment `hole`, acknowledged by the other side from `after` segments on."""
+    """A conversation without segment `hole`, which the other side acknowledges from `after` segments later on."""
     rows: list[tuple[object, ...]] = list(OPEN)
     for number in range(count):
         if number != hole:
@@ -271,9 +271,9 @@ def test_a_hole_that_is_acknowledged_is_lost_after_a_while() -> None:
     chunks = play(lossy(60, 5, 3), finish=False)
     whole = b"".join(b"%10d" % number if number != 5 else b"?" * 10 for number in range(60))
     assert streams(chunks)["client"] == whole
-    # Later than the packets that could have been swapped with it, sooner than the end.
+    # After the packets that could have been swapped with it, and before the end.
     given = next(packet for _, packet, data in told(chunks) if data == "gap 10 lost")
-    assert given == 3 + 2 * 5 + 2  # the packet behind the hole
+    assert given == 3 + 2 * 5 + 2  # the packet behind the lost one
 
 
 def test_a_hole_that_is_not_acknowledged_is_waited_for() -> None:
@@ -330,7 +330,7 @@ def test_what_waits_is_bounded_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
         out += stage.feed([opening, (key, number, number, 110, 0, 0, bytes(1000), 0)])
         assert stage._delivery.held <= 10 * 1256
     gaps = [half.connection.number for half, _, _, data in out if isinstance(data, Gap)]
-    assert gaps == list(range(1, len(gaps) + 1))  # those that waited longest
+    assert gaps == list(range(1, len(gaps) + 1))  # the connections that waited longest
     assert len(gaps) in (40, 41)
 
 
@@ -363,7 +363,7 @@ def test_silent_connections_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def closed(key_end: int, time_ns: int) -> list[Segment]:
-    """A connection of the client's port that opens, and ends with the FIN of both sides."""
+    """A connection from the client's port that opens, and ends with the FIN of both sides."""
     client = CLIENT[:8] + key_end.to_bytes(2, "big") + CLIENT[10:]
     broker = BROKER[:10] + key_end.to_bytes(2, "big")
     return [
@@ -384,7 +384,7 @@ def test_a_syn_is_a_copy_of_one_that_was_seen_for_as_long_as_late_bytes_may_come
 
 
 def test_what_has_ended_is_forgotten() -> None:
-    """A watch sees connections come and go for days: what is kept of them is what the last minutes had."""
+    """A watch sees connections come and go for days: its state holds only those of the last minutes."""
     stage = Reassembly()
     sizes = []
     for number in range(2000):
@@ -395,7 +395,7 @@ def test_what_has_ended_is_forgotten() -> None:
 
 
 def test_time_that_jumps_makes_no_endless_work() -> None:
-    """Many connections that wait, and hours between packets: each packet looks at some of them only."""
+    """Many waiting connections, and hours between packets: each packet looks at some of them only."""
     stage = Reassembly()
     segments: list[Segment] = []
     for number in range(3000):

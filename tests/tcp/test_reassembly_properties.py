@@ -1,4 +1,4 @@
-"""Random conversations, mistreated as captures do: the streams come out whole, or lack exactly what was lost."""
+"""Random conversations with faults as in captures: the streams come out complete, or lack exactly the lost bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.reassembly import Reassembly
 from tests.tcp.conversations import ACK, BROKER, CLIENT, FIN, MS, RST, SYN, streams, told
 
-# Packets that change places in these tests do so within this many: less than reassembly's patience.
+# Packets are swapped within this distance: less than reassembly's patience.
 SHIFT = 8
 # A handful of seconds; more with KW_EXAMPLES.
 EXAMPLES = int(os.environ.get("KW_EXAMPLES", "200"))
@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("KW_EXAMPLES", "200"))
 
 @dataclass(frozen=True)
 class Conversation:
-    """What both sides said, and the segments in the order in which they were sent."""
+    """The bytes that both sides sent, and the segments in the order sent."""
 
     said: dict[str, bytes]
     segments: list[Segment]
@@ -51,7 +51,7 @@ def conversations(draw: st.DrawFn, turns: int = 40, sizes: Sequence[int] = (0, 1
     send("client", b"", ACK)
     for _ in range(draw(st.integers(1, turns))):
         who = random.choice(["client", "client", "broker"])
-        # At times the segment begins with bytes that were sent before.
+        # Now and then a segment begins with bytes that were sent before.
         back = random.choice([0, 0, 0, random.randint(0, len(said[who]))])
         size = random.choice(sizes)
         send(who, said[who][len(said[who]) - back :] + random.randbytes(size), ACK, back=back)
@@ -77,7 +77,7 @@ def shown(segments: list[Segment]) -> str:
 
 
 def play_in_pieces(segments: list[Segment], random: Random) -> list[Chunk]:
-    """The same stage fed in random batches, handed over to a new one at random."""
+    """The chunks of segments fed in random batches, with random hand-overs to a new stage."""
     stage, out, at = Reassembly(), [], 0
     while at < len(segments):
         size = random.randint(0, 5)
@@ -91,7 +91,7 @@ def play_in_pieces(segments: list[Segment], random: Random) -> list[Chunk]:
 
 
 def check_order(chunks: list[Chunk]) -> None:
-    """Nothing follows a close; every packet number belongs to its bytes."""
+    """Assert that no chunk follows the close of its connection."""
     closed = set()
     for half, _, _, data in chunks:
         assert half.connection.number not in closed
@@ -105,7 +105,7 @@ def check_order(chunks: list[Chunk]) -> None:
 def test_swapped_and_repeated_segments_give_the_streams(conversation: Conversation, seed: int) -> None:
     random = Random(seed)
     stage = Reassembly()
-    # The handshake only within itself: one byte before its SYN looks like a keep-alive.
+    # The handshake is shuffled by itself: a byte before its SYN would look like a keep-alive.
     segments = conversation.segments[:3]
     random.shuffle(segments)
     segments += shuffled(conversation.segments[3:], random, 4)
@@ -117,7 +117,7 @@ def test_swapped_and_repeated_segments_give_the_streams(conversation: Conversati
     assert told(play_in_pieces(segments, random)) == told(chunks)
 
 
-# Short enough that no second copy of a byte comes after the patience.
+# Short enough that no second copy of a byte comes after reassembly's patience.
 @given(conversations(turns=18), st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_what_is_dropped_is_a_gap_and_nothing_else_is(conversation: Conversation, seed: int) -> None:
@@ -133,7 +133,7 @@ def test_what_is_dropped_is_a_gap_and_nothing_else_is(conversation: Conversation
                 place = (segment[3] - first) % 2**32
                 text[place : place + len(segment[6])] = segment[6]
         wanted[who] = bytes(text)
-    # The handshake stays first: with it too late and all else lost, nobody could know where the streams begin.
+    # The handshake stays first: without it, and with all else lost, the beginnings of streams are unknown.
     segments = kept[:2] + shuffled(kept[2:], random, 3)
     note(shown(segments))
     stage = Reassembly()
@@ -161,7 +161,7 @@ def test_cut_segments_are_given_as_far_as_they_go(conversation: Conversation, se
     assert told(play_in_pieces(segments, random)) == told(chunks)
 
 
-# Not of one byte: the first of those look like keep-alives.
+# Segments of more than one byte: a first one of one byte looks like a keep-alive.
 @given(conversations(sizes=(0, 2, 5, 30)), st.integers(0, 2**32))
 @settings(max_examples=EXAMPLES, deadline=None)
 def test_started_in_the_middle(conversation: Conversation, seed: int) -> None:
@@ -175,7 +175,7 @@ def test_started_in_the_middle(conversation: Conversation, seed: int) -> None:
     }
     for who, text in streams(chunks).items():
         assert conversation.said[who].endswith(text)
-        # Something is given if something was sent in one piece.
+        # Bytes are given if something was sent in one piece.
         assert bool(text) or not sent[who] or len(segments) < 40
     check_order(chunks)
     assert told(play_in_pieces(segments, random)) == told(chunks)

@@ -1,4 +1,4 @@
-"""What an OpenTelemetry collector is sent, decoded by OpenTelemetry's own messages."""
+"""The requests to an OpenTelemetry collector, decoded by OpenTelemetry's own messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARENT = f"00-{TRACE}-{SPAN}-01"
 
 
 class Collector(ThreadingHTTPServer):
-    """Keeps what it is sent; `status` is what it answers."""
+    """A collector that keeps the requests; `status` is the status of its answers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Asked)
@@ -68,7 +68,7 @@ class Asked(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_the_same_capture_is_the_same_spans(collector: Collector) -> None:
 
 
 def with_headers(*parents: list[str]) -> bytes:
-    """The exchanges of a capture as records; the first record of the n-th Produce has these headers."""
+    """A capture's exchanges as records; the first record of the n-th Produce has the n-th of these headers."""
     lines, left = [], list(parents)
     for row in records(TOUR, "--records", "--sort", "time"):
         batches = (

@@ -1,4 +1,4 @@
-"""What Prometheus is told of traffic: the numbers of `kw stats` and `kw groups`, by Prometheus's own parser."""
+"""Metrics of traffic: the numbers of `kw stats` and `kw groups`, read by Prometheus' own parser."""
 
 from __future__ import annotations
 

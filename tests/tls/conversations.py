@@ -1,6 +1,7 @@
-"""Conversations of OpenSSL with itself, in memory: what both sides put on the wire, and their key log.
+"""Conversations of OpenSSL with itself, in memory: the bytes of both sides on the wire, and their key log.
 
-Run as a program it writes one to standard output: what TLS 1.3 offers is set by a file that OpenSSL reads once.
+Run as a program it writes one conversation to standard output: the suites of TLS 1.3 are set in a file that OpenSSL
+reads once per process.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SERVER: Final = "10.0.0.2:9093"
 
 @dataclass
 class Conversation:
-    """`wire` is what went over the wire: by the client or not, bytes. `said` is what the applications said."""
+    """`wire` has the bytes on the wire: from the client or not, bytes. `said` has the applications' bytes."""
 
     wire: list[tuple[bool, bytes]] = field(default_factory=list)
     key_log: bytes = b""
@@ -42,17 +43,17 @@ class Conversation:
     session: Any = None
 
     def sent(self, client: bool) -> bytes:
-        """All that one side's application said."""
+        """All bytes of one side's application."""
         return b"".join(data for first, data in self.said if first is client)
 
     def stream(self, client: bool) -> bytes:
-        """All that one side put on the wire."""
+        """All bytes that one side put on the wire."""
         return b"".join(data for first, data in self.wire if first is client)
 
 
 @lru_cache
 def certificates() -> Path:
-    """A folder with certificates, for the length of the run: an authority's, a server's and a client's."""
+    """A folder with certificates for this run: an authority's, a server's and a client's."""
     folder = Path(tempfile.mkdtemp(prefix="kw-tls-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name, kind in (("ec", "ec"), ("rsa", "rsa"), ("client", "ec")):
@@ -64,7 +65,7 @@ def certificates() -> Path:
 
 
 class Talk:
-    """Two ends of OpenSSL, joined in memory."""
+    """A client and a server of OpenSSL, joined in memory."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class Talk:
         return data
 
     def pump(self) -> None:
-        """Carry what waits to the other side."""
+        """Move waiting bytes to the other side."""
         for first, out, into in (
             (True, self._client_out, self._server_in),
             (False, self._server_out, self._client_in),
@@ -145,14 +146,14 @@ class Talk:
                 into.write(data)
 
     def say(self, client: bool, data: bytes) -> None:
-        """One side sends bytes, and the other one reads them."""
+        """Send bytes from one side, and read them on the other."""
         (self.client if client else self.server).write(data)
         self.pump()
         assert self._read(self.server if client else self.client) == data
         self.conversation.said.append((client, data))
 
     def end(self) -> Conversation:
-        """Both sides take leave."""
+        """Both sides close TLS; gives the conversation."""
         for end in (self.client, self.server):
             with suppress(ssl.SSLWantReadError):
                 end.unwrap()
@@ -167,7 +168,7 @@ class Talk:
 
 
 def converse(said: Iterable[tuple[bool, bytes]], **options: Any) -> Conversation:
-    """A whole conversation."""
+    """A complete conversation of these bytes."""
     talk = Talk(**options)
     for client, data in said:
         talk.say(client, data)
@@ -175,7 +176,7 @@ def converse(said: Iterable[tuple[bool, bytes]], **options: Any) -> Conversation
 
 
 def converse_13(said: Iterable[tuple[bool, bytes]], suite: str) -> Conversation:
-    """A whole conversation in TLS 1.3 with one of its suites."""
+    """A complete conversation in TLS 1.3 with one of its suites."""
     folder = certificates()
     settings = folder / f"{suite}.cnf"
     settings.write_text(
@@ -198,7 +199,7 @@ def converse_13(said: Iterable[tuple[bool, bytes]], suite: str) -> Conversation:
 def chunks_of(
     wire: Iterable[tuple[bool, bytes | Gap]], *, size: int = 1 << 20, opened: bool = True, number: int = 1
 ) -> list[Chunk]:
-    """The chunks of one connection, none longer than `size`, at the end a Close; `number` is also its second."""
+    """The chunks of one connection, none longer than `size`, then a Close; `number` is also its second."""
     begun_ns = number * SECOND
     connection = Connection(number, CLIENT, SERVER, begun_ns, opened=opened)
     chunks: list[Chunk] = []
@@ -222,13 +223,13 @@ def keys_of(*texts: bytes, grows: bool = False) -> KeyLog:
 
 
 def decrypted(chunks: list[Chunk], keys: KeyLog) -> list[Chunk]:
-    """What comes out of chunks in one go."""
+    """The chunks of a new decryption stage."""
     stage = Decryption(keys)
     return [*stage.feed(chunks), *stage.finish()]
 
 
 def content(chunks: Iterable[Chunk], client: bool) -> bytes:
-    """The bytes of one side."""
+    """The bytes that one side sent, from chunks."""
     return b"".join(
         data for half, _, _, data in chunks if isinstance(data, bytes) and (half.source == CLIENT) is client
     )

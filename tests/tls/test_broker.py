@@ -1,4 +1,4 @@
-"""A real broker with TLS listeners: what kw sent to it, recorded and decrypted with the key log that kw wrote."""
+"""A real broker with TLS listeners: requests of kw, recorded and decrypted with the key log that kw wrote."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ CALLS: Final = (
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """One node that takes TLS, with and without a login."""
+    """One node with TLS listeners, with and without a login."""
     with Cluster(Options(listeners=("PLAINTEXT", "SSL", "SASL_SSL"), class_archive=True)) as started:
         yield started
 
 
 def run(words: list[str], keys: Path | None = None) -> list[dict[str, Any]]:
-    """What kw prints."""
+    """The rows that kw prints."""
     env = {**os.environ, **({"SSLKEYLOGFILE": str(keys)} if keys else {})}
     done = subprocess.run([*KW, *words, "-o", "ndjson"], capture_output=True, text=True, check=True, env=env)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,7 +1,7 @@
-"""Real clients over TLS, recorded: what kw reads is what the broker's request log says, whoever wrote the key log.
+"""Real clients over TLS, recorded: kw's rows agree with the broker's request log, by each source of key logs.
 
-The keys are those of an agent in the broker, and those of the client where it can write some: the recipes of
-`kw help tls` as they stand there.
+The keys are logged by an agent in the broker, and by each client that can log them, with the recipes of `kw help tls`
+word for word.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.tls.conversations import keys_of
 
 pytestmark = [pytest.mark.broker, pytest.mark.long, needs_brokers]
 
-# SSL speaks 1.3 and updates its keys all the time, SASL_SSL speaks 1.2, MTLS 1.2 with CBC and a client certificate.
+# SSL uses 1.3 and updates its keys all the time, SASL_SSL uses 1.2, MTLS 1.2 with CBC and a client certificate.
 CBC: Final = ("TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256", "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA")
 PROPERTIES: Final = {
     "listener.name.ssl.ssl.enabled.protocols": "TLSv1.3",
@@ -45,7 +45,7 @@ PROPERTIES: Final = {
 }
 LISTENERS: Final[tuple[Listener, ...]] = ("SSL", "SASL_SSL", "MTLS")
 KEY_LIMITS: Final = "jdk.tls.keyLimits=AES/GCM/NoPadding KeyUpdate 2^14\n"
-# Those whose key log has a recipe.
+# Clients with a recipe for their key log.
 WRITES: Final = ("java", "python", "aiokafka", "go", "node")
 CLIENTS: Final = (
     "java-8",
@@ -62,11 +62,11 @@ CLIENTS: Final = (
 
 
 class TappedCluster(Cluster):
-    """A cluster whose brokers write the keys of all their connections, and change those of 1.3 often."""
+    """A cluster whose brokers log the keys of all their connections, and change those of TLS 1.3 often."""
 
     @property
     def keys(self) -> Path:
-        """The key log."""
+        """The path of the key log."""
         return self.folder / "agent.keys"
 
     def _flags(self) -> list[str]:
@@ -77,14 +77,14 @@ class TappedCluster(Cluster):
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[TappedCluster]:
-    """One node with all listeners of TLS."""
+    """One node with all TLS listeners."""
     options = Options(listeners=("PLAINTEXT", *LISTENERS), request_log=True, properties=PROPERTIES)
     with TappedCluster(options) as started:
         yield started
 
 
 class Recorded(NamedTuple):
-    """A session of one client: the capture, the key log that the client wrote, and what it read."""
+    """A session of one client: the capture, the client's key log, and the records that it read."""
 
     capture: Path
     keys: Path
@@ -94,7 +94,7 @@ class Recorded(NamedTuple):
 def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str]:
     """The client's settings for a listener."""
     ways = client_configs({listener: cluster.bootstrap(listener)}, cluster.folder / "tls")
-    # SCRAM of librdkafka 1.9 fails with brokers of today, in plain text too.
+    # SCRAM of librdkafka 1.9 fails with current brokers, in plain text too.
     mechanism = "PLAIN" if client.startswith("rdkafka") else "SCRAM-SHA-256"
     way = next(each for each in ways if each.mechanism in (None, mechanism))
     found = way.java if client.startswith("java") else way.plain
@@ -104,7 +104,7 @@ def settings(cluster: Cluster, client: str, listener: Listener) -> dict[str, str
 
 
 def steps(client: str, topic: str) -> list[Step]:
-    """Large records, so that keys change, and small ones."""
+    """A client's steps: large records, so that keys change, and small ones."""
     plain = {"compression.type": "none"}
     large: Step = ("produce", {"topic": topic, "count": 30, "size": 3000, "config": plain})
     found: list[Step] = [large, ("produce", {"topic": topic, "count": 7, "first": 30})]
@@ -115,7 +115,7 @@ def steps(client: str, topic: str) -> list[Step]:
 def record(
     cluster: Cluster, client: str, listener: Listener, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Recorded:
-    """Let a client work, with its recipe."""
+    """Record a client at work, with the recipe for its key log."""
     capture, keys = folder / "tls.pcap", folder / "client.keys"
     properties = settings(cluster, client, listener)
     name, through = client, list[str]()
@@ -130,7 +130,7 @@ def record(
             pytest.skip(str(missing))
         monkeypatch.setenv("JAVA_HOME", str(home))
         monkeypatch.setenv("JAVA_TOOL_OPTIONS", f"-javaagent:{tls_agent()}={keys}")
-        # Kafka's clients 4 need Java 11 at least.
+        # Kafka's clients of 4.x need Java 11 at least.
         name = "java-3.9.1" if client in ("java-8", "java-11") else "java-4.3.1"
     elif client == "node":
         monkeypatch.setenv("NODE_OPTIONS", f"--tls-keylog={keys}")
@@ -145,7 +145,7 @@ def record(
 
 
 def session_rows(capture: Path, keys: Path) -> tuple[list[dict[str, Any]], set[str]]:
-    """The rows of a capture, and the ends of connections of clients before, which are not in them."""
+    """The rows of a capture, and the addresses of connections from earlier clients, which the rows leave out."""
     rows, left = [], set()
     for row in sniff(capture, "--keylog", str(keys)):
         if row["kind"] == "skipped" and NO_START in row["detail"]:
@@ -156,7 +156,7 @@ def session_rows(capture: Path, keys: Path) -> tuple[list[dict[str, Any]], set[s
 
 
 def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """The generations of keys that the connections of a capture came to."""
+    """The generations of keys that the connections of a capture have used."""
     found: set[int] = set()
     entered = TlsConnection._enter
 
@@ -169,13 +169,13 @@ def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[in
     return found
 
 
-# The rest is tried by `.ci/full`.
+# `.ci/full` tries the rest.
 SOME: Final = {("java-21", "SSL"), ("librdkafka", "SASL_SSL"), ("go", "MTLS")}
 PROGRAMS: Final = {"go": [needs_program("go")], "node": [needs_program("node")]}
 
 
 def sessions() -> Iterator[Any]:
-    """Clients with listeners."""
+    """Clients with listeners, as parameters of tests."""
     for client in (*CLIENTS, "node"):
         for listener in LISTENERS:
             marks = [*PROGRAMS.get(client, []), *([] if (client, listener) in SOME else [pytest.mark.full])]
@@ -197,7 +197,7 @@ def test_the_rows_are_those_of_the_request_log(
     assert found.problems == []
     assert found.counts["exchanges"] > 10
     assert "only in the capture" not in found.explained
-    if not client.startswith("rdkafka"):  # it does not say the times of what it read
+    if not client.startswith("rdkafka"):  # librdkafka_c.py gives no timestamps
         assert compare_records(rows, made.read)[0] == []
     tls = {(row["tls"]["version"], row["tls"]["client_subject"]) for row in rows}
     assert tls == {("1.3" if listener == "SSL" else "1.2", "CN=client" if listener == "MTLS" else None)}
@@ -211,7 +211,7 @@ def test_the_rows_are_those_of_the_request_log(
 def test_a_capture_that_holds_its_secrets_is_the_same(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`editcap --inject-secrets`, as kw help tls has it."""
+    """Secrets put into the capture by `editcap --inject-secrets`, as in kw help tls, decrypt it too."""
     made = record(cluster, "python", "SSL", tmp_path, monkeypatch)
     injected = tmp_path / "with-keys.pcapng"
     command = ["editcap", "--inject-secrets", f"tls,{made.keys}", str(made.capture), str(injected)]
@@ -223,7 +223,7 @@ def test_a_capture_that_holds_its_secrets_is_the_same(
 def test_the_program_reads_what_clients_wrote(
     cluster: TappedCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In tables as in rows."""
+    """`kw stats` decrypts as `kw sniff` does."""
     made = record(cluster, "go", "SASL_SSL", tmp_path, monkeypatch)
     command = [sys.executable, "-m", "kwcli.main", "stats", str(made.capture), "--keylog", str(made.keys), "-o", "json"]
     done = subprocess.run(command, check=True, capture_output=True)

@@ -1,4 +1,4 @@
-"""`--keylog` of the commands: librdkafka and Java's TLS, key logs that are none, that grow, that stay secret."""
+"""`--keylog` of the commands: librdkafka's and Java's TLS; key logs that are wrong, that grow, that stay secret."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ KEYS: Final = str(FOLDER / "tls" / "librdkafka-jsse.keys")
 
 
 def records(*words: str) -> list[dict[str, Any]]:
-    """What `kw sniff WORDS… -o ndjson` prints."""
+    """The rows that `kw sniff WORDS… -o ndjson` prints."""
     outcome = kw("sniff", *words, "-o", "ndjson")
     assert outcome.code == Exit.DONE
     return [json.loads(line) for line in outcome.out.splitlines()]
 
 
 def secrets() -> list[str]:
-    """All secrets of the key log, in hex."""
+    """The secrets in the key log, in hex."""
     lines = [line.split() for line in Path(KEYS).read_text().splitlines()]
     return [secret.lower().removeprefix("master-key:") for _, _, secret in lines]
 
 
 def assert_secret(outcome: Outcome) -> None:
-    """Nothing of the key log is in what was written."""
+    """Assert that no part of the key log is in the output."""
     shown = (outcome.out + outcome.err).lower()
     assert not any(secret[:16] in shown for secret in secrets())
     assert "traffic_secret" not in shown
@@ -119,7 +119,7 @@ def test_no_key_is_ever_shown(command: str, words: list[str]) -> None:
     assert_secret(kw(command, CAPTURE, "--keylog", KEYS, *words, "-o", "json"))
 
 
-# Commands that write files, of a capture whose traffic they decrypt. Those of the last are tables.
+# Commands that write files from the traffic of a capture, which they decrypt. The last one writes tables.
 WRITING: Final = [
     ["sniff", CAPTURE, "-w", "OUT/cut.pcapng"],
     ["sniff", CAPTURE, "-w", "OUT/cut.pcapng", "--whole-connections"],
@@ -145,7 +145,7 @@ def test_no_key_is_in_a_file_that_was_not_to_hold_one(words: list[str], tmp_path
 
 
 def texts_of(path: Path) -> list[bytes]:
-    """What compressed columns of a table hold, as text."""
+    """The content of a Parquet file's columns as text; nothing for other files."""
     return [str(pq.read_table(path).to_pydict()).encode()] if path.suffix == ".parquet" else []
 
 
@@ -155,7 +155,7 @@ def test_stats_count_what_was_decrypted() -> None:
 
 
 class Slow(io.RawIOBase):
-    """Standard input that gives a capture piece by piece; before the second piece something happens."""
+    """Standard input that gives a capture piece by piece; `meanwhile` runs before the second piece."""
 
     def __init__(self, pieces: list[bytes], meanwhile: Any) -> None:
         self._pieces = pieces

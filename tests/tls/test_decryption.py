@@ -1,4 +1,4 @@
-"""Whole connections of OpenSSL through the stage: suites, cuts, holes, wrong keys, damage, keys that come late."""
+"""Whole connections of OpenSSL through the stage: suites, cuts, gaps, wrong keys, damage, keys that come late."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SUITES_13: Final = (
     *("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"),
     *("TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"),
 )
-# OpenSSL's name, and the certificate that it takes.
+# OpenSSL's name, and the certificate that the suite needs.
 SUITES_12: Final = [
     *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305")),
     *((f"ECDHE-ECDSA-{cipher}", "ec") for cipher in ("AES128-CCM", "AES256-CCM", "AES128-CCM8", "AES256-CCM8")),
@@ -53,8 +53,8 @@ SUITES_12: Final = [
 TLS12: Final = ssl.TLSVersion.TLSv1_2
 
 
-# Java with itself, in a suite that the OpenSSL of today has no more: hellos and records of both sides, without the
-# messages between that no key is made of.
+# Java with itself, in a suite that current OpenSSL does not have: hellos and records of both sides, without the
+# messages in between that the keys do not depend on.
 TRIPLE_DES: Final = """
 C 16030300e6010000e2030357e6f7e694a2c19d3b44730ca4181e617dc837aeffee3a7b1ee3fe95118c9068000002c017010000b700000013
   001100000e6b61666b61312e6578616d706c65000500050100000000000a000c000a001d001700180019001e000b00020100001100090007
@@ -89,7 +89,7 @@ def made(name: str, *, short: bool = False) -> Conversation:
 
 
 def facts_of(chunks: list[Chunk]) -> TlsFacts:
-    """What the stage says of the connection."""
+    """The facts that the stage has learnt about the connection."""
     facts = tls_facts(chunks[0][0].connection)
     assert facts is not None
     return facts
@@ -132,7 +132,7 @@ def test_each_byte_has_the_packet_in_which_it_came(name: str) -> None:
             assert carried[packet][0] == time_ns
             seen[packet] = seen.get(packet, 0) + len(data)
     assert all(0 < size <= carried[packet][1] for packet, size in seen.items())
-    # 20,000 bytes in segments of 100: nearly all of them are full of it.
+    # 20,000 bytes in segments of 100: nearly all segments are full.
     assert sum(size == 100 for size in seen.values()) > 500
 
 
@@ -189,7 +189,7 @@ def test_a_resumed_session_by_the_key_of_the_connection_that_began_it(tickets: b
     for number, each in enumerate(every, 1):
         its = [chunk for chunk in out if chunk[0].connection.number == number]
         assert [content(its, client) for client in (True, False)] == [each.sent(True), each.sent(False)]
-    # Without the connection that began it there is no key, whatever comes later.
+    # Without the connection that began the session there is no key, whatever comes later.
     alone = decrypted(chunks_of(every[1].wire, number=2) + chunks_of(every[0].wire, number=4), keys_of(key_log))
     assert {chunk[0].connection.number for chunk in alone if isinstance(chunk[3], bytes)} == {4}
 
@@ -225,7 +225,7 @@ def test_nothing_comes_out_without_the_key(name: str, keys: str) -> None:
 
 
 def spoilt(lines: bytes) -> bytes:
-    """The same lines with another last byte of each secret."""
+    """The lines of a key log with another last byte in each secret."""
     return b"\n".join(line[:-2] + (b"00" if line[-2:] != b"00" else b"01") for line in lines.splitlines())
 
 
@@ -245,7 +245,7 @@ def test_one_side_without_its_key() -> None:
 
 
 def test_what_follows_a_renegotiation_is_not_read() -> None:
-    """The client's change of cipher comes encrypted; what is behind it has keys of another handshake."""
+    """The client's change of cipher is encrypted; the records behind it have keys of another handshake."""
     talk = Talk(version=TLS12, ciphers="ECDHE-ECDSA-AES128-GCM-SHA256")
     talk.say(True, b"before")
     random, master = (bytes.fromhex(part) for part in talk.log_file.read_text().split()[-2:])
@@ -312,7 +312,7 @@ def test_what_is_no_tls_goes_through(data: bytes, size: int) -> None:
     out = [each for chunk in chunks for each in stage.feed([chunk])]
     assert out + stage.finish() == chunks
     assert tls_facts(chunks[0][0].connection) is None
-    assert stage.feed(chunks) is chunks  # without a look at each
+    assert stage.feed(chunks) is chunks  # without a look at each chunk
 
 
 def test_alerts_are_named() -> None:
@@ -326,13 +326,13 @@ def test_alerts_are_named() -> None:
 
 def test_an_alert_inside_the_encryption() -> None:
     talk = Talk(client_certificate=True)
-    assert talk.end().wire  # the usual farewell is no alert to tell
+    assert talk.end().wire  # the normal close is no alert to report
     chunks = chunks_of(talk.conversation.wire)
     decrypted(chunks, keys_of(talk.conversation.key_log))
     assert facts_of(chunks).alerts == []
 
 
-# Holes.
+# Gaps.
 
 
 @lru_cache
@@ -341,7 +341,7 @@ def many() -> Conversation:
 
 
 def holed(wire: list[tuple[bool, bytes]], begin: int, size: int) -> tuple[list[tuple[bool, bytes | Gap]], bool]:
-    """The wire without `size` bytes of the side that has byte `begin`, from there on; which side that is."""
+    """The wire without `size` bytes of one side from byte `begin` on, and whether that side is the client."""
     out: list[tuple[bool, bytes | Gap]] = []
     at = left = 0
     side = True
@@ -379,7 +379,7 @@ def test_behind_a_hole_it_goes_on_at_the_next_record(name: str, data: st.DataObj
 
 
 def assert_holes(sent: bytes, events: list[Any]) -> None:
-    """What is there is what was sent, in order; a gap of known size has that size."""
+    """Assert that the bytes are those sent, in order, and that gaps of known size have that size."""
     at, known = 0, True
     for event in events:
         if isinstance(event, Gap):
@@ -424,7 +424,7 @@ def test_many_records_lost() -> None:
 
 
 def test_full_records_beyond_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So many bytes are at least so many records: the search begins behind them."""
+    """So many lost bytes are at least so many full records: the search for the record number begins behind them."""
     monkeypatch.setattr("decoders.tls.connection.TLS_SEARCH_MAX", 4)
     talk = converse([(True, b"first"), (True, bytes(1 << 20)), (True, b"end")])
     index = next(number for number, (_, data) in enumerate(talk.wire) if len(data) > 1 << 19)
@@ -474,7 +474,7 @@ def test_damage_gives_no_wrong_byte(data: st.DataObject) -> None:
 
 
 def facts_in(out: list[Chunk]) -> bool:
-    """Whether the connection was TLS to the stage."""
+    """Whether the stage took the connection for TLS."""
     return tls_facts(out[-1][0].connection) is not None
 
 
@@ -516,7 +516,7 @@ def test_any_cut_and_resume_gives_the_same(data: st.DataObject) -> None:
 
 
 def resumed(*, begun: bool) -> Connection:
-    """The connection as reassembly resumes it, of which bytes came, or none."""
+    """A connection as reassembly resumes it, with or without bytes already seen."""
     connection = Connection(1, CLIENT, SERVER, SECOND, opened=True)
     for half in (connection.first, connection.second) if begun else ():
         half.begin(1)
@@ -606,7 +606,7 @@ def test_a_waiting_state_is_resumed() -> None:
     assert [(half.source == CLIENT, data) for half, _, _, data in out[:-1]] == SHORT
 
 
-# What was sent again.
+# Retransmissions.
 
 
 def test_what_was_sent_again_is_told_by_its_place_in_the_content() -> None:

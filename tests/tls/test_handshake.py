@@ -1,4 +1,4 @@
-"""Handshake messages: what they say, cut anywhere, and of a real OpenSSL."""
+"""Handshake messages: their content, cut anywhere, and those of a real OpenSSL."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUBJECT = ("-subj", "/O=Example/CN=kafka1")
 
 
 def openssl_hello(*, most: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> bytes:
-    """The first record of a client."""
+    """The first record that a client sends."""
     context = ssl.create_default_context()
     context.maximum_version = most
     context.set_alpn_protocols(["h2", "kafka"])
@@ -158,7 +158,7 @@ def test_the_names_of_the_suites_are_those_of_openssl() -> None:
         for number, suite in ours.items()
         if not suite.kind and "AES" in names[number] and "ARIA" not in names[number]
     ]
-    # Those that no Kafka client has: SRP, and pre-shared keys with RSA.
+    # Suites that no Kafka client has: SRP, and pre-shared keys with RSA.
     assert {name.partition("_WITH_")[0] for name in unread} <= {
         "TLS_RSA_PSK",
         "TLS_PSK_DHE",

@@ -1,4 +1,4 @@
-"""Key logs: which lines are taken, what becomes of the others, and that nothing of them is shown."""
+"""Key logs: the lines that are taken, the errors for others, and that no secret is shown."""
 
 from __future__ import annotations
 

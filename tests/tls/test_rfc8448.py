@@ -1,6 +1,6 @@
-"""The trace of RFC 8448, section 3, through the stage; key updates, early data and retries written by our own hand.
+"""The trace in RFC 8448, section 3, through the stage; and hand-made key updates, early data and retries.
 
-What OpenSSL does not do when asked from Python is made here: records are sealed with the keys of the trace's schedule.
+Python cannot make OpenSSL send those, so records are sealed here with the keys of the trace's schedule.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def key_log(secrets: dict[str, bytes] = SECRETS) -> bytes:
 
 
 class Sealer:
-    """Makes records of one direction with a traffic secret."""
+    """Seals records of one direction with a traffic secret."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
         self.number = 0
 
     def seal(self, kind: int, data: bytes, padding: int = 0) -> bytes:
-        """The next record."""
+        """Seal the next record."""
         iv = int.from_bytes(expand_label(self.secret, "iv", 12, "sha256"), "big") ^ self.number
         self.number += 1
         inner = data + bytes([kind]) + bytes(padding)
@@ -63,7 +63,7 @@ class Sealer:
         return header + AESGCM(key).encrypt(iv.to_bytes(12, "big"), inner, header)
 
     def update(self) -> bytes:
-        """A key update; the records behind it have the next key."""
+        """A key update; later records have the next key."""
         record = self.seal(22, bytes.fromhex("18000001 00"))
         self.secret, self.number = next_secret(self.secret, find_suite(0x1301)), 0
         return record
@@ -145,13 +145,13 @@ def test_alerts_inside_the_encryption_are_named() -> None:
     assert facts.alerts == ["fatal alert certificate_required from the server"]
 
 
-# Early data: a hello that offers it, an answer that takes it or does not.
+# Early data: a hello that offers it, an answer that accepts it or not.
 
 EARLY: Final = bytes(range(60, 92))
 
 
 def early_wire(*, taken: bool, retry: bool = False) -> list[tuple[bool, bytes]]:
-    """A conversation whose client sends early data at once."""
+    """A conversation whose client sends early data."""
     hello = bytearray(WIRE[0][1] + b"\0\x2a\0\0")
     for at, size in ((3, 2), (6, 3)):  # the record, the message
         hello[at : at + size] = (int.from_bytes(hello[at : at + size], "big") + 4).to_bytes(size, "big")
@@ -192,7 +192,7 @@ def test_early_data_is_told_apart(taken: bool, retry: bool, known: bool, wanted:
     chunks = chunks_of(early_wire(taken=taken, retry=retry), size=size)
     out = decrypted(chunks, keys_of(key_log(secrets)))
     assert content(out, True) == wanted
-    # Bytes that the server took and nobody can read are a gap; those that it did not take are nothing.
+    # Bytes that the server accepted and kw cannot read are a gap; rejected ones are left out.
     gaps = [data for *_, data in out if isinstance(data, Gap)]
     assert gaps == ([Gap(0, "encrypted")] if taken and not known else [])
     facts = tls_facts(chunks[0][0].connection)

@@ -1,4 +1,4 @@
-"""Captures that ship, wrapped in TLS by OpenSSL: the rows are those of the plain text, however they are read."""
+"""Captures that ship, wrapped in TLS by OpenSSL: their rows are those of the plain text, however they are read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCHEMA: Final = json.loads((FOLDER.parent / "decoders" / "messages" / "record.sc
 
 @lru_cache
 def wrapped(name: str, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> Wrapped:
-    """A capture in TLS."""
+    """A capture wrapped in TLS."""
     options: dict[str, Any] = {"version": version}
     if version == ssl.TLSVersion.TLSv1_2:
         options["ciphers"] = "ECDHE-ECDSA-AES128-SHA:@SECLEVEL=0"
@@ -40,13 +40,13 @@ def wrapped(name: str, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> Wrap
 
 
 def settled(segments: list[Segment], keys: KeyLog | None = None) -> list[Settled]:
-    """All that an engine makes of segments."""
+    """Everything that an engine settles from segments."""
     engine = Engine(keys=keys)
     return engine.feed(segments) + engine.finish()
 
 
 def plain_records(rows: list[Settled]) -> list[str]:
-    """The records without what differs by nature: packet and connection numbers, TLS, segments sent again."""
+    """The records without values that must differ: packet and connection numbers, TLS, retransmissions."""
     found = []
     for row in rows:
         record = to_json_dict(row)
@@ -119,7 +119,7 @@ def test_without_keys_each_connection_is_one_row() -> None:
 
 
 def damaged(segments: list[Segment], rng: Random) -> Iterator[Segment]:
-    """Some segments lost, behind the beginning of each connection."""
+    """The segments with some lost after the beginning of each connection."""
     seen: dict[bytes, int] = {}
     for segment in segments:
         seen[segment[0]] = seen.get(segment[0], 0) + 1

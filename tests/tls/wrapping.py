@@ -1,6 +1,6 @@
-"""A capture in plain text in, the same conversations in TLS out: segments, a pcapng file, and the key log.
+"""A capture in plain text in, its conversations in TLS out: segments, a pcapng file, and the key log.
 
-What each segment carried is one write of OpenSSL: the same bytes at the same times, in records.
+The bytes of each segment are one write of OpenSSL: the same bytes at the same times, in TLS records.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _TCP: Final = Struct(">IIBBHHH")
 
 
 class Wrapped(NamedTuple):
-    """Segments in the order of time, and the key log of all their connections."""
+    """Segments in order of time, and the key log of all their connections."""
 
     segments: list[Segment]
     key_log: bytes
-    first_key_log: bytes = b""  # of the connection that began first
+    first_key_log: bytes = b""  # of the first connection
 
 
 class _Wire:
-    """One TLS connection on its way to segments."""
+    """One TLS connection as it is turned into segments."""
 
     def __init__(self, key: bytes, options: dict[str, Any]) -> None:
         self.keys = {True: key, False: turned(key)}
@@ -43,13 +43,13 @@ class _Wire:
         self.rows: list[tuple[Any, ...]] = []
 
     def put(self, time_ns: int, first: bool, flags: int, data: bytes = b"") -> None:
-        """One segment of a side."""
+        """Add one segment of a side."""
         seq, ack = self.next[first], self.next[not first]
         self.rows.append((time_ns, self.keys[first], seq, 0 if flags == SYN else ack, flags, data))
         self.next[first] = seq + len(data) + bool(flags & (SYN | FIN)) & 0xFFFF_FFFF
 
     def begin(self, time_ns: int) -> Talk:
-        """The handshakes of TCP and of TLS, before the first bytes."""
+        """Add the handshakes of TCP and TLS; gives the TLS connection."""
         self.put(time_ns - 900_000, True, SYN)
         self.put(time_ns - 800_000, False, SYN | ACK)
         self.put(time_ns - 700_000, True, ACK)
@@ -61,12 +61,12 @@ class _Wire:
         return self.talk
 
     def send(self, time_ns: int, first: bool, data: bytes) -> None:
-        """Bytes of a side, in segments of a usual size."""
+        """Add bytes of a side, in segments of the usual size."""
         for at in range(0, len(data), 1448):
             self.put(time_ns, first, PSH | ACK, data[at : at + 1448])
 
     def say(self, time_ns: int, first: bool, data: bytes) -> None:
-        """What the application sent."""
+        """Send bytes of the application through TLS."""
         talk = self.talk or self.begin(time_ns)
         talk.say(first, data)
         for side, sent in talk.conversation.wire:
@@ -75,9 +75,9 @@ class _Wire:
 
 
 def wrap(segments: list[Segment], *, resumed: bool = False, **options: Any) -> Wrapped:
-    """The conversations of segments, each of whose connections begins with its handshake, in TLS.
+    """The conversations of segments in TLS; each of their connections must begin with its handshake.
 
-    With `resumed` all connections but the first resume its session.
+    With `resumed` all further connections resume the session of the first.
     """
     stage = Reassembly()
     wires: dict[int, _Wire] = {}
@@ -115,7 +115,7 @@ def segments_of(path: Path) -> list[Segment]:
 
 
 def pcapng_of(segments: Iterable[Segment], secrets: Sequence[bytes] = ()) -> bytes:
-    """A capture file (raw IP) of segments over IPv4, with key logs in it."""
+    """A capture file (raw IP) of IPv4 segments, with key logs in it."""
     writer = PcapngWriter(101)
     out = [writer.header()]
     for text in secrets:

@@ -1,4 +1,4 @@
-"""States as bytes: every built-in value comes back as it was, and nothing else comes of any bytes."""
+"""States as bytes: every built-in value comes back unchanged, and other bytes are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VALUES: st.SearchStrategy[Any] = st.recursive(
 
 
 def same(one: object, other: object) -> bool:
-    """Equal, and of equal types all the way down."""
+    """Whether two values and all their parts are equal and of equal types."""
     if type(one) is not type(other):
         return False
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):

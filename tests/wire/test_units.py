@@ -1,4 +1,4 @@
-"""Durations, sizes and times as people write them: what they mean, and what means nothing."""
+"""Durations, sizes and times as people write them: their values, and the errors for others."""
 
 from __future__ import annotations
 
@@ -104,14 +104,14 @@ HOUR_NS = 3600 * 10**9
 @pytest.mark.parametrize(
     ("moment", "first_hour", "last_hour", "hour"),
     [
-        (Moment(5), 3, 4, None),  # a time with its date is what it is
+        (Moment(5), 3, 4, None),  # a time with a date is taken as it is
         (Moment(HOUR_NS, "end"), 3, 9, 8),
         (Moment(0, "end"), 3, 9, 9),
         (Moment(17 * HOUR_NS, "midnight"), 16, 18, 17),
-        (Moment(15 * HOUR_NS, "midnight"), 16, 18, 15),  # before it began
-        (Moment(20 * HOUR_NS, "midnight"), 16, 18, 20),  # after its end
-        (Moment(1 * HOUR_NS, "midnight"), 22, 26, 25),  # it went on over midnight
-        (Moment(3 * HOUR_NS, "midnight"), 22, 26, 3),  # and ended before this time
+        (Moment(15 * HOUR_NS, "midnight"), 16, 18, 15),  # before the capture began
+        (Moment(20 * HOUR_NS, "midnight"), 16, 18, 20),  # after the capture's end
+        (Moment(1 * HOUR_NS, "midnight"), 22, 26, 25),  # the capture went on over midnight
+        (Moment(3 * HOUR_NS, "midnight"), 22, 26, 3),  # the capture ended before this time
     ],
 )
 def test_moments_of_a_capture(moment: Moment, first_hour: int, last_hour: int, hour: int | None) -> None:

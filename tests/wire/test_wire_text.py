@@ -1,4 +1,4 @@
-"""Bytes as JSON shows them."""
+"""Bytes in JSON form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = [
     (b"\x7f", {"base64": "fw=="}),
     ("\x85".encode(), {"base64": "woU="}),
     (b"\xff\xfe", {"base64": "//4="}),
-    (b"\xed\xa0\x80", {"base64": "7aCA"}),  # a surrogate is no UTF-8
+    (b"\xed\xa0\x80", {"base64": "7aCA"}),  # a surrogate is not UTF-8
 ]
 
 

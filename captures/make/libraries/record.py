@@ -1,8 +1,9 @@
-"""Client libraries of many releases at work: what their requests say of them, one JSON line a connection.
+"""Records client libraries of many releases: the traits of their requests, one JSON line a connection.
 
-`python -m captures.make.libraries.record OUT.ndjson [WORD…]` records those whose label holds a word (all without).
-Each client produces twenty records to a topic of its own and reads them in a group of its own, with every setting left
-as the library has it. Kept are facts alone (`library_traits.py`), no capture: label, release of the broker, traits.
+`python -m captures.make.libraries.record OUT.ndjson [WORD…]` records the clients with one of the words in their label
+(all clients without words). Each client produces twenty records to a topic of its own and reads them in a group of its
+own, with the library's default settings. A line has the label, the release of the broker and the traits
+(`library_traits.py`); captures are not kept.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from tests.broker.recorder import Recorder
 __all__ = ["Played", "main"]
 
 BROKERS: Final = ("3.9.1", "4.3.1")
-# A client that has not ended by then has said what it has to say.
+# A client that has not ended by then has sent all its kinds of requests.
 CLIENT_S: Final = 40
 
 
 class Played(NamedTuple):
-    """A client at work: from when until when, in nanoseconds since 1970."""
+    """A client that was played: its begin and end in nanoseconds since 1970."""
 
     label: str
     begin_ns: int
@@ -42,7 +43,7 @@ class Played(NamedTuple):
 
 
 def main(words: list[str]) -> None:
-    """Record, and write what was seen."""
+    """Record the clients and write their traits to a file."""
     out, wanted = Path(words[0]), [word for word in words[1:] if word not in BROKERS]
     brokers = [broker for broker in BROKERS if broker in words] or BROKERS
     labels = [label for label in _labels() if not wanted or any(word in label for word in wanted)]

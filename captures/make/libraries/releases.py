@@ -1,4 +1,4 @@
-"""The clients that are recorded: family and release in, a command that plays it out; fetched and built on first use."""
+"""Family and release of a client in, the command that runs it out; clients are fetched and built on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.broker.jars import cache
 
 __all__ = ["FAMILIES", "HELD_OUT", "MINORS", "NAMES", "prepare"]
 
-# Of these the table is made, and those held out are what it is tried on.
+# The table is made of these releases; held-out ones are what it is tried on.
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "java": (
         *("0.8.2.2", "0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "0.11.0.3", "1.0.2", "1.1.1", "2.0.1", "2.1.1"),
@@ -34,7 +34,7 @@ FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 # The names of libraries in the record.
 NAMES: Final[Mapping[str, str]] = {**{family: family for family in FAMILIES}, "java": "apache-kafka-java"}
-# Minor releases, also those that were not recorded. A library that is missing here has the version as a setting.
+# Minor releases, including ones that were not recorded. The version of a library that is missing here is a setting.
 MINORS: Final[Mapping[str, tuple[str, ...]]] = {
     "java": (
         *("0.8", "0.9.0", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "1.0", "1.1", "2.0", "2.1", "2.2", "2.3", "2.4"),
@@ -94,7 +94,7 @@ def prepare(family: str, release: str) -> tuple[list[str], dict[str, str]]:
 def _built(family: str, release: str, place: Path) -> str:
     folder, module = _GO[family]
     if family == "sarama" and tuple(map(int, release.split(".")[:2])) < (1, 40):
-        module = "github.com/Shopify/sarama"  # its home before
+        module = "github.com/Shopify/sarama"  # its earlier module path
     program = place / "program"
     if not program.exists():
         source = (_HERE / folder / "main.go").read_text()

@@ -1,7 +1,7 @@
-"""Recordings of libraries in, `decoders/exchanges/library_table.py` out: what those do that do not say their name.
+"""Recordings of libraries in, `decoders/exchanges/library_table.py` out: traits of releases that do not say their name.
 
-`python -m captures.make.libraries.table RECORDED.ndjson…` writes it anew from what `record` has written, and what tests
-try it on: those held out as well.
+`python -m captures.make.libraries.table RECORDED.ndjson…` writes the table anew from the lines of `record`, and the
+connections that tests try it on, those of held-out releases included.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ __all__ = ["LIBRARIES"]
 
 
 class Shown(NamedTuple):
-    """What connections of one release have shown together."""
+    """The traits that the connections of one release have shown together."""
 
     versions: dict[int, int]
     values: dict[int, list[str]]
 
 
 def main(words: list[str]) -> None:
-    """Write the table and what of the recordings it is tried on."""
+    """Write the table, and the recordings that tests try it on."""
     rows = [json.loads(line) for name in words for line in Path(name).read_text().splitlines()]
     TABLE.write_text(table_of(rows))
     lines = [json.dumps(_tried(row), separators=(",", ":")) for row in rows]
@@ -52,12 +52,12 @@ def main(words: list[str]) -> None:
 
 
 def table_of(rows: list[dict[str, Any]]) -> str:
-    """The source of the table, before it is formatted."""
+    """The source text of the table, not yet formatted."""
     return _HEAD + "".join(_table(rows))
 
 
 def _tried(row: dict[str, Any]) -> dict[str, Any]:
-    """Of those that say their software no more than that."""
+    """A recording as tests need it; a client that says its software is reduced to that."""
     keys = ("label", "broker", "software")
     more = () if row["software"] else ("client_id", "versions", "offered", "values", "replica")
     return {key: row[key] for key in (*keys, *more)}
@@ -87,7 +87,7 @@ def _table(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _shown(rows: list[dict[str, Any]], label: str) -> Shown | None:
-    """What all connections of a release show; None where one of them says its software, or none was recorded."""
+    """The traits of all connections of a release; None if one of them says its software, or none was recorded."""
     its = [row for row in rows if row["label"] == label]
     if not its or any(row["software"] for row in its):
         return None
@@ -102,13 +102,13 @@ def _shown(rows: list[dict[str, Any]], label: str) -> Shown | None:
 
 
 def _silent_until(rows: list[dict[str, Any]], family: str) -> str | None:
-    """The first release that says its software."""
+    """The first release of a family that sends its software name."""
     speaking = {row["label"] for row in rows if row["software"]} - HELD_OUT
     return next((release for release in FAMILIES[family] if f"{family} {release}" in speaking), None)
 
 
 def _bounds(family: str, before: str | None, releases: list[str], after: str | None) -> tuple[str | None, str | None]:
-    """The minor releases that may do as these: those between which were not recorded too."""
+    """The range of minor releases that may have these traits, with the releases between that were not recorded."""
     minors = MINORS.get(family)
     if minors is None:
         return None, None

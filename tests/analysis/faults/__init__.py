@@ -1,1 +1,1 @@
-"""What goes wrong on purpose with real brokers and clients, a row a finding: by clients, by nodes, on links."""
+"""Faults made on purpose with real brokers and clients, one row a finding: by clients, by nodes, on links."""

@@ -1,4 +1,4 @@
-"""Who does something wrong on purpose: real clients told to, and one that speaks by hand."""
+"""Clients that do something wrong on purpose: real clients, and one that sends hand-made requests."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ Who = TypeVar("Who", bound="Actor")
 
 @dataclass(frozen=True)
 class Fault(Generic[Who]):
-    """A finding, who does what for it on a topic like this, and what may be found besides."""
+    """A finding, the function that causes it on a topic of this shape, and the other findings that are allowed."""
 
     finding: str
     act: Callable[[Who], None]
     partitions: int = 1
     replicas: int = 1
     besides: Set[str] = frozenset()
-    # Of tcpdump, where it is not all traffic with brokers and controllers.
+    # The filter of tcpdump, if not all traffic with brokers and controllers is recorded.
     recorded: str = ""
-    # The host that a broker in a network of its own tells clients.
+    # The host that a broker in its own network advertises.
     advertised: str = "127.0.0.1"
 
 
 def findings_in(file: Path, *words: str) -> list[dict[str, Any]]:
-    """What `kw doctor` says of a capture, but that it begins when brokers are connected already."""
+    """The rows of `kw doctor` for a capture, without the finding that connections were open when it began."""
     rows = [json.loads(line) for line in kw("doctor", str(file), *words, "-o", "ndjson").out.splitlines()]
     return [row for row in rows if row["id"] != "capture-begins-late"]
 
 
 class Actor:
-    """Clients of one scene, and a topic of its own."""
+    """The clients of one scene, and the scene's own topic."""
 
     def __init__(self, place: str, topic: str) -> None:
         self.place = place
@@ -57,7 +57,7 @@ class Actor:
         self._asks: Producer | None = None
 
     def create(self, partitions: int = 1, name: str | None = None, replicas: int = 1) -> None:
-        asking = rd.AdminClient(self._settings())  # it has to live until the answer is there
+        asking = rd.AdminClient(self._settings())  # the client has to live until the answer is there
         (made,) = asking.create_topics([rd.NewTopic(name or self.topic, partitions, replicas)]).values()
         made.result(20)
 
@@ -80,9 +80,9 @@ class Actor:
 
     @contextmanager
     def writing(self, every_s: float = 0.1, count: int = 50, **settings: Any) -> Iterator[None]:
-        """So many records are written again and again while the block lasts."""
+        """Write `count` records again and again while the block lasts."""
         producer, over = self.producer(**settings), Event()
-        # It knows its way before anything goes wrong.
+        # The producer learns the leader before anything goes wrong.
         producer.produce(self.topic, VALUE[:100])
         producer.flush(30)
 
@@ -114,7 +114,7 @@ class Actor:
 
 
 class RawClient:
-    """A client that does what no library would: it speaks by hand, does not read, or goes without a word."""
+    """A client that does what no library would: hand-made requests, reading nothing, or leaving without closing."""
 
     def __init__(self, place: str, *, buffer: int = 0) -> None:
         host, _, port = place.rpartition(":")

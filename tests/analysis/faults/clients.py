@@ -16,7 +16,7 @@ from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient
 from tests.analysis.faults.refused import ALTER_CLIENT_QUOTAS, REFUSED
 
 PLAIN_SIZE: Final = 20 << 20
-# How long a transaction is open before it hangs, by the doctor's default, and a little more.
+# A transaction open for this long hangs, by the doctor's default and a little more.
 HANGS_SECONDS: Final = 70
 
 
@@ -91,7 +91,7 @@ def _fenced(actor: Actor) -> None:
 
 
 def _storm(actor: Actor) -> None:
-    """A member that changes its mind: each new list of topics is a rebalance of the whole group."""
+    """A member that keeps changing its subscription: each new list of topics is a rebalance of the whole group."""
     other = f"{actor.topic}-2"
     actor.create(name=other)
     steady, moody = (
@@ -102,7 +102,7 @@ def _storm(actor: Actor) -> None:
     for number in range(14):
         assigned.clear()
         moody.subscribe([actor.topic] if number % 2 else [actor.topic, other], on_assign=lambda *_: assigned.set())
-        end = time.monotonic() + 30  # the first group of a cluster waits until there is a coordinator
+        end = time.monotonic() + 30  # the first group of a cluster waits for its coordinator
         while not assigned.is_set():
             assert time.monotonic() < end
             steady.poll(0.05)
@@ -188,14 +188,14 @@ def _corrupt(actor: Actor) -> None:
 
 
 def _over_its_quota(actor: Actor) -> None:
-    """Ten times what the broker lets this client id write in a second."""
+    """A client writes ten times what its quota allows in a second."""
     client = RawClient(actor.place)
     entity = [{"entity_type": "client-id", "entity_name": "greedy"}]
     ops = [{"key": "producer_byte_rate", "value": 50_000.0, "remove": False}]
     asked = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
     assert client.ask(ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
     client.socket.close()
-    time.sleep(2)  # until the broker has it
+    time.sleep(2)  # until the broker has applied it
     actor.write(1000, 1000, **{"client.id": "greedy"})
 
 
@@ -208,7 +208,7 @@ def _asks_for_metadata(actor: Actor) -> None:
 
 
 def _never_commits(actor: Actor) -> None:
-    """A producer that begins a transaction and is not heard of again, while another one goes on."""
+    """A producer that begins a transaction and then stops, while another one goes on."""
     hung = actor.producer(**{"client.id": "hung", "transactional.id": "ledger-3", "transaction.timeout.ms": 300_000})
     hung.init_transactions(20)
     hung.begin_transaction()
@@ -234,7 +234,7 @@ def _one_huge_answer(actor: Actor) -> None:
 
 
 def _session_unknown(actor: Actor) -> None:
-    """A client that goes on with sessions that the broker has none of, as after evictions from its cache."""
+    """A client that continues fetch sessions unknown to the broker, as after evictions from its cache."""
     client = RawClient(actor.place)
     asked = {"replica_id": -1, "max_wait_ms": 100, "min_bytes": 1, "max_bytes": 1 << 20}
     for number in range(1, 13):

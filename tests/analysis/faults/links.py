@@ -1,4 +1,4 @@
-"""A broker in a network of its own: packets that get lost, addresses that clients cannot use."""
+"""Faults of a broker in its own network: lost packets, addresses that clients cannot use."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.broker.namespace import NetworkNamespace
 from tests.broker.options import Options
 
 _DESCRIBE_DELEGATION_TOKEN: Final = 41
-# A client on another machine, as its address goes.
+# The address of a client that seems to be on another machine.
 ELSEWHERE: Final = "10.66.0.1"
 
 
 class LinkActor(Actor):
-    """Clients of a broker, and a hand on the packets that they send."""
+    """Clients of a broker, and control over the packets that they send."""
 
     def __init__(self, network: NetworkNamespace, cluster: Cluster, topic: str) -> None:
         super().__init__(cluster.bootstrap(), topic)
@@ -31,7 +31,7 @@ class LinkActor(Actor):
 
 
 def reachable_everywhere(folder: Path, advertised: str) -> Cluster:
-    """A broker that listens to all addresses of its machine, and tells clients another."""
+    """A broker that listens to all addresses of its machine, and advertises another one."""
     cluster = Cluster(Options(class_archive=True), folder)
     ports = cluster.nodes[0].ports
     lines = {
@@ -44,7 +44,7 @@ def reachable_everywhere(folder: Path, advertised: str) -> Cluster:
 
 def _loses_packets(actor: LinkActor) -> None:
     actor.network.drop(actor.port, 6)
-    # Few are under way at once: what waits for a lost packet would go in one large segment.
+    # Few requests in flight: otherwise all data behind a lost packet would go in one large segment.
     small = {"linger.ms": 0, "batch.num.messages": 25, "max.in.flight": 5}
     actor.write(20_000, 200, **small, **{"message.timeout.ms": 60_000})
 
@@ -56,7 +56,7 @@ def _from_another_machine(actor: LinkActor) -> None:
 
 
 def _told_of_no_address(actor: LinkActor) -> None:
-    """A client that asks for topics, and then connects to what it was told: to no broker."""
+    """A client that asks for topics, and then connects to the advertised address, where no broker is."""
     asking = rd.AdminClient({"bootstrap.servers": f"{ELSEWHERE}:{actor.port}", "log_level": 0})
     asking.list_topics(timeout=10)
     with suppress(TimeoutError):
@@ -64,7 +64,7 @@ def _told_of_no_address(actor: LinkActor) -> None:
 
 
 def _through_another_port(actor: LinkActor) -> None:
-    """A client that knows a forwarded port alone, and gets no further than the first answer."""
+    """A client that reaches the broker through a forwarded port only, and gets no further than the first answer."""
     command = [sys.executable, "-m", "tests.bench.relay", str(actor.port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as relay:
         assert relay.stdout is not None
@@ -75,7 +75,7 @@ def _through_another_port(actor: LinkActor) -> None:
 
 
 def _asks_a_controller(actor: LinkActor) -> None:
-    """A controller of Kafka 4.3 has no answer to what it offers."""
+    """A client asks a controller of Kafka 4.3 for an API that it offers and answers with an error."""
     client = RawClient(f"127.0.0.1:{actor.ports['CONTROLLER']}")
     assert client.ask(_DESCRIBE_DELEGATION_TOKEN, 3, {"owners": []})["error_code"] == -1
     client.socket.close()
@@ -94,12 +94,12 @@ def _not_let_through(actor: LinkActor) -> None:
 LINK_FAULTS: Final[tuple[Fault[LinkActor], ...]] = (
     Fault("retransmissions", _loses_packets),
     Fault("advertised-loopback", _from_another_machine),
-    # Kafka refuses to advertise 0.0.0.0, not its namesake.
+    # Kafka refuses to advertise 0.0.0.0, but not this other form of it.
     Fault(
         "advertised-wildcard",
         _told_of_no_address,
         partitions=0,
-        # It tries what it was told, asks whom it knows again, and so on.
+        # The client tries the advertised address, asks the known one again, and so on.
         besides={"connection-churn", "metadata-storm"},
         advertised="[::]",
     ),

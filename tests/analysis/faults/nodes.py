@@ -1,4 +1,4 @@
-"""Three brokers and a controller: nodes hang and slow down on purpose, producers hurry or wait."""
+"""Faults of three brokers and a controller: nodes that hang or slow down, producers that hurry or wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.options import Options
 from tests.waiting import until
 
-# So that a node that hangs is out of sync after a second, and given up after four; leaders go back home soon.
+# A node that hangs is out of sync after a second, and fenced after four; leaders move back soon.
 QUICK: Final = {
     "replica.lag.time.max.ms": "1000",
     "broker.session.timeout.ms": "4000",
@@ -27,7 +27,7 @@ QUICK: Final = {
 
 
 class BrokersAndController(Cluster):
-    """Three brokers, and one controller that goes on when a broker hangs."""
+    """Three brokers and a separate controller, which goes on when a broker hangs."""
 
     def _controllers(self) -> list[int]:
         return [101]
@@ -39,7 +39,7 @@ NODES: Final = Options(
 
 
 class NodesActor(Actor):
-    """Clients, and a hand on the nodes."""
+    """Clients, and control over the nodes of their cluster."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__(cluster.bootstrap(), topic)
@@ -60,7 +60,7 @@ def _hang(actor: NodesActor, number: int, seconds: float) -> None:
 
 @contextmanager
 def _witness(actor: NodesActor, but: int) -> Iterator[Callable[[], int]]:
-    """Who leads the topic's only partition, as another node knows."""
+    """A function for the leader of the topic's only partition, as a node other than `but` knows it."""
     node = next(node for node in actor.cluster.nodes if node.broker and node.id != but)
     client = RawClient(f"127.0.0.1:{node.ports['PLAINTEXT']}")
 
@@ -85,18 +85,18 @@ def _out_of_sync(actor: NodesActor) -> None:
     with actor.writing():
         time.sleep(2)
         actor.cluster.pause_node(follower)
-        time.sleep(3.2)  # it is not given up yet: its leader alone has noticed
+        time.sleep(3.2)  # only its leader has noticed: the node is not fenced yet
 
 
 def _too_few_in_sync(actor: NodesActor) -> None:
-    """A topic that wants all of its three replicas in sync, and has two."""
+    """A topic with min.insync.replicas 3 that has two replicas in sync."""
     asking = rd.AdminClient({"bootstrap.servers": actor.place, "client.id": "admin"})
     wanted = rd.ConfigEntry("min.insync.replicas", "3", incremental_operation=rd.AlterConfigOpType.SET)
     topic = rd.ConfigResource(rd.ConfigResource.Type.TOPIC, actor.topic, incremental_configs=[wanted])
     asking.incremental_alter_configs([topic])[topic].result(20)
     actor.cluster.pause_node(_follower(actor))
     actor.write(5, acks=1)
-    time.sleep(2.5)  # until the leader has noticed who lacks them
+    time.sleep(2.5)  # until the leader has noticed which replicas are behind
     producer = actor.producer(**{"message.timeout.ms": 3000})
     producer.produce(actor.topic, b"x")
     producer.flush(5)
@@ -110,7 +110,7 @@ def _behind(actor: NodesActor) -> None:
 
 
 def _only_replica_hangs(actor: NodesActor) -> None:
-    """The topic's only replica is given up, and another node says so."""
+    """The node of the topic's only replica hangs, until another node says that the partition has no leader."""
     home = actor.leader()
     with _witness(actor, home) as leader:
         actor.cluster.pause_node(home)
@@ -120,7 +120,7 @@ def _only_replica_hangs(actor: NodesActor) -> None:
 def _leaders_hang(actor: NodesActor) -> None:
     quick = {"request.timeout.ms": 2000, "socket.timeout.ms": 2500}
     home = actor.leader()
-    # Who hangs says for a while yet that it leads.
+    # A node that has hung still believes for a while that it leads.
     with actor.writing(count=5, **quick), _witness(actor, home) as leader:
         for _ in range(6):
             actor.cluster.pause_node(home)
@@ -146,7 +146,7 @@ def _one_is_slow(actor: NodesActor) -> None:
 
 
 def _answers_lost(*, idempotent: bool) -> Callable[[NodesActor], None]:
-    """The leader hangs, and the producer gives up waiting and sends again what the leader finds when it goes on."""
+    """The leader hangs, the producer gives up waiting and sends again; the leader then finds the batch twice."""
 
     def act(actor: NodesActor) -> None:
         leader = actor.leader()
@@ -172,10 +172,10 @@ def _one_under_way(actor: NodesActor) -> None:
     actor.write(10_000, 200, **PLAIN | {"max.in.flight": 1})
 
 
-# What goes with nodes that hang.
+# Findings that come with nodes that hang.
 HANG: Final = {
     *("isr-flapping", "isr-shrunk", "under-replicated", "follower-behind", "leader-moved", "no-connection"),
-    # A program that hangs does not read.
+    # A process that hangs does not read.
     *("zero-window", "unanswered", "timed-out", "coordinator-moved", "sent-again", "sent-twice"),
 }
 NODE_FAULTS: Final[tuple[Fault[NodesActor], ...]] = (

@@ -1,4 +1,4 @@
-"""A fault in, its capture out: what goes wrong is done, and recorded meanwhile."""
+"""A fault in, its capture out: the fault is played while the network is recorded."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["one_broker", "record_client_fault", "record_link_fault", "record_nod
 
 @contextmanager
 def one_broker(folder: Path) -> Iterator[Cluster]:
-    """What faults of clients happen to."""
+    """The cluster for faults of clients: one broker, with an authorizer and without automatic topics."""
     lines = {
         "auto.create.topics.enable": "false",
-        # Who is named in no ACL may do everything, but with what has one.
+        # A client that no ACL names may do everything, except with resources that have an ACL.
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "allow.everyone.if.no.acl.found": "true",
     }
@@ -34,13 +34,13 @@ def one_broker(folder: Path) -> Iterator[Cluster]:
 
 @contextmanager
 def three_brokers(folder: Path) -> Iterator[Cluster]:
-    """What faults of nodes happen to."""
+    """The cluster for faults of nodes: three brokers and a controller."""
     with BrokersAndController(NODES, folder) as cluster:
         yield cluster
 
 
 def record_client_fault(cluster: Cluster, fault: Fault[Actor], file: Path) -> None:
-    """A fault of clients of one broker."""
+    """Record a fault of clients of one broker."""
     place = cluster.bootstrap()
     actor = Actor(place, fault.finding)
     with Recorder(file, [int(place.rpartition(":")[2])]):
@@ -50,10 +50,10 @@ def record_client_fault(cluster: Cluster, fault: Fault[Actor], file: Path) -> No
 
 
 def record_node_fault(cluster: Cluster, fault: Fault[NodesActor], file: Path) -> None:
-    """A fault of nodes, or of clients that have three of them; all nodes go on in the end."""
+    """Record a fault of nodes, or of clients of three nodes; all nodes go on in the end."""
     actor = NodesActor(cluster, fault.finding)
     actor.create(fault.partitions, replicas=fault.replicas)
-    time.sleep(2)  # until leaders are where they belong
+    time.sleep(2)  # until leaders are on their preferred nodes
     try:
         with Recorder(file, cluster.ports):
             fault.act(actor)
@@ -63,7 +63,7 @@ def record_node_fault(cluster: Cluster, fault: Fault[NodesActor], file: Path) ->
 
 
 def record_link_fault(folder: Path, fault: Fault[LinkActor], file: Path) -> None:
-    """A fault of the network between a client and a broker, both new; `folder` is the broker's."""
+    """Record a fault of the network between a client and a broker, both new; `folder` is the broker's."""
     with NetworkNamespace(ELSEWHERE) as network, reachable_everywhere(folder, fault.advertised) as cluster:
         actor = LinkActor(network, cluster, fault.finding)
         if fault.partitions:

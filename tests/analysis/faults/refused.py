@@ -1,4 +1,4 @@
-"""Clients of one broker that ask for what it refuses."""
+"""Clients of one broker whose requests it refuses."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _PUSH_TELEMETRY: Final = 72
 
 
 def _not_for_everybody(actor: Actor) -> None:
-    """Who is named in no ACL writes to a topic that has one."""
+    """A client that no ACL names writes to a topic that has an ACL."""
     asking = rd.AdminClient({"bootstrap.servers": actor.place, "client.id": "security"})
     names = (rd.ResourceType.TOPIC, actor.topic, rd.ResourcePatternType.LITERAL)
     allowed = ("User:alice", "*", rd.AclOperation.WRITE, rd.AclPermissionType.ALLOW)
     (made,) = asking.create_acls([rd.AclBinding(*names, *allowed)]).values()
     made.result(20)
-    time.sleep(2)  # until the broker has it
+    time.sleep(2)  # until the broker has applied it
     failed: list[Any] = []
     producer = actor.producer(**{"message.timeout.ms": 5000})
     producer.produce(actor.topic, b"x", on_delivery=lambda error, _: failed.append(error))
@@ -47,7 +47,7 @@ def _larger_than_allowed(actor: Actor) -> None:
 
 
 def _behind_the_end(actor: Actor) -> None:
-    """A reader whose position was kept elsewhere, of a topic that was made again since."""
+    """A reader with a position beyond the end of the topic, as if the topic was deleted and made again."""
     actor.write(10)
     reader = actor.consumer()
     reader.assign([TopicPartition(actor.topic, 0, 10_000)])
@@ -83,13 +83,13 @@ def _a_sequence_left_out(actor: Actor) -> None:
 
 
 def _too_many_topics(actor: Actor) -> None:
-    """Partitions by the hundred, where one a second may be made (KIP-599)."""
+    """Topics with partitions by the hundred, where the quota allows one a second (KIP-599)."""
     client = RawClient(actor.place)
     entity = [{"entity_type": "client-id", "entity_name": "raw"}]
     ops = [{"key": "controller_mutation_rate", "value": 1.0, "remove": False}]
     asked = {"entries": [{"entity": entity, "ops": ops}], "validate_only": False}
     assert client.ask(ALTER_CLIENT_QUOTAS, 0, asked)["entries"][0]["error_code"] == 0
-    time.sleep(2)  # until the controller has it
+    time.sleep(2)  # until the controller has applied it
     for number, code in enumerate((0, 89)):
         topic = {"name": f"{actor.topic}-{number}", "num_partitions": 50, "replication_factor": 1}
         wanted = {"topics": [topic | {"assignments": [], "configs": []}], "timeout_ms": 10_000, "validate_only": False}
@@ -98,7 +98,7 @@ def _too_many_topics(actor: Actor) -> None:
 
 
 def _too_many_metrics(actor: Actor) -> None:
-    """Metrics (KIP-714) of more than telemetry.max.bytes."""
+    """A push of client metrics (KIP-714) that is larger than telemetry.max.bytes."""
     client = RawClient(actor.place)
     its = client.ask(_GET_TELEMETRY_SUBSCRIPTIONS, 0, {"client_instance_id": "00000000-0000-0000-0000-000000000000"})
     pushed = {name: its[name] for name in ("client_instance_id", "subscription_id")}

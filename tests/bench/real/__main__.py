@@ -1,9 +1,9 @@
 """`python -m tests.bench.real`: kw against tshark on recorded traffic of three kinds, same files, same run.
 
 The captures are recorded on first use, which takes minutes, and kept in the cache; `--size 5` makes quick ones. Prints
-CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`), peak memory, and the ratios beside the
-figures we hold ourselves to. `--against DIR` runs a second
-kw, the one installed in that environment (`DIR/bin/python`), alternately with this one.
+CPU and wall seconds of one process (`--jobs 1`; several: `tests.bench.jobs`), peak memory, and the ratios beside our
+aims. `--against DIR` runs a second kw, the one installed in that environment (`DIR/bin/python`), alternately with this
+one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PEERS: Final[Mapping[str, tuple[str, ...]]] = {
     "tshark -T fields": (*_TSHARK, "-T", "fields", *(word for name in FIELDS for word in ("-e", name)), "-r"),
     "tshark -T json": (*_TSHARK, "-T", "json", "-r"),
 }
-# What is compared, and the figure that compiled modules are to reach.
+# The comparisons, and the figure that compiled modules have to reach.
 RATIOS: Final = (
     ("text", "tshark -T fields", 4.0),
     ("text", "tshark one-liners", 1.3),
@@ -44,7 +44,7 @@ RATIOS: Final = (
 
 
 def interpreter(python: str) -> str:
-    """Which Python that is, whether it was built with profiles (PGO), and whether kw is compiled in it."""
+    """The version of a Python, whether it was built with profiles (PGO), and whether its kw is compiled."""
     code = (
         "import platform, sysconfig; from kwcli.reference.versions import versions;"
         "words = sysconfig.get_config_var('CONFIG_ARGS') or '';"
@@ -58,7 +58,7 @@ def interpreter(python: str) -> str:
 
 
 def _folder(python: str) -> str:
-    """Where a Python finds its own kw: another environment's not in the sources here."""
+    """The working directory for a Python: another environment's kw must not be found in the sources here."""
     return "." if python == sys.executable else "/"
 
 
@@ -84,7 +84,7 @@ def measure(path: Path, pythons: Mapping[str, str], runs: int, peers: Mapping[st
 
 
 def judge(costs: Mapping[str, Cost], names: list[str]) -> None:
-    """Ratios of CPU seconds."""
+    """Print the ratios of CPU seconds."""
     for way, theirs, wanted in RATIOS:
         if theirs in costs:
             shown = ", ".join(f"{name} {costs[theirs].cpu_s / costs[f'{name} {way}'].cpu_s:.2f}x" for name in names)

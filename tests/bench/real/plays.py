@@ -1,4 +1,4 @@
-"""What clients and clusters do while a capture is recorded: one function a round, which is played until it is full.
+"""Plays of clients and clusters for recorded captures: one function a round, repeated until the capture is full.
 
 A round is a few dozen sessions of some seconds, at most three at a time. Rounds differ by their number: in families,
 codecs, sizes and logins.
@@ -22,7 +22,7 @@ __all__ = ["KINDS", "Stage"]
 
 
 class Stage(NamedTuple):
-    """A cluster, what is played on it again and again, and the share of the capture that it fills."""
+    """A cluster, the play that is repeated on it, and the share of the capture that the play fills."""
 
     options: Options
     play: Callable[[Cluster, int], None]
@@ -39,7 +39,7 @@ _SLOW_S: Final = 90.0
 
 
 def _ended(sessions: Sequence[Session]) -> None:
-    """Wait for clients. A client that could not do its work is traffic too."""
+    """Wait for clients; a client that failed has made traffic too."""
     for session in sessions:
         with suppress(ClientFailed, TimeoutError):
             session.finish(_SLOW_S)
@@ -61,7 +61,7 @@ def _produce(client: str, topic: str, count: int, batch: int, size: int, codec: 
 def _pair(
     cluster: Cluster, number: int, producer: str, consumer: str, count: int, batch: int, size: int
 ) -> Iterator[Session]:
-    """A consumer that waits at a topic and a producer that fills it; every third pair logs in."""
+    """A consumer that waits on a topic and a producer that fills it; every third pair logs in."""
     listener = "SASL_PLAINTEXT" if number % 3 == 2 and "SASL_PLAINTEXT" in cluster.options.listeners else "PLAINTEXT"
     place = cluster.bootstrap(listener)
     topic = f"orders-{number}"

@@ -19,14 +19,14 @@ from tests.broker.wheels import fetched_once
 
 __all__ = ["PORTS", "capture"]
 
-# Listeners of all nodes; ports that the system gives to nobody by itself.
+# Listeners of all nodes; the system does not assign these ports by itself.
 PORTS: Final = (28092, 28191)
-# A recording ends after this time, however much it has.
+# A recording ends after this time, whatever its size.
 MOST_MINUTES: Final = 15.0
 
 
 def capture(kind: str, size_mb: int) -> Path:
-    """The capture, recorded now where it is not kept yet. It may be smaller than asked for: see MOST_MINUTES."""
+    """The capture, recorded now if the cache does not have it; it may be smaller than asked for: see MOST_MINUTES."""
     return fetched_once(f"bench-real-{kind}-{size_mb}", lambda folder: _record(folder, kind, size_mb)) / "real.pcap"
 
 

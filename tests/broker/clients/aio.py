@@ -84,7 +84,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came; gives them (or how many)."""
+    """Read until `count` records came; gives the records (or their number)."""
 
     async def work() -> list[dict[str, Any]] | int:
         consumer = aiokafka.AIOKafkaConsumer(
@@ -102,7 +102,7 @@ def consume(
                 found.add(map(_read, each))
         if group:
             await consumer.commit()
-        # It raises what it has cancelled where a fetch has failed just now.
+        # It raises CancelledError for its own tasks if a fetch has failed just before.
         with suppress(asyncio.CancelledError):
             await consumer.stop()
         return found.answer()
@@ -126,7 +126,7 @@ def transact(
     ends: list[str] | None = None,
     tell: bool = False,
 ) -> int | list[str]:
-    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives the outcome of each."""
 
     async def work() -> list[str]:
         producer = aiokafka.AIOKafkaProducer(
@@ -140,7 +140,7 @@ def transact(
                 await producer.send_and_wait(topic, value, key)
             await (producer.commit_transaction() if end == "commit" else producer.abort_transaction())
 
-        # `steps.transactions` does not wait; in a thread it may, for what this loop does.
+        # `steps.transactions` is not async; in a thread it can wait for this loop.
         loop = asyncio.get_running_loop()
         failures = (KafkaError,) if tell else ()
         done = await asyncio.to_thread(

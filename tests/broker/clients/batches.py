@@ -1,4 +1,4 @@
-"""Record sets made by hand, one record each: what the sender of every API puts into Produce."""
+"""Record sets made by hand, one record each, for the Produce requests of `everything.py`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ __all__ = ["become", "built"]
 
 
 def built(name: str, folder: Path, command: Sequence[str]) -> Path:
-    """A copy of `folder` in the cache in which `command` has been run; one for each state of the sources."""
+    """A copy of `folder` in the cache, after `command` has run in it; one copy for each state of the sources."""
     digest = hashlib.sha256()
     for file in sorted(folder.iterdir()):
         if file.is_file():

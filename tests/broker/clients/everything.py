@@ -18,7 +18,7 @@ from tests.broker.clients.batches import batch, message
 __all__ = ["DEADLY", "Speaker", "offered"]
 
 _API_VERSIONS: Final = 18
-# Requests that end a node or take it out of its cluster, whatever is in them: UnregisterBroker, StopReplica,
+# Requests that end a node or take it out of its cluster, whatever their body: UnregisterBroker, StopReplica,
 # ControlledShutdown.
 DEADLY: Final = frozenset({64, 5, 7})
 
@@ -52,7 +52,7 @@ class Speaker:
         self._dice = random.Random(self.seed)
 
     def speak(self, versions: Mapping[int, tuple[int, int]], *, skip: Collection[int] = (), rounds: int = 2) -> None:
-        """Every (API, version) `rounds` times with different bodies."""
+        """Send every (API, version) `rounds` times, with different bodies."""
         for key, (low, high) in sorted(versions.items()):
             if key in skip:
                 continue
@@ -62,7 +62,7 @@ class Speaker:
         self.close()
 
     def send(self, key: int, version: int, body: Mapping[str, Any] | None = None) -> None:
-        """One request and its answer, if one comes."""
+        """Send one request and read its answer, if one comes."""
         try:
             value = self._body(key, version) if body is None else body
             self._serial += 1
@@ -93,14 +93,14 @@ class Speaker:
         return self._connection
 
     def _authenticate(self, connection: socket.socket, user: str, password: str) -> None:
-        """SASL PLAIN, framed."""
+        """Log in with framed SASL PLAIN."""
         token = {"auth_bytes": f"\0{user}\0{password}".encode()}
         for key, version, body in ((17, 1, {"mechanism": "PLAIN"}), (36, 1, token)):
             connection.sendall(_framed(encode_request(key, version, body, correlation_id=version, client_id="every")))
             _frame(connection)
 
     def raw(self, data: bytes) -> None:
-        """Bytes on a connection of their own, then whatever comes back until the other side closes."""
+        """Send bytes on a new connection, and read until the other side closes."""
         with socket.create_connection((self.host, self.port), timeout=self.timeout_s) as connection:
             connection.sendall(data)
             try:
@@ -144,11 +144,11 @@ class Speaker:
         return known(self, version) if known else _BY_KIND[field.kind](self)
 
     def pick(self, *values: Any) -> Any:
-        """One of them, by the dice."""
+        """One of the values, by the dice."""
         return self._dice.choice(values)
 
 
-# Structures without which a node fails in a way that ends it.
+# Arrays that must have elements: without them a node fails so that it ends.
 _NEVER_EMPTY: Final = frozenset({"topics", "partitions", "topic_data"})
 _NEVER_NULL: Final = frozenset({"topics"})
 
@@ -181,7 +181,7 @@ def _records(speaker: Speaker, version: int) -> bytes:
     return message(0 if version < 2 else 1) if version < 3 else batch(producer_id=speaker.pick(-1, -1, 1), epoch=0)
 
 
-# A field's name (and type) → values that brokers can do something with, and that end quickly.
+# A field's name (and type) → values that brokers can process quickly.
 _BY_NAME: Final[Mapping[tuple[str, str], Named | tuple[Any, ...]]] = {
     ("topic", "string"): _topic,
     ("topic_name", "string"): _topic,
@@ -214,18 +214,18 @@ _BY_NAME: Final[Mapping[tuple[str, str], Named | tuple[Any, ...]]] = {
     ("num_partitions", "int32"): (1, -1),
     ("replication_factor", "int16"): (1, -1),
     ("count", "int32"): (2, 4),
-    # Nodes that do not exist: a request in the name of a real one would stop that one.
+    # Nodes that do not exist: a request in the name of a real node would stop it.
     ("broker_id", "int32"): (77, 78),
     ("node_id", "int32"): (77, 78),
     ("controller_id", "int32"): (77, 78),
     ("voter_id", "int32"): (77, 78),
     ("replica_id", "int32"): (-1, -1, 77),
     ("leader_id", "int32"): (77, 78),
-    # Epochs of long ago, which move no quorum.
+    # Old epochs, which do not change a quorum.
     ("leader_epoch", "int32"): (0,),
     ("replica_epoch", "int32"): (0,),
     ("controller_epoch", "int32"): (0,),
-    # Enumerations that have no 0: brokers hang up on it.
+    # Enumerations without a 0, for which brokers close the connection.
     ("resource_type", "int8"): (2, 3, 4),
     ("resource_type_filter", "int8"): (1, 2, 3),
     ("pattern_type", "int8"): (3,),

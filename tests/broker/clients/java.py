@@ -131,7 +131,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came or after `polls` polls of half a second; gives them (or how many)."""
+    """Read until `count` records came or after `polls` polls of half a second; gives the records (or their number)."""
     settings = {"group.id": group} if group else {}
     if not group:
         settings["enable.auto.commit"] = "false"
@@ -153,7 +153,7 @@ def consume(
 
 
 def _commit(consumer: Any) -> None:
-    """Commit what was read; a group that rebalances at this moment refuses it, which is no failure of the client."""
+    """Commit the offsets that were read; a group in a rebalance may refuse that, which is no failure of the client."""
     try:
         consumer.commitSync()
     except jpype.JException as error:
@@ -165,7 +165,7 @@ def _to_beginning(consumer: Any) -> None:
     try:
         consumer.seekToBeginning(consumer.assignment())
     except TypeError:
-        # 0.9 takes them one by one.
+        # 0.9 takes partitions one by one.
         consumer.seekToBeginning(*consumer.assignment())
 
 
@@ -180,7 +180,7 @@ def share(
     release: int = 0,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Read as a member of a share group, acknowledging each record; the first `release` ones are given back once."""
+    """Read as a member of a share group, acknowledging each record; the first `release` records are given back once."""
     settings = {"bootstrap.servers": bootstrap, "key.deserializer": _UNBYTES, "value.deserializer": _UNBYTES}
     settings |= {"group.id": group, "share.acknowledgement.mode": "explicit"}
     kinds = jpype.JClass("org.apache.kafka.clients.consumer.AcknowledgeType")
@@ -217,7 +217,7 @@ def transact(
 ) -> int | list[str]:
     """One transaction per word of `ends` (`commit` or `abort`), with the group's offsets when one is named.
 
-    `tell`: gives what came of each.
+    `tell`: gives the outcome of each.
     """
     producer = _producer(bootstrap, properties, **{"transactional.id": id, **(config or {})})
     producer.initTransactions()
@@ -265,7 +265,7 @@ def offsets(bootstrap: str, properties: dict[str, str], *, topic: str, partition
         try:
             consumer.seekToEnd(_list([place]))
         except TypeError:
-            # 0.9 takes them one by one.
+            # 0.9 takes partitions one by one.
             consumer.seekToEnd(place)
         return int(consumer.position(place))
     times = jpype.JClass("java.util.HashMap")()

@@ -1,4 +1,4 @@
-"""Admin work of the Java client (0.11 on): a function a step; what a release lacks is reported, not fatal."""
+"""Admin work of the Java client (0.11 on): a function a step; calls that a release lacks are reported, not fatal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COMMON = "org.apache.kafka.common"
 
 
 class Admin:
-    """An AdminClient and the words to use it from Python."""
+    """An AdminClient, and the resources that its calls are made for."""
 
     def __init__(
         self, bootstrap: str, properties: Mapping[str, str], topic: str = "", group: str = "", user: str = ""
@@ -85,7 +85,7 @@ def delete(bootstrap: str, properties: dict[str, str], *, topics: list[str]) -> 
 def administer(
     bootstrap: str, properties: dict[str, str], *, topic: str, group: str = "billing", user: str = "carol"
 ) -> dict[str, str]:
-    """Every admin call that this release has and that harms nobody; gives what each said."""
+    """Make every harmless admin call that this release has; gives the outcome of each."""
     admin = Admin(bootstrap, properties, topic, group, user)
     said: dict[str, str] = {}
     for name, call in _CALLS.items():
@@ -276,7 +276,7 @@ def configure(bootstrap: str, properties: dict[str, str], *, kind: str, name: st
 
 
 def limit(bootstrap: str, properties: dict[str, str], *, user: str, rates: dict[str, float]) -> str:
-    """AlterClientQuotas: rates of one user (no name: of every user without a rate of his own)."""
+    """AlterClientQuotas: rates of one user; with no name, the default rates of all users."""
     admin = Admin(bootstrap, properties)
     quota = f"{_COMMON}.quota"
     entity = jpype.JClass(f"{quota}.ClientQuotaEntity")(a_map(("user", user or None)))

@@ -72,7 +72,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came; gives them (or how many)."""
+    """Read until `count` records came; gives the records (or their number)."""
     consumer = kafka.KafkaConsumer(
         *topics,
         bootstrap_servers=bootstrap,
@@ -106,7 +106,7 @@ def transact(
     ends: list[str] | None = None,
     tell: bool = False,
 ) -> int | list[str]:
-    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives the outcome of each."""
     producer = kafka.KafkaProducer(
         bootstrap_servers=bootstrap, transactional_id=id, **steps.python_settings(properties)
     )

@@ -93,7 +93,7 @@ def consume(
     keep: bool = True,
     config: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came; gives them (or how many)."""
+    """Read until `count` records came; gives the records (or their number)."""
     settings = {"group.id": group or "nobody", "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
     consumer = Consumer({"bootstrap.servers": bootstrap, **settings, **properties, **(config or {})})
     if partitions is None:
@@ -142,7 +142,7 @@ def transact(
     ends: list[str] | None = None,
     tell: bool = False,
 ) -> int | list[str]:
-    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives what came of each."""
+    """One transaction per word of `ends` (`commit` or `abort`); `tell`: gives the outcome of each."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": id, **properties})
     producer.init_transactions(20)
 
@@ -162,7 +162,7 @@ def transact(
 
 
 def administer(bootstrap: str, properties: dict[str, str], *, topic: str, group: str = "billing") -> dict[str, str]:
-    """The admin calls that librdkafka has."""
+    """Make the admin calls that librdkafka has; gives the outcome of each."""
     client = rd.AdminClient({"bootstrap.servers": bootstrap, **properties})
     resource = rd.ConfigResource(rd.ConfigResource.Type.TOPIC, topic)
     change = rd.ConfigEntry("retention.ms", "86400000", incremental_operation=rd.AlterConfigOpType.SET)

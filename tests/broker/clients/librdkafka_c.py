@@ -1,4 +1,4 @@
-"""librdkafka of any release, by its functions in C: wheels of old releases are of old releases of Python."""
+"""librdkafka of any release through its C functions: its Python wheels need a Python as old as the release."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def produce(
     first: int = 0,
     config: Mapping[str, str] | None = None,
 ) -> int:
-    """Send `count` records; gives how many were taken by the library and left it again."""
+    """Send `count` records; gives how many the library took and delivered."""
     handle = _handle(rd, _PRODUCER, {"bootstrap.servers": bootstrap, **properties, **(config or {})})
     place = c_void_p(rd.rd_kafka_topic_new(handle, topic.encode(), None))
     for key, value in steps.values(count, size, first):
@@ -98,7 +98,7 @@ def consume(
     count: int = 10,
     polls: int = 60,
 ) -> list[dict[str, Any]] | int:
-    """Read until `count` records came; gives them, without their times and headers."""
+    """Read until `count` records came; gives the records without their timestamps and headers."""
     settings = {"group.id": group, "auto.offset.reset": "earliest"}
     handle = _handle(rd, _CONSUMER, {"bootstrap.servers": bootstrap, **properties, **settings})
     wanted = c_void_p(rd.rd_kafka_topic_partition_list_new(len(topics)))

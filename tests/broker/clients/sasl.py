@@ -1,4 +1,4 @@
-"""How each client family is told who it is."""
+"""The login settings of each client family."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def sasl(
     password: str | None = None,
     protocol: str = "SASL_PLAINTEXT",
 ) -> dict[str, str]:
-    """Properties for `client` (as session.start names it); a wrong `password` may be given."""
+    """The login properties of `client` (as session.start names it); a wrong `password` may be given."""
     secret = PASSWORDS[user] if password is None else password
     settings = {"security.protocol": protocol, "sasl.mechanism": mechanism}
     if client.startswith("java"):

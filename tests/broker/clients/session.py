@@ -22,7 +22,7 @@ Results = list[dict[str, Any]]
 
 _LOOK_S: Final = 0.02
 _ROOT: Final = Path(__file__).resolve().parents[3]
-# Family → how to start it; what stands after the dash (a release) is handed over as argument.
+# Family → its command; a release after the dash is given as an argument.
 _PROGRAMS: Final[Mapping[str, list[str]]] = {
     "java": [sys.executable, "-m", "tests.broker.clients.java"],
     "streams": [sys.executable, "-m", "tests.broker.clients.streams"],
@@ -36,7 +36,7 @@ _PROGRAMS: Final[Mapping[str, list[str]]] = {
 
 
 class ClientFailed(RuntimeError):
-    """The client ended with an error; the text holds what it said, `results` what its steps gave before."""
+    """The client ended with an error; the text holds its output, `results` the results of the steps before."""
 
     def __init__(self, text: str, results: Results | None = None) -> None:
         super().__init__(text)
@@ -62,12 +62,12 @@ class Session:
         return _results(self._answers)
 
     def kill(self) -> None:
-        """End it without a goodbye, as a crash would."""
+        """Kill the client's process, as a crash would."""
         self._process.kill()
 
 
 class LongSession:
-    """A client that is told what to do time and again, so that it starts once (and anew after it failed)."""
+    """A client process that takes steps again and again, so that it starts once (and anew after it failed)."""
 
     def __init__(self, client: str) -> None:
         self.client = client
@@ -80,7 +80,7 @@ class LongSession:
     def work(
         self, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str] | None = None, timeout_s: float = 90
     ) -> Results:
-        """One result a step. Raises ClientFailed, which has those before."""
+        """One result a step. Raises ClientFailed, which has the results of the steps before."""
         process = self._process or self._begin()
         work = {"bootstrap": bootstrap, "properties": dict(properties or {}), "steps": list(steps)}
         os.write(self._pipe, json.dumps(work).encode() + b"\n")
@@ -104,13 +104,13 @@ class LongSession:
         (self._folder / "output.log").unlink(missing_ok=True)
         self._had = 0
         os.mkfifo(pipe)
-        # To be read as well: opening it does not wait for the client then.
+        # Opened for reading as well: then open() does not wait for the client.
         self._pipe = os.open(pipe, os.O_RDWR)
         self._process = _program(self.client, pipe, self._answers)
         return self._process
 
     def end(self) -> None:
-        """End it at once, if it runs."""
+        """Kill the client's process, if it runs."""
         if self._process is not None:
             self._process.kill()
             os.close(self._pipe)
@@ -135,21 +135,21 @@ def run(
 
 
 def _folder_of(session: object) -> Path:
-    """A folder that is there as long as the session is."""
+    """A temporary folder that is removed with the session object."""
     folder = tempfile.mkdtemp(prefix="kw-client-")
     weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _program(client: str, request: Path, answers: Path, through: Sequence[str] = ()) -> Process:
-    """The program of a family, with what to read and what to write."""
+    """Start the program of a family on a file of steps and a file for its answers."""
     family, _, release = client.partition("-")
     command = [*through, *_PROGRAMS[family], str(request), str(answers), *([release] if release else [])]
     return Process(command, request.parent / "output.log", environment=_environment())
 
 
 def _results(answers: Path) -> Results:
-    """Those whose lines are whole."""
+    """The results in a file of answers, without an incomplete last line."""
     if not answers.exists():
         return []
     lines = answers.read_text().splitlines(keepends=True)

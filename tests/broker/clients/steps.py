@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["Found", "different", "encoded", "main", "python_settings", "record", "sessions", "transactions", "values"]
 
-# librdkafka's word for a setting → that of clients written in Python.
+# A setting's name in librdkafka → its name in clients written in Python.
 _PYTHON_WORDS = {
     "client.id": "client_id",
     "security.protocol": "security_protocol",
@@ -29,7 +29,7 @@ _PYTHON_NUMBERS = {
 def main(
     functions: Mapping[str, Callable[..., Any]], argv: list[str], works: Iterable[Mapping[str, Any]] | None = None
 ) -> int:
-    """`argv` is [sessions, answers.ndjson, …]; a function gets (bootstrap, properties, **arguments)."""
+    """Play the steps. `argv` is [sessions, answers.ndjson, …]; a function gets (bootstrap, properties, **arguments)."""
     with open(argv[1], "w", encoding="utf-8") as answers:
         for work in works or sessions(argv[0]):
             for name, arguments in work["steps"]:
@@ -45,14 +45,14 @@ def main(
 
 
 def sessions(path: str) -> Iterator[Mapping[str, Any]]:
-    """What to do for whom, a line of JSON each, from a file or from a pipe into which they are written one by one."""
+    """Sessions to play, a line of JSON each, from a file or from a pipe into which they are written one by one."""
     with open(path, encoding="utf-8") as file:
         for line in iter(file.readline, ""):
             yield json.loads(line)
 
 
 def python_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """The settings that these clients know, in their words."""
+    """The properties that aiokafka and kafka-python know, under their names."""
     settings: dict[str, Any] = {_PYTHON_WORDS[key]: value for key, value in properties.items() if key in _PYTHON_WORDS}
     settings |= {_PYTHON_NUMBERS[key]: int(value) for key, value in properties.items() if key in _PYTHON_NUMBERS}
     if "ssl.ca.location" in properties:
@@ -61,7 +61,7 @@ def python_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
-    """What librdkafka's words for TLS say; `ssl.keylog` names the file that gets the key log."""
+    """An SSL context from librdkafka's properties for TLS; `ssl.keylog` names the file that gets the key log."""
     context = ssl.create_default_context(cafile=properties["ssl.ca.location"])
     if "ssl.certificate.location" in properties:
         context.load_cert_chain(properties["ssl.certificate.location"], properties["ssl.key.location"])
@@ -73,7 +73,7 @@ def _context(properties: Mapping[str, str]) -> ssl.SSLContext:
 def record(
     topic: str, partition: int, offset: int, timestamp: int, key: Any, value: Any, headers: list[tuple[str, Any]]
 ) -> dict[str, Any]:
-    """What a consumer read, in the shape that the oracle compares."""
+    """A record that a consumer read, in the shape that the oracle compares."""
     return {
         "topic": topic,
         "partition": partition,
@@ -86,7 +86,7 @@ def record(
 
 
 def different(found: Iterable[Mapping[str, Any]]) -> int:
-    """How many records these are, those read again counted once."""
+    """The number of different records; a record that was read again counts once."""
     return len(set(map(_place, found)))
 
 
@@ -95,7 +95,7 @@ def _place(record: Mapping[str, Any]) -> tuple[str, int, int]:
 
 
 class Found:
-    """What a reader has read: `count` different records are wanted, within `polls` polls of half a second."""
+    """Records that a consumer has read: `count` different ones are wanted, within `polls` polls of half a second."""
 
     def __init__(self, count: int, polls: int, *, keep: bool = True) -> None:
         self._count = count
@@ -106,7 +106,7 @@ class Found:
         self._places: set[tuple[str, int, int]] = set()
 
     def wants_more(self) -> bool:
-        """Whether records are missing, those read again counted once, and time is left."""
+        """Whether records are missing (one that was read again counts once) and time is left."""
         return len(self._places) < self._count and time.monotonic() < self._until
 
     def add(self, records: Iterable[dict[str, Any]]) -> None:
@@ -117,7 +117,7 @@ class Found:
                 self._records.append(each)
 
     def answer(self) -> list[dict[str, Any]] | int:
-        """The records, or how many they are where they are not kept."""
+        """The records, or their number if they are not kept."""
         return self._records if self._keep else self._read
 
 
@@ -127,10 +127,10 @@ def transactions(
     abort: Callable[[], None],
     failures: tuple[type[BaseException], ...],
 ) -> list[str]:
-    """`play` one transaction per word of `ends` (`commit`, `abort`); gives what came of each.
+    """`play` one transaction per word of `ends` (`commit`, `abort`); gives the outcome of each.
 
-    That is its word, or `failed: ERROR` where `play` raised one of `failures` and `abort` brought the transaction to
-    its end, or `lost: ERROR` where that failed too, after which no more are begun.
+    An outcome is the word itself, or `failed: ERROR` if `play` raised one of `failures` and `abort` ended the
+    transaction, or `lost: ERROR` if `abort` failed too, after which no more transactions are begun.
     """
     outcomes: list[str] = []
     for number, end in enumerate(ends):
@@ -148,7 +148,7 @@ def transactions(
 
 
 def encoded(data: bytes | None) -> str | None:
-    """Base64 text, None stays None."""
+    """Bytes as base64 text; None stays None."""
     return None if data is None else base64.b64encode(bytes(data)).decode()
 
 

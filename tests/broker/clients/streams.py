@@ -26,7 +26,7 @@ def copy(
     protocol: str,
     seconds: float,
 ) -> str:
-    """Run the copying for some seconds; gives the state it was in."""
+    """Run the topology for some seconds; gives the state that it was in."""
     builder = jpype.JClass("org.apache.kafka.streams.StreamsBuilder")()
     builder.stream(source).to(target)
     with tempfile.TemporaryDirectory(prefix="kw-streams-") as scratch:

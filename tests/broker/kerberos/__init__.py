@@ -17,7 +17,7 @@ _MODULE: Final = "com.sun.security.auth.module.Krb5LoginModule required useKeyTa
 
 
 class Realm:
-    """KW.TEST, with the principals kafka/localhost and alice."""
+    """The realm KW.TEST, with the principals kafka/localhost and alice."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -46,16 +46,16 @@ class Realm:
 
     @property
     def flag(self) -> str:
-        """What a JVM is told."""
+        """The flag that gives a JVM the realm's configuration."""
         return f"-Djava.security.krb5.conf={self.folder / 'krb5.conf'}"
 
     def login(self, principal: str) -> str:
-        """sasl.jaas.config of a principal."""
+        """The sasl.jaas.config of a principal."""
         keytab = self.folder / f"{principal.replace('/', '-')}.keytab"
         return f'{_MODULE} keyTab="{keytab}" principal="{principal}@KW.TEST";'
 
     def client(self, name: str = "alice") -> dict[str, str]:
-        """Properties of a Java client of any release (before 0.10.2 they took their login from a file only)."""
+        """Properties of a Java client of any release (before 0.10.2 clients took their login from a file only)."""
         file = self.folder / f"{name}.jaas"
         file.write_text(f"KafkaClient {{ {self.login(name)} }};\n")
         return {

@@ -1,7 +1,7 @@
-"""What is done to real clients and what they promise then: one row a fault, one row where a family differs.
+"""Faults of real clients and the promises that they keep: one row a fault, one row for a family that differs.
 
-A family plays for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts transactions,
-`consume` reads a topic as a member of a group. What it promises is PROMISES unless DIFFERENCES has a row for it.
+The plays of a family for each fault: `produce` writes as an idempotent producer, `transact` commits and aborts
+transactions, `consume` reads a topic as a member of a group. The promise is in PROMISES, unless DIFFERENCES has a row.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ FAMILIES: Final = (
 
 
 class Fault(NamedTuple):
-    """`quick`: clients are given short time-outs, or the row would take half a minute; `secured`: they log in; `stays`:
-    the consumer stays in its group for some seconds; `preset`: not all of `rules` are met.
+    """A fault. `quick`: clients have short time-outs, without which the row takes half a minute; `secured`: they log
+    in; `stays`: the consumer stays in its group for some seconds; `preset`: not every one of `rules` has to hit.
     """
 
     rules: tuple[str, ...]
@@ -33,12 +33,12 @@ class Fault(NamedTuple):
 
 
 def _preset(name: str) -> tuple[str, ...]:
-    """The rules of a file that ships."""
+    """The rules of a preset file that ships."""
     text = resources.files("kwcli.proxy.faults").joinpath("presets", f"{name}.faults").read_text()
     return tuple(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-# Whatever carries or ends work: what is left alone is how a connection begins.
+# All APIs that carry or end work, but not those with which a connection begins.
 _BUSY: Final = "when api in (Produce, Fetch, AddPartitionsToTxn, EndTxn, JoinGroup, SyncGroup, Heartbeat, OffsetCommit)"
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -74,7 +74,7 @@ FAULTS: Final[dict[str, Fault]] = {
     "slow": Fault(("slow 20kB",)),
     "black hole": Fault(("blackhole, first 1, when api == Produce",), ("produce",), quick=True),
     "refused": Fault(("refuse, first 2",)),
-    # What makes clients ask again.
+    # A fault that makes clients ask for metadata again.
     "stale metadata": Fault(
         ("error NOT_LEADER_OR_FOLLOWER, first 2, when api in (Produce, Fetch)", "stale metadata, first 3")
     ),
@@ -98,8 +98,8 @@ FAULTS: Final[dict[str, Fault]] = {
 
 Kept = Literal["exactly once", "at least once", "all end as asked", "whole", "reads all"]
 Promise = Kept | Literal["reads nothing", "may read less", "gives up", "may give up"]
-# What is in the topic afterwards: each record once and in order; all transactions as the client was told to end them;
-# what a group has read.
+# The topic's records afterwards: each once and in order; all transactions ended as the client was told; the records
+# that a group has read.
 PROMISES: Final[dict[Play, Kept]] = {
     "produce": "exactly once",
     "transact": "all end as asked",
@@ -108,7 +108,7 @@ PROMISES: Final[dict[Play, Kept]] = {
 
 
 class Difference(NamedTuple):
-    """A family (a beginning of its name) that promises less, and why; `says`: the pattern of what it says then."""
+    """A family (by the beginning of its name) that promises less, and why; `says`: the pattern of its error message."""
 
     fault: str
     family: str
@@ -129,7 +129,7 @@ _SAME: Final = "a request that timed out is sent again on the same connection, f
 _NEVER_READS: Final = (
     "offsets that were asked of another node than the coordinator are not asked for again (its issue 5586)"
 )
-# The faults that end connections.
+# The faults that close connections.
 _ENDING: Final = (
     *("closed", "reset", "cut", "lost answer, then closed", "lost-acks", "flaky-network", "rolling-restart", "refused"),
     "auth-expiry",
@@ -172,7 +172,7 @@ DIFFERENCES: Final = (
 
 
 def promise(fault: str, family: str, play: Play) -> Difference:
-    """What a family promises under a fault."""
+    """The promise of a family under a fault."""
     for row in DIFFERENCES:
         if (row.fault, row.play) == (fault, play) and family.startswith(row.family):
             return row

@@ -1,6 +1,6 @@
-"""A client, what it is to do and a topic in; what it told and what stands in the topic afterwards out.
+"""A client, a play and a topic in; the client's results and the topic's records afterwards out.
 
-Topics are read from the broker itself, past the proxy.
+Topics are read from the broker itself, not through the proxy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LINE: Final = re.compile(r"^kw: fault (\d+) \((.*)\): hit ([\d,]+) of ", re.MUL
 
 
 def make_topics(cluster: Cluster, names: Sequence[str]) -> None:
-    """One partition each."""
+    """Make topics of one partition each."""
     if not names:
         return
     client: Any = admin.AdminClient({"bootstrap.servers": cluster.bootstrap()})
@@ -61,7 +61,7 @@ def read(cluster: Cluster, topic: str) -> list[int]:
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
             break
         if error is not None:
-            continue  # the broker does not know of a new topic yet
+            continue  # the broker does not know the new topic yet
         found.append(json.loads(message.value() or b"")["order"])
     else:
         raise KafkaException(f"the end of {topic} did not come")
@@ -70,14 +70,14 @@ def read(cluster: Cluster, topic: str) -> list[int]:
 
 
 def orders_of(records: Results) -> set[int]:
-    """The numbers of the orders that a client has read."""
+    """The numbers of the orders in the records that a client has read."""
     return {json.loads(base64.b64decode(each["value"]))["order"] for each in records}
 
 
 def play(
     client: LongSession, bootstrap: str, steps: Sequence[Step], properties: Mapping[str, str], patience_s: float
 ) -> list[tuple[Any, str]]:
-    """Of each step its result, and what the client said when it failed; a new one does what is left then."""
+    """Each step's result, or the client's error; after an error a new client does the steps that are left."""
     told: list[tuple[Any, str]] = []
     while len(told) < len(steps):
         try:
@@ -90,10 +90,10 @@ def play(
 
 
 def whole(found: Sequence[int], outcomes: Sequence[str], ends: Sequence[str], count: int) -> str:
-    """What is wrong with the orders of transactions of `count` records each; "" when each is there or not.
+    """The problem with the records of transactions of `count` records each, "" if there is none.
 
-    What was told as committed is there once and what was told as aborted is not; of what failed nobody knows, but that
-    it is whole.
+    The records of a committed transaction must be there once, those of an aborted one must not; those of a failed one
+    must be there completely or not at all.
     """
     times = Counter(found)
     for number, end in enumerate(ends):
@@ -106,7 +106,7 @@ def whole(found: Sequence[int], outcomes: Sequence[str], ends: Sequence[str], co
 
 
 class FaultyProxy(ProxyProcess):
-    """A proxy that is told by its control interface which faults there are."""
+    """A proxy whose rules of faults are set by its control interface."""
 
     def __init__(self, upstream: str, output: Path) -> None:
         (self._control,) = free_ports(1)
@@ -114,12 +114,12 @@ class FaultyProxy(ProxyProcess):
         super().__init__(words, port_base(1), output)
 
     def begin(self, rules: Sequence[str]) -> None:
-        """From now on these."""
+        """Add these rules."""
         for rule in rules:
             self._ask("POST", "/v1/faults", {"rule": rule})
 
     def end(self) -> dict[str, int]:
-        """From now on none; gives those that there were, and how often each has hit."""
+        """Remove all rules; gives each rule's hits."""
         rows = self._ask("GET", "/v1/faults", {})
         for row in rows:
             self._ask("DELETE", f"/v1/faults/{row['id']}", {})
@@ -130,7 +130,7 @@ class FaultyProxy(ProxyProcess):
 
 
 def hits_by_rows(output: Path) -> Counter[int]:
-    """How often each rule hit by the log of a proxy (NDJSON)."""
+    """The hits of each rule, by the log of a proxy (NDJSON)."""
     found: Counter[int] = Counter()
     for line in output.read_text().splitlines():
         fault = json.loads(line).get("fault")
@@ -140,6 +140,6 @@ def hits_by_rows(output: Path) -> Counter[int]:
 
 
 def hits_by_lines(said: str) -> Counter[int]:
-    """How often each rule hit by the lines at the end, without clients that were refused: they sent nothing."""
+    """The hits of each rule, by the proxy's last lines, without refused clients, which have no rows in the log."""
     lines = [match.groups() for match in _LINE.finditer(said) if match[2] != "refuse"]
     return Counter({int(number): int(count.replace(",", "")) for number, _, count in lines if count != "0"})

@@ -1,4 +1,4 @@
-"""Rules of faults on a connection that is played without a socket: bytes in, what goes to whom and what is told out."""
+"""Rules of faults on a connection played without a socket: bytes in, bytes to both sides and log entries out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MS = 1_000_000
 
 
 class HoldingAll(ConnectionDeciders):
-    """Deciders that are shown every request of the APIs that they want."""
+    """Deciders that get every request of the APIs that they want."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class HoldingAll(ConnectionDeciders):
 
 
 class FaultyStage(Stage):
-    """`told` is what the log hears: correlation id, rule, action, hit."""
+    """A played connection with rules of faults; `told` has each log entry: correlation id, rule, action, hit."""
 
     def __init__(
         self,
@@ -47,19 +47,19 @@ class FaultyStage(Stage):
         super().__init__(where, interventions=self._deciding)
 
     def hold_all(self) -> None:
-        """Of all APIs that a rule may be about: no request is let through because of its bytes."""
+        """Ask the rules about all requests of their APIs: none passes because of its bytes alone."""
         self._deciding.__class__ = HoldingAll
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         self.told.append((correlation_id, rule, action, hit))
 
     def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
-        """No rule of faults refuses."""
+        """Fail: no rule of faults refuses a version."""
         raise AssertionError((correlation_id, by, reason))
 
 
 def frames(data: bytes) -> list[bytes]:
-    """The frames, with their size fields; the last one may be cut off."""
+    """The frames in these bytes, with their size fields; the last one may be cut."""
     found = []
     while data:
         size = int.from_bytes(data[:4], "big") + 4

@@ -1,4 +1,4 @@
-"""Every action as a play: one rule, one exchange, what the client gets and what the broker, whatever the pieces."""
+"""Every action as a play: one rule, one exchange, the bytes that client and broker get, in pieces of any size."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def led(leader: int) -> bytes:
 
 
 def unknown() -> bytes:
-    """The same brokers, and no topic."""
+    """A Metadata response with the same broker, and an unknown topic."""
     brokers = [{"node_id": 1, "host": "127.0.0.1", "port": 19094}]
     return response(METADATA, 9, {"brokers": brokers, "topics": [{"name": "orders", "error_code": 3}]})
 
@@ -73,7 +73,7 @@ def fetch_records(got: bytes) -> bytes:
 
 
 class Row(NamedTuple):
-    """`to_broker`: whether the request gets there; `got` judges what the client has got when all time has passed."""
+    """`to_broker`: whether the request reaches the broker; `got` judges the client's bytes after all timers."""
 
     rule: str
     asked: bytes
@@ -163,7 +163,7 @@ def test_an_action(row: Row, step: int) -> None:
 
 def test_every_action_has_a_row() -> None:
     played = {FaultyStage(row.rule).faults.schedules[0].rule.action.name for row in ROWS}
-    # A client that connects and an answer that was given before need more than one exchange.
+    # The fault of a new connection and that of an earlier answer need more than one exchange.
     assert played | {"refuse", "stale metadata"} == {action.name for action in ACTIONS}
 
 

@@ -1,6 +1,6 @@
-"""Real clients of all families under every fault: they do what they promise, shown by the topics afterwards.
+"""Real clients of all families under every fault keep their promises, as the topics show afterwards.
 
-The rows are in `client_rows`. One broker serves all of them.
+The rows are in `client_rows`. One broker serves all families.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from tests.proxy.faults.client_rows import DIFFERENCES, FAMILIES, FAULTS, LATE, 
 
 pytestmark = [
     *(pytest.mark.broker, needs_brokers, pytest.mark.full),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of a client's own
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # a client's own warnings
 ]
 
 COUNT: Final = 40
-# Of each transaction.
+# Records of each transaction.
 PART: Final = 5
 ENDS: Final = ["commit", "abort", "commit", "commit"]
 IDEMPOTENT: Final = {"enable.idempotence": "true", "acks": "all"}
-# Of kafkajs, which tells the group between fetches only that it is there.
+# For kafkajs, which sends heartbeats only between fetches.
 FETCHES: Final = {"fetch.max.wait.ms": "200"}
 MEMBER: Final = {"heartbeat.interval.ms": "200", "session.timeout.ms": "6000"}
 FILLED: Final = "filled"
-# What clients connect to without and with a login.
+# The listeners without and with a login.
 LISTENERS: Final = ("PLAINTEXT", "SASL_PLAINTEXT")
 _NUMBERS: Final = numbers(1)
 
@@ -54,9 +54,9 @@ def cluster() -> Iterator[Cluster]:
 
 
 def properties(family: str, fault: Fault) -> dict[str, str]:
-    """What the client is told besides where to begin."""
+    """The client's properties for a fault."""
     made = sasl(family, "PLAIN", "admin") if fault.secured else {}
-    if family == "go":  # after an error it waits for five seconds before it asks again who leads
+    if family == "go":  # after an error it waits five seconds before it asks for the leader again
         made["retry.backoff.ms"] = "100"
     if fault.quick:
         made["socket.timeout.ms" if family == "librdkafka" else "request.timeout.ms"] = "3000"
@@ -64,7 +64,7 @@ def properties(family: str, fault: Fault) -> dict[str, str]:
 
 
 def step(play: Play, topic: str, family: str, fault: Fault) -> Step:
-    """What a client is to do."""
+    """The step that a client plays."""
     if play == "produce":
         return play, {"topic": topic, "count": COUNT, "batches": 10, "config": IDEMPOTENT}
     if play == "transact":
@@ -76,7 +76,7 @@ def step(play: Play, topic: str, family: str, fault: Fault) -> Step:
 
 
 def problem(cluster: Cluster, topic: str, row: Any, result: Any, failure: str) -> str:
-    """What is otherwise than promised; "" when nothing is."""
+    """The promise that was not kept; "" if all were."""
     if failure and (not row.says or not re.search(row.says, failure)):
         return failure[-800:]
     if not failure and row.promise == "gives up":
@@ -100,7 +100,7 @@ def problem(cluster: Cluster, topic: str, row: Any, result: Any, failure: str) -
 
 
 class World:
-    """A family at work: a proxy before each listener, a client that goes from fault to fault."""
+    """A family at work: a proxy in front of each listener, and a client that goes from fault to fault."""
 
     def __init__(self, cluster: Cluster, family: str, folder: Path) -> None:
         self.cluster = cluster
@@ -114,7 +114,7 @@ class World:
 def world(
     cluster: Cluster, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    """Each family after the other; in the end the log has told all that was done."""
+    """Each family in turn; at the end, the log and the last lines must have all the hits."""
     made = World(cluster, request.param, tmp_path_factory.mktemp(request.param))
     with ExitStack() as stack:
         for proxy in made.proxies.values():
@@ -135,7 +135,7 @@ def test_clients_do_what_they_promise(world: World, fault: str) -> None:
     proxy = world.proxies[LISTENERS[its.secured]]
     steps = [step(play, topic, world.family, its) for play, topic in topics.items()]
     proxy.begin(its.rules)
-    # Who may wait for ever is not waited for so long.
+    # The wait for a client that may wait forever is short.
     late = any(LATE in promise(fault, world.family, play).says for play in topics)
     told = judged.play(world.client, proxy.bootstrap, steps, properties(world.family, its), 30 if late else 75)
     hits = proxy.end()
@@ -149,7 +149,7 @@ def test_clients_do_what_they_promise(world: World, fault: str) -> None:
 
 
 def test_every_difference_is_of_a_row() -> None:
-    """And says why."""
+    """Every difference belongs to a fault, a play and a family, and has a reason."""
     for row in DIFFERENCES:
         assert row.play in FAULTS[row.fault].plays
         assert any(family.startswith(row.family) for family in FAMILIES)

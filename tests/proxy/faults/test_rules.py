@@ -1,4 +1,4 @@
-"""The text of rules: what each says, and where a bad one is wrong; files of rules, presets, reading again."""
+"""The text of rules: their meaning, and the place of a mistake; files of rules, presets, reading again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of a proxy that runs: real sockets and clients, what the log and the last lines say."""
+"""Faults of a running proxy: real sockets and clients, its log and its last lines."""
 
 from __future__ import annotations
 

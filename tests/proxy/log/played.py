@@ -1,4 +1,4 @@
-"""Captures played into a feed: what the proxy would have seen of that traffic, in chunks of any size."""
+"""Captures played into a feed: the chunks that a proxy would have seen of that traffic, of any size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwcli.proxy.log.start_process import start
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"
-# What a capture and the proxy number differently, and what one of them alone knows.
+# Keys that a capture and the proxy number differently, and keys that only one of them has.
 OWN: Final = ("connection", "packets", "retransmitted", "via", "upstream_latency_ms")
 
 
@@ -34,7 +34,7 @@ def chunks_of(name: str) -> list[Chunk]:
 
 
 def play(feed: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> None:
-    """Have the feed told of them, each cut at random where a seed is given."""
+    """Give the chunks to the feed, cut at random if a seed is given."""
     cuts = random.Random(seed)
     known: set[int] = set()
     for half, time_ns, _, data in chunks:
@@ -54,7 +54,7 @@ def play(feed: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> Non
 
 
 def play_with_gaps(feed: LogQueue, chunks: list[Chunk], lost: Container[int]) -> int:
-    """Have it told of them but for those with these numbers, as after an overflow; how many gaps were declared."""
+    """Give the chunks to the feed without those of these numbers, as after an overflow; gives the number of gaps."""
     missing: Counter[tuple[int, int]] = Counter()
     known: set[int] = set()
     gaps = 0
@@ -83,7 +83,7 @@ def play_with_gaps(feed: LogQueue, chunks: list[Chunk], lost: Container[int]) ->
 
 
 def logged(folder: Path, plan: LogPlan, chunks: list[Chunk], **how: Any) -> tuple[bytes, str]:
-    """What the log writes of them on standard output and on standard error."""
+    """The log's standard output and standard error for these chunks."""
     with (folder / "out").open("w+b") as out, (folder / "err").open("w+b") as err:
         log = start(plan, stdout=out, stderr=err, most=1 << 30)
         play(log.feed, chunks, **how)
@@ -94,14 +94,14 @@ def logged(folder: Path, plan: LogPlan, chunks: list[Chunk], **how: Any) -> tupl
 
 
 def records(data: bytes | str) -> list[dict[str, Any]]:
-    """NDJSON as a list of what both a capture and the proxy say, in order of time."""
+    """NDJSON as records with the keys that a capture and the proxy share, in order of time."""
     rows = [json.loads(line) for line in data.splitlines()]
     rows = [{name: value for name, value in row.items() if name not in OWN} for row in rows]
     return sorted(rows, key=lambda row: (row["time"], row["client"], json.dumps(row, sort_keys=True)))
 
 
 def sniffed(name: Path | str, *options: str) -> list[dict[str, Any]]:
-    """The same of a capture."""
+    """The records of `kw sniff` with the keys that a capture and the proxy share, in order of time."""
     shown = kw("sniff", str(name), "-o", "ndjson", *options)
     assert shown.code == 0, shown.err
     return records(shown.out)

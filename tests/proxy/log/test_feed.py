@@ -1,4 +1,4 @@
-"""The data path's side: what is told arrives; too much is left out and counted, or waited for; no log, no harm."""
+"""The data path's side of the log: messages arrive; too many are dropped and counted, or waited for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """A feed and the other end of its socket; nothing is sent but by `flush`."""
+    """A feed and the other end of its socket; only `flush` sends."""
 
     def __init__(self, overflow: Overflow = "drop", most: int = 10_000) -> None:
         ours, self.theirs = socket.socketpair()
@@ -42,7 +42,7 @@ class Stage:
         self.theirs.close()
 
     def read(self) -> list[Message]:
-        """All that is told, until nothing more comes."""
+        """All messages, until nothing more comes."""
         messages: list[Message] = []
         while True:
             self.feed.flush()
@@ -74,7 +74,7 @@ def test_what_is_told_arrives() -> None:
 
 
 class _Wide(socket.socket):
-    """Takes whatever it is given, and notes how much that was."""
+    """A socket that takes all bytes, and notes the size of each send."""
 
     sizes: list[int]
 
@@ -189,7 +189,7 @@ def test_the_end_of_the_log_is_said_once_and_harms_nobody() -> None:
     steps=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 3000), st.booleans()), max_size=80),
 )
 def test_bytes_and_gaps_add_up(steps: list[tuple[int, int, int, bool]]) -> None:
-    """Whatever is left out: with the gaps, each stream is as long as it was, and what came stands at its place."""
+    """With the declared gaps each stream has its full length, and the bytes that came are at their offsets."""
     streams: dict[tuple[int, int], bytes] = {}
     with Stage(most=5000) as stage:
         told: list[Message] = []
@@ -256,7 +256,7 @@ def test_a_killed_log_is_noticed() -> None:
 
 
 def test_a_slow_log_leaves_a_gap_and_says_so(tmp_path: Path) -> None:
-    """With a bound of some chunks: rows come from before and after, the file has a hole, and the summary says it."""
+    """A slow log with a small buffer: rows from before and after, a gap in the file, and a line in the summary."""
     path = tmp_path / "x.pcapng"
     chunks = chunks_of("first-steps.pcapng")
     with (tmp_path / "out").open("w+b") as out, (tmp_path / "err").open("w+b") as err:

@@ -1,4 +1,4 @@
-"""What -w writes: `kw sniff` of it gives the rows of the log, Wireshark likes it, and no secret is in it."""
+"""Files of -w: `kw sniff` gives the rows of the log for them, Wireshark reads them, and they have no secret."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def _on_the_wire(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _lines(text: str | bytes) -> list[dict[str, Any]]:
-    """Every row but for what the proxy alone knows, and for what travelled in Envelopes, which files do not show."""
+    """The rows without keys that only the proxy has, and without requests inside Envelopes, which files do not show."""
     rows = _on_the_wire([json.loads(line) for line in text.splitlines()])
     for row in rows:
-        for name in ("via", "user", "sasl"):  # tokens are made of stars in a file
+        for name in ("via", "user", "sasl"):  # a file has stars in place of tokens
             row.pop(name, None)
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
@@ -46,7 +46,7 @@ def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, t
     path = tmp_path / "x.pcapng"
     out, err = logged(tmp_path, LogPlan(NDJSON, write=str(path)), chunks_of(name), seed=seed)
     assert err == ""
-    # Numbers of connections and packets are those of the file, so all of a row is the same.
+    # Connections and packets have the numbers of the file, so whole rows are equal.
     assert _lines(out) == _lines(kw("sniff", str(path), "-o", "ndjson").out)
     assert records(out) == sniffed(FOLDER / name)
 
@@ -58,7 +58,7 @@ def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -
     plain, starred = tmp_path / "plain.pcapng", tmp_path / "x.pcapng"
     for path, plan in ((plain, LogPlan(NDJSON._replace(reveal_secrets=True))), (starred, LogPlan(NDJSON))):
         logged(tmp_path, plan._replace(write=str(path)), chunks_of(name), seed=seed)
-    # What chunks are cut by would not be found in one piece.
+    # A secret that is cut into chunks would not be found in one piece.
     if seed is None:
         assert any(secret in plain.read_bytes() for secret in secrets)
     assert [secret for secret in secrets if secret in starred.read_bytes()] == []
@@ -79,13 +79,13 @@ def test_wireshark_finds_nothing_wrong_that_it_does_not_find_in_the_original(nam
 
 
 def _told(path: Path, ports: set[str], display: str) -> list[str]:
-    """What tshark says of the frames for which this holds."""
+    """tshark's text for the frames that pass a display filter."""
     ways = [word for port in ports for word in ("-d", f"tcp.port=={port},kafka")]
     words = ["tshark", "-r", str(path), *ways, "-o", "ip.check_checksum:TRUE", "-Y", display]
     run = subprocess.run(
         [*words, "-T", "fields", "-e", "_ws.col.Info"], capture_output=True, text=True, timeout=60, check=True
     )
-    # A token is taken for a request, with a number that is now made of stars.
+    # tshark takes a token for a request, whose number now consists of stars.
     return sorted(re.sub(r"Unknown -?\d+ v-?\d+", "Unknown", line) for line in run.stdout.splitlines())
 
 
@@ -129,7 +129,7 @@ def test_rotation(rotation: dict[str, Any], least: int, tmp_path: Path) -> None:
     assert files[0].endswith("x-00001.pcapng")
     if "rotate_size" in rotation:
         assert all(Path(name).stat().st_size <= rotation["rotate_size"] for name in files)
-    # A connection goes on in the next file, so that all of them together are one capture.
+    # Connections go on in the next file: all files together are one capture.
     assert records(kw("sniff", *files, "-o", "ndjson").out) == _on_the_wire(records(out))
 
 
@@ -147,7 +147,7 @@ def test_the_rows_go_on_when_the_file_is_full(tmp_path: Path) -> None:
 
 
 WHOLLY = ("complete", "no_response_expected", "token")
-# What is learnt from exchanges that may be among the missing ones.
+# Keys learnt from exchanges that may be among the missing ones.
 LEARNT = (
     *("topic_names", "fetch_session", "client_software"),
     *("user", "mechanism", "sasl", "group", "transaction", "node", "library"),
@@ -165,7 +165,7 @@ def _by_status(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled(range(3), 3))
 def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tmp_path: Path) -> None:
-    """Both tell of some exchanges less, and of none otherwise than it was; the file lacks what brings it in step."""
+    """Rows and file lack some exchanges and have no wrong one; the file lacks the rest of a broken frame."""
     dice = random.Random(seed)
     chunks = chunks_of(name)
     lost: set[int] = set()
@@ -192,7 +192,7 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
 
 
 def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> None:
-    """The second one opens when the file cannot be written any more: its bytes go to the rows alone."""
+    """The second connection opens when the file can no longer be written: its bytes go to the rows alone."""
     env = world()
     keeping = Recorder(env, LogPlan(NDJSON, write=str(tmp_path / "x.pcapng")))
     told = conversation(6)

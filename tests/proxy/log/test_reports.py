@@ -1,4 +1,4 @@
-"""Errors on their way from the log's process to the data path: nothing is lost, and neither side waits."""
+"""Errors on their way from the log's process to the data path: none is lost, and neither side waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def exchange(api: str | None, *codes: int) -> Any:
 
 
 async def heard(ours: socket.socket, sends: list[Any]) -> tuple[Counter[tuple[str, str]], int]:
-    """What the data path adds up to while these are called, and in how many pieces it came."""
+    """The sums of errors on the data path while `sends` are called, and the number of reports they came in."""
     found: Counter[tuple[str, str]] = Counter()
     pieces = 0
 
@@ -66,7 +66,7 @@ def test_what_finds_no_room_is_told_later(pair: tuple[socket.socket, socket.sock
     ours, theirs = pair
     reporter = Reporter(theirs)
     count = 0
-    for _ in range(20_000):  # far more than the pair holds, and nobody reads
+    for _ in range(20_000):  # far more than the pair holds, and nothing reads it
         reporter.add(exchange("Fetch", 1000 + count % 50))
         reporter.send()
         count += 1

@@ -1,4 +1,4 @@
-"""Traffic played into the feed: the log's rows are those of `kw sniff` for a capture of the same traffic."""
+"""Traffic played into the feed: the log's rows are those that `kw sniff` gives for a capture of that traffic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHOLE = ["first-steps.pcapng", "sasl-framed.pcapng", "sasl-raw.pcap", "share-gro
 
 
 def _from_the_start(name: str) -> list[Chunk]:
-    """Those of connections whose beginning the capture has: a proxy sees no others."""
+    """The chunks of connections whose beginning is in the capture: a proxy sees no others."""
     return [chunk for chunk in chunks_of(name) if chunk[0].connection.opened]
 
 

@@ -1,4 +1,4 @@
-"""What may be written of two streams: all of it but secrets, however it is cut, and whatever is missing of it."""
+"""The bytes of two streams that may be written: all but secrets, however they are cut, and whatever is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Said = tuple[int, bytes]
 
 @cache
 def _talks(name: str) -> list[list[Said]]:
-    """What each connection of a capture says."""
+    """The (side, bytes) of each connection of a capture."""
     talks: dict[int, list[Said]] = {}
     for half, _, _, data in chunks_of(name):
         if isinstance(data, bytes):
@@ -38,7 +38,7 @@ def _secrets(name: str) -> set[bytes]:
 
 
 def _shown(pieces: list[LoggedChunk], side: int) -> bytes:
-    """What is for the file of one side, with zeros for what is not."""
+    """The bytes that may be written of one side, with zeros for the others."""
     out = b""
     for piece in pieces:
         if piece.side == side:
@@ -76,7 +76,7 @@ def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, s
             assert len(shown) == len(said)
             assert [secret for secret in secrets if secret in shown] == []
             if not missing:
-                # Stars are all that differs.
+                # The only differences are stars.
                 assert all(new in (old, ord("*")) for old, new in zip(said, shown, strict=True))
 
 
