@@ -42,6 +42,10 @@ _SKIPPABLE_MIN: Final = 8
 _FLAGS_AT: Final = 4
 _SINGLE: Final = 0x20
 _EMPTY_BLOCK: Final = bytes(3)
+# zstd's forms: the level, and whether the frame has the size of its content; the fast one first, the smallest last.
+_ZSTD_FORMS: Final = ((3, True), (19, True), (22, False))
+# LZ4's forms: the size of blocks and the level, in the same order.
+_LZ4_FORMS: Final = tuple(product((lz4.frame.BLOCKSIZE_MAX64KB, lz4.frame.BLOCKSIZE_MAX4MB), (0, 9, 12)))
 _SNAPPY: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
 # The size of the longest head of a literal.
 _WIDEST: Final = 5
@@ -99,11 +103,12 @@ def _gzip(plain: bytes, size: int) -> bytes | None:
 
 
 def _zstd(plain: bytes, size: int) -> bytes | None:
-    packed = zstandard.ZstdCompressor(write_content_size=True).compress(plain)
-    if len(packed) > size:
-        packed = zstandard.ZstdCompressor(level=19, write_content_size=True).compress(plain)
-    left = size - len(packed)
-    if left < 0:
+    for level, sized in _ZSTD_FORMS:
+        packed = zstandard.ZstdCompressor(level=level, write_content_size=sized).compress(plain)
+        left = size - len(packed)
+        if left >= 0:
+            break
+    else:
         return None
     if left >= _SKIPPABLE_MIN:
         return packed + _SKIPPABLE + (left - _SKIPPABLE_MIN).to_bytes(4, "little") + bytes(left - _SKIPPABLE_MIN)
@@ -116,11 +121,13 @@ def _zstd(plain: bytes, size: int) -> bytes | None:
 
 
 def _lz4_forms(magic: int) -> Iterator[Form]:
-    """The forms of a frame of independent blocks, the shortest first; the others are some bytes longer."""
-    for level, sized, checked, blocks_checked in product((0, 9), (False, True), (False, True), (False, True)):
+    """The forms of a frame of independent blocks; of each, the shortest first: checksums and sizes add some bytes."""
+    for (block_size, level), *marks in product(_LZ4_FORMS, (False, True), (False, True), (False, True)):
+        sized, checked, blocks_checked = marks
 
         def form(
             plain: bytes,
+            block_size: int = block_size,
             level: int = level,
             sized: bool = sized,
             checked: bool = checked,
@@ -129,7 +136,7 @@ def _lz4_forms(magic: int) -> Iterator[Form]:
             made: bytes = lz4.frame.compress(
                 plain,
                 compression_level=level,
-                block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+                block_size=block_size,
                 block_linked=False,
                 store_size=sized,
                 content_checksum=checked,

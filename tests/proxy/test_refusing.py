@@ -86,7 +86,7 @@ async def test_clients_are_refused_until_the_broker_answers() -> None:
 
 
 @in_loop
-async def test_a_thousand_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hundred_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """On systems where listening cannot stop, clients are accepted and reset, without dialling for each."""
     monkeypatch.setattr(accepting, "stop_listening", lambda _: False)
     monkeypatch.setattr(accepting, "FIRST_S", 1000.0)
