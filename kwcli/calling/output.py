@@ -18,8 +18,7 @@ from decoders.wire.units import format_latency
 from kwcli.calling.words.paths import Path
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
-from kwcli.output.json import JsonWriter
-from kwcli.output.records import record_writer
+from kwcli.output.records import JsonWriter, record_writer
 from kwcli.output.units import count_of, cut, palette
 from kwcli.terminal import clean
 
