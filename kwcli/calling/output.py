@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
+    from kwcli.output.records import RecordWriter
     from kwcli.output.units import Palette
 
 # Formats whose rows are exchange records.
@@ -63,7 +64,7 @@ class CallOutput:
         self._brief = brief
         self._matrix: Matrix | None = None
         self._begun = False
-        self._writer = record_writer(settings._replace(columns=()), self._write)
+        self._writer: RecordWriter | None = None
         self._records = values
         self._options = Options(
             settings.records or values is not None, settings.reveal_secrets, deferred=True, names=settings.names
@@ -84,7 +85,7 @@ class CallOutput:
         elif self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
         elif settings.format in RECORDS:
-            self._writer.add(self._record(exchange))
+            self._documents().add(self._record(exchange))
         elif settings.format in LINES and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
             self._write_lines(
@@ -111,7 +112,7 @@ class CallOutput:
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
-            self._writer.close()
+            self._documents().close()
         self._env.stdout.flush()
 
     def _record(self, exchange: Exchange) -> dict[str, Any]:
@@ -146,7 +147,7 @@ class CallOutput:
             self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORDS:
-                self._writer.add(value)
+                self._documents().add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
                     self._write((clean(text) if self._env.stdout_terminal else text).encode())
@@ -172,6 +173,11 @@ class CallOutput:
 
             self._renderer = self._matrix = Matrix(self._settings, self._write, self._against)
         return self._matrix
+
+    def _documents(self) -> RecordWriter:
+        if self._writer is None:
+            self._writer = record_writer(self._settings._replace(columns=()), self._write)
+        return self._writer
 
     def _rows(self) -> Renderer:
         if self._renderer is None:
