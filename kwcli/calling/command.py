@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # The APIs that take short words besides paths (Produce and Fetch), and the options that go with them.
 SHORT: Final = frozenset({PRODUCE, FETCH})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic", "lines", "key_separator", "values")
+# Between two requests of --repeat.
+INTERVAL_S: Final = 1.0
 INT16_MAX: Final = 32767
 
 
@@ -47,7 +49,7 @@ class CallOptions(NamedTuple):
     only: Side | None = None
     select: str | None = None
     repeat: int = 1
-    interval_s: float = 1.0
+    interval_s: float | None = None
     compression: str | None = None
     acks: str | None = None
     magic: int | None = None
@@ -125,7 +127,7 @@ def _run(
     from kwcli.calling.run import CallPlan, CallRun, Target
 
     target = None if asked.node is None else Target.parse(asked.node)
-    plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s)
+    plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
     config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
     run = CallRun(env, config, plan, screen, settings)
