@@ -80,7 +80,7 @@ def as_spoken(api: Api, release: str) -> Versions:
 
 def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
     """The error text for an API that a node does not offer; tells if brokers and controllers were mixed up."""
-    from kwcli.net.session.opening import is_controller
+    from kwcli.net.session.session import is_controller
 
     if is_controller(advertised) and "controller" not in api.listeners:
         return f"is a controller, which has no {api.name}: ask a broker"
