@@ -19,9 +19,8 @@ from typing import Any, Final, NamedTuple
 from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.names import current_names, find_field
 from decoders.errors import EncodeError
-from decoders.schema.json_form import bytes_from_json
+from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
-from decoders.wire.text import json_bytes
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, element, parse, parse_json, read_file, read_stdin
 from kwcli.calling.validate import Checker, PlainWord
 from kwcli.calling.words.entities import expand
