@@ -7,9 +7,12 @@ that may be null are, and a name with its API before it counts before the name a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-__all__ = ["ELEMENTS"]
+from decoders.schema.model import Api, Field
+
+__all__ = ["ELEMENTS", "element"]
 
 ELEMENTS: Final[dict[str, Any]] = {
     # Who and which
@@ -92,3 +95,24 @@ ELEMENTS: Final[dict[str, Any]] = {
     "Metadata.name": None,
     "match": None,
 }
+
+
+def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
+    """The initial values of an array's new element with these fields; fields that are missing take their default."""
+    made: dict[str, Any] = {}
+    for field in fields:
+        if version not in field.versions:
+            continue
+        nullable = version in field.nullable
+        if field.array:
+            if nullable and not field.has_default:
+                made[field.name] = None
+        elif field.fields:
+            if not nullable and version not in field.tagged:
+                made[field.name] = element(api, field.fields, version)
+        elif not field.has_default and field.kind not in ("uuid", "bytes", "records"):
+            name = f"{api.name}.{field.name}"
+            name = name if name in ELEMENTS else field.name
+            if name in ELEMENTS and (nullable or ELEMENTS[name] is not None):
+                made[field.name] = ELEMENTS[name]
+    return made

@@ -16,7 +16,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["EXAMPLES", "NAME", "ON_CONTROLLER"]
+from decoders.apis.names import known_fields
+from decoders.schema.model import Api, Versions
+
+__all__ = ["EXAMPLES", "NAME", "ON_CONTROLLER", "example"]
 
 NAME: Final = "kw-example"
 _ID: Final = "kw-example-kw-exampleA"  # a uuid that nothing has
@@ -379,3 +382,28 @@ ON_CONTROLLER: Final[dict[int, Mapping[str, Any]]] = {
     },
     60: {"endpoint_type": 2},
 }
+
+
+def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
+    """A request in JSON form that is answered and does no harm; the caller may change it.
+
+    `controller`: for a controller's own listener, where a few APIs have to ask for something else.
+    """
+    row = EXAMPLES.get(api.key, {})
+    if controller:
+        row = {**row, **ON_CONTROLLER.get(api.key, {})}
+    return known_fields(api.request.fields, version, _at(row, version))
+
+
+def _at(value: Any, version: int) -> Any:
+    """A row, or a part of one, for a version: each `name@VERSIONS` stands under its plain name, or is left out."""
+    if isinstance(value, list):
+        return [_at(element, version) for element in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = {name: _at(inner, version) for name, inner in value.items() if "@" not in name}
+    for name, inner in value.items():
+        plain, marked, versions = name.partition("@")
+        if marked and version in Versions.parse(versions):
+            found[plain] = _at(inner, version)
+    return found

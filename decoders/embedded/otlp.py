@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple
 from decoders.errors import DecodeError, EncodeError, LimitExceeded
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate, inflate
-from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, leaf_from_json, shown
-from decoders.wire.text import in_bytes, json_bytes
+from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, json_bytes, leaf_from_json, shown
+from decoders.wire.text import in_bytes
 
 __all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "metrics_from_json", "metrics_json"]
 

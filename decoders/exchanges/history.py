@@ -36,9 +36,9 @@ from decoders.exchanges.libraries import library_of, program_of
 from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
+from decoders.schema.json_form import json_text
 from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint
-from decoders.wire.text import json_text
 
 __all__ = ["History"]
 

@@ -27,9 +27,9 @@ from decoders.errors import Malformed
 from decoders.exchanges.exchange import Exchange, Login, rfc3339
 from decoders.limits import HISTORY_MAX, USER_MAX
 from decoders.protocols.sasl_steps import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
+from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
 from decoders.wire.pack import fields
-from decoders.wire.text import json_text
 
 __all__ = ["LoginAttempt", "known_login", "learn_owners"]
 

@@ -286,10 +286,8 @@ class Pairing:
         """Why the bytes at `at`, of a lane in step, cannot be the head of a frame of this size; None where they can."""
         if not direction.request:
             return self._response_objection(direction, data, at, size)
-        if self.opening and size > 0 and data[at + 4 : at + 5] == GSSAPI_TAG:
-            self.sasl.opened_with_token()
-            self._follow_phase()
-        self.opening = False
+        if self.opening:
+            self._note_first(size, data[at + 4 : at + 5])
         if self.sasl.phase is not SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
             return None
         if size < REQUEST_LEAST:
@@ -337,7 +335,14 @@ class Pairing:
             return request_places(data, at, self.client_raw)
         return response_places(data, at, self.in_flight)
 
-    # Frames.
+    def _note_first(self, size: int, tag: bytes) -> None:
+        """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
+        self.opening = False
+        if size > 0 and tag == GSSAPI_TAG:
+            self.sasl.opened_with_token()
+            self._follow_phase()
+
+    # Frames: called by framing, and by code that has whole frames.
 
     def frame(self, direction: FrameDirection, frame: Frame) -> None:
         """Take a frame that has come to its end."""
@@ -348,6 +353,8 @@ class Pairing:
 
     def _request(self, frame: Frame) -> None:
         data = frame.data
+        if self.opening:
+            self._note_first(frame.size, data[4:5])
         if self.sasl.phase is not SaslPhase.KAFKA:
             verdict = request_verdict(data, 0)
             if verdict != YES and not (verdict and frame.missing):

@@ -23,9 +23,9 @@ from decoders.filters.expression import all_paths, apis_with, field_of, paths_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
 from decoders.limits import CELL_MAX, MIB
 from decoders.messages.record import SCALARS
+from decoders.schema.json_form import json_bytes, json_text
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import json_bytes, json_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -19,13 +19,13 @@ from decoders.exchanges.topics import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, h
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder
-from decoders.schema.json_form import MESSAGE, PUBLIC, redacted
+from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted
 from decoders.schema.large_body import BodyReader, check
 from decoders.schema.large_body import partial as partial_body
 from decoders.schema.model import Plan, Side
 from decoders.schema.walk import BytePart
 from decoders.wire.deferred import DeferredEach, DeferredList, DeferredText
-from decoders.wire.text import Conceal, conceal_secrets, hole, json_bytes
+from decoders.wire.text import Conceal, conceal_secrets, hole
 
 
 class Errors(Protocol):

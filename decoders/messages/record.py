@@ -26,9 +26,8 @@ from decoders.messages.bodies import (
     trailing_json,
 )
 from decoders.schema.codec import projector
-from decoders.schema.json_form import redacted
+from decoders.schema.json_form import json_bytes, json_text, redacted
 from decoders.schema.model import Plan, Side
-from decoders.wire.text import json_bytes, json_text
 
 # A large side of an exchange in, its error codes out, and a body in which ids can be found.
 #

@@ -27,8 +27,9 @@ from decoders.records.model import (
     blank,
     failed,
 )
+from decoders.schema.json_form import json_bytes
 from decoders.wire.deferred import DeferredList
-from decoders.wire.text import in_bytes, json_bytes
+from decoders.wire.text import in_bytes
 
 _MAGIC_MAX: Final = 2
 # The size of a batch with one record of one-byte fields, without key, value and headers.

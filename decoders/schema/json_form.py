@@ -13,7 +13,7 @@ from decoders.errors import EncodeError
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
 from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
-from decoders.wire.text import has_hole, json_bytes
+from decoders.wire.text import PLAIN, has_controls, has_hole
 
 Hook = Callable[..., Any]
 # The key in a hook table of the function `public(config name) -> bool`, which `secret unless FIELD` calls.
@@ -32,6 +32,27 @@ def string_json(data: bytes) -> str | dict[str, str]:
         return data.decode()
     except UnicodeDecodeError:
         return base64_json(data)
+
+
+def json_bytes(data: bytes) -> str | dict[str, str]:
+    """The JSON form of bytes: a string, or {"base64": "..."} where they are no readable text."""
+    if data.translate(PLAIN).isascii():
+        return data.decode("ascii")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        if not has_controls(text):
+            return text
+    return base64_json(data)
+
+
+def json_text(text: str) -> str | dict[str, str]:
+    """The JSON form of a string in which surrogateescape stands for bytes that are no UTF-8."""
+    if text.isprintable():
+        return text
+    return json_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 def float_json(value: float) -> float | str:

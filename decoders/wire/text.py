@@ -1,4 +1,4 @@
-"""Bytes in, text that a person may see out: JSON forms, sizes in words, `{redacted N}` where a secret is repeated."""
+"""Bytes and texts in, what is said of them out: readable or not, the size in words, `{redacted N}` for secrets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from decoders.limits import SECRETS_MAX, SECRETS_SIZE_MAX
 
 _KEPT: Final = frozenset(b"\t\n\r")
 # One pass in C over the bytes: each byte that is no plain ASCII text becomes a byte that is no ASCII.
-_PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for byte in range(256))
+PLAIN: Final = bytes(byte if 0x20 <= byte < 0x7F or byte in _KEPT else 0x80 for byte in range(256))
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]").search
 
 
@@ -22,33 +22,12 @@ def in_bytes(size: int) -> str:
 
 def is_plain(data: bytes) -> bool:
     """Whether the bytes are ASCII text without control characters: cheap, and true of most text."""
-    return data.translate(_PLAIN).isascii()
+    return data.translate(PLAIN).isascii()
 
 
 def has_controls(text: str) -> bool:
     """Whether a text has control characters other than tab and line ends."""
     return _CONTROL(text) is not None
-
-
-def json_bytes(data: bytes) -> str | dict[str, str]:
-    """The JSON form of bytes: a string, or {"base64": "..."} where they are no readable text."""
-    if data.translate(_PLAIN).isascii():
-        return data.decode("ascii")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        pass
-    else:
-        if not _CONTROL(text):
-            return text
-    return {"base64": b64encode(data).decode("ascii")}
-
-
-def json_text(text: str) -> str | dict[str, str]:
-    """The JSON form of a string in which surrogateescape stands for bytes that are no UTF-8."""
-    if text.isprintable():
-        return text
-    return json_bytes(text.encode("utf-8", "surrogateescape"))
 
 
 # Secret values in, a function out that puts `{redacted N}` in their place in any text.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.exchanges.libraries import library_text
 from decoders.messages.record import SCHEMA
-from decoders.wire.text import json_text
+from decoders.schema.json_form import json_text
 from kwcli.output.csv import csv_lines
 from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table

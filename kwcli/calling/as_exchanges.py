@@ -1,7 +1,8 @@
-"""Frames sent and received on kw's own connections in, exchanges out: through the same engine that reads captures.
+"""Frames sent and received on kw's own connections in, exchanges out: paired as frames of a capture are.
 
-Each connection enters as one whose first byte was seen and whose peer is known to be a broker. A frame is split into
-two chunks if its first and last byte have different times, so that latencies are those of the socket.
+A capture has to be cut into frames first, and its connections recognised; here both frames of a request are at hand,
+and the peer is a broker. Each connection counts as one whose first byte was seen. An exchange has the times of the
+socket, and no packets.
 """
 
 from __future__ import annotations
@@ -9,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.pairer import Pairer
-from decoders.tcp.chunks import Chunk, Close
-from decoders.tcp.connections import Connection, Half
+from decoders.exchanges.api_versions import ApiVersions, Needs
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
+from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.topics import Topics
+from decoders.frames.framing import Frame, FrameDirection, MemoryBudget
 
 if TYPE_CHECKING:
     from uuid import UUID
-
-    from decoders.exchanges.api_versions import Needs
 
 # Stands for the addresses of a request that was not sent; shown as null.
 NOWHERE: Final = ""
@@ -40,27 +40,45 @@ class Frames(Protocol):
     def last_ns(self) -> int | None: ...
 
 
+class OwnContext:
+    """What the connections of one run share, for their pairing (PairingContext)."""
+
+    connections = guesses = False  # no rows of connections, no guesses at requests
+
+    def __init__(self, needs: Needs) -> None:
+        self.specs = ApiVersions(needs)
+        self.topics = Topics()
+        self.owners: dict[str, str] = {}
+        self.budget = MemoryBudget()
+        self.summary = Summary()
+        self.out: list[Settled] = []
+
+    def skip(self, skipped: Skipped) -> None:
+        """Report bytes that are no exchange."""
+        self.out.append(skipped)
+
+
 class Tape:
     """The exchanges of one run; connections are numbered in the order in which they are first used."""
 
     def __init__(self, needs: Needs | None = None) -> None:
         """`needs`: the parts of bodies that are read besides the exchanges' own attributes."""
-        self._pairer = Pairer(needs=needs)
-        self._connections: dict[tuple[str, str], Connection] = {}
+        self._context = OwnContext(needs or Needs())
+        self._pairings: dict[tuple[str, str], Pairing] = {}
 
     def play(self, local: str, peer: str, frames: Frames) -> Exchange:
         """The exchange of a request on the connection between `local` and `peer` (host:port).
 
         Without a response the exchange is unanswered; how the connection ended, if it did, is left out.
         """
-        connection = self._connection(local, peer, frames.begun_ns)
-        chunks = _spread(connection.first, frames.request_frame, frames.begun_ns, frames.sent_ns)
+        pairing = self._pairing(local, peer, frames.begun_ns)
+        settled = self._context.out
+        settled.clear()
+        _take(pairing, pairing.requests, frames.request_frame, frames.begun_ns, frames.sent_ns)
         if frames.response_frame is not None and frames.first_ns is not None and frames.last_ns is not None:
-            chunks += _spread(connection.second, frames.response_frame, frames.first_ns, frames.last_ns)
-        settled = self._pairer.feed(chunks)
+            _take(pairing, pairing.responses, frames.response_frame, frames.first_ns, frames.last_ns)
         if not settled:
-            del self._connections[local, peer]
-            settled = self._pairer.feed([(connection.first, frames.sent_ns, 0, Close("fin"))])
+            self.forget(local, peer)
         exchange = settled[-1]
         assert isinstance(exchange, Exchange)
         if exchange.outcome == "unanswered":
@@ -69,27 +87,30 @@ class Tape:
 
     def forget(self, local: str, peer: str) -> None:
         """End a connection that is over; its addresses may be used again."""
-        connection = self._connections.pop((local, peer), None)
-        if connection is not None:
-            self._pairer.feed([(connection.first, 0, 0, Close("fin"))])
+        pairing = self._pairings.pop((local, peer), None)
+        if pairing is not None:
+            pairing.close("fin")
 
     def name(self, topics: Mapping[UUID, str]) -> None:
         """Add names of topic ids that were looked up."""
         for identity, name in topics.items():
-            if identity not in self._pairer.context.topics.names:
-                self._pairer.context.topics.add(identity, name)
+            if identity not in self._context.topics.names:
+                self._context.topics.add(identity, name)
 
-    def _connection(self, local: str, peer: str, now_ns: int) -> Connection:
-        found = self._connections.get((local, peer))
+    def _pairing(self, local: str, peer: str, now_ns: int) -> Pairing:
+        found = self._pairings.get((local, peer))
         if found is None:
-            number = self._pairer.summary.connections + 1
-            found = self._connections[local, peer] = Connection(number, local, peer, now_ns, opened=True)
-            self._pairer.context.brokers.setdefault(peer, 0)
+            self._context.summary.connection(peer)
+            number = self._context.summary.connections
+            ends = ConnectionInfo(number, local, peer, now_ns, self._context.topics)
+            ends.opened = True
+            found = Pairing(self._context, ends, client_first=True, opening=True)
+            self._pairings[local, peer] = found
         return found
 
 
-def _spread(half: Half, frame: bytes, first_ns: int, last_ns: int) -> list[Chunk]:
-    """A frame in one chunk, or in two where its ends have different times. Packet number 0: there is no capture."""
-    if first_ns == last_ns or len(frame) < 2:
-        return [(half, last_ns, 0, frame)]
-    return [(half, first_ns, 0, frame[:1]), (half, last_ns, 0, frame[1:])]
+def _take(pairing: Pairing, direction: FrameDirection, data: bytes, first_ns: int, last_ns: int) -> None:
+    """Pair a frame of a direction. Packet number 0: there is no capture."""
+    frame = Frame(data, len(data) - 4, (first_ns, 0), (last_ns, 0), direction.place)
+    direction.place += len(data)
+    pairing.frame(direction, frame)

@@ -1,91 +1,32 @@
-"""Files, standard input, or the example of an API in; a body in JSON form out."""
+"""Files or standard input in, a body in JSON form out.
+
+YAML is read as events, so that a tag, an anchor or a thousand brackets are errors and do no harm. Plain text gets its
+type from its field.
+"""
 
 from __future__ import annotations
 
-import io
-import os
 import re
-import select
-import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, NoReturn
 
-from decoders.apis.elements import ELEMENTS
-from decoders.apis.examples import EXAMPLES, ON_CONTROLLER
-from decoders.apis.names import known_fields
 from decoders.limits import FRAME_MAX
-from decoders.schema.model import Api, Field, Side, Versions
+from decoders.schema.model import Api, Side
 from kwcli.calling.validate import DEEPEST, PlainWord
 from kwcli.calling.words.paths import fail
 from kwcli.env import Environment, Exit
 
 __all__ = [
-    "PATIENCE_MS",
     "STDIN",
     "TEXT_MAX",
     "SourceBody",
     "body_in",
-    "element",
-    "example",
     "parse",
     "parse_json",
     "parse_yaml",
-    "piped_body",
     "read_file",
     "read_stdin",
 ]
-
-
-def example(api: Api, version: int, *, controller: bool = False) -> dict[str, Any]:
-    """A request in JSON form that is answered and does no harm; the caller may change it.
-
-    `controller`: for a controller's own listener, where a few APIs have to ask for something else.
-    """
-    row = EXAMPLES.get(api.key, {})
-    if controller:
-        row = {**row, **ON_CONTROLLER.get(api.key, {})}
-    return known_fields(api.request.fields, version, _at(row, version))
-
-
-def element(api: Api, fields: Sequence[Field], version: int) -> dict[str, Any]:
-    """The initial values of an array's new element with these fields; fields that are missing take their default."""
-    made: dict[str, Any] = {}
-    for field in fields:
-        if version not in field.versions:
-            continue
-        nullable = version in field.nullable
-        if field.array:
-            if nullable and not field.has_default:
-                made[field.name] = None
-        elif field.fields:
-            if not nullable and version not in field.tagged:
-                made[field.name] = element(api, field.fields, version)
-        elif not field.has_default and field.kind not in ("uuid", "bytes", "records"):
-            name = f"{api.name}.{field.name}"
-            name = name if name in ELEMENTS else field.name
-            if name in ELEMENTS and (nullable or ELEMENTS[name] is not None):
-                made[field.name] = ELEMENTS[name]
-    return made
-
-
-def _at(value: Any, version: int) -> Any:
-    """A row, or a part of one, for a version: each `name@VERSIONS` stands under its plain name, or is left out."""
-    if isinstance(value, list):
-        return [_at(element, version) for element in value]
-    if not isinstance(value, Mapping):
-        return value
-    found = {name: _at(inner, version) for name, inner in value.items() if "@" not in name}
-    for name, inner in value.items():
-        plain, marked, versions = name.partition("@")
-        if marked and version in Versions.parse(versions):
-            found[plain] = _at(inner, version)
-    return found
-
-
-# JSON and YAML from files, standard input or an editor in, plain values and bodies out.
-#
-# YAML is read as events, so that a tag, an anchor or a thousand brackets are errors and do no harm. Plain text gets its
-# type from its field.
 
 
 # Text of a body is at most this much longer than the body.
@@ -323,37 +264,3 @@ def _number(value: Any) -> int | None:
     """An int of a record; in YAML it is plain text."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
-
-
-# Standard input in, the body piped into `kw call` out, without waiting for a body that nobody sends.
-#
-# A script or cron may leave anything on standard input: a terminal, nothing, /dev/null, a pipe that stays silent, or
-# the list that a `while read` loop is reading. So it is read only where the request has no words, and a silent pipe is
-# given up after a moment; `-` always reads to the end.
-
-
-# The time that a program on the other end of a pipe needs to write its first bytes.
-PATIENCE_MS: Final = 250
-
-
-def piped_body(env: Environment, api: Api) -> SourceBody | None:
-    """The body on standard input; None where there is none. Raises Failure for one that cannot be read."""
-    if env.stdin_terminal or not _has_something(env):
-        return None
-    data = read_stdin(env)
-    return body_in(parse(data, STDIN), STDIN, api, "request") if data.strip() else None
-
-
-def _has_something(env: Environment) -> bool:
-    try:
-        number = env.stdin.fileno()  # type: ignore[attr-defined]  # streams of memory have none
-        kind = os.fstat(number).st_mode
-    except (AttributeError, OSError, io.UnsupportedOperation):
-        return isinstance(env.stdin, io.BytesIO)
-    if stat.S_ISREG(kind):
-        return True
-    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
-        return False
-    poll = select.poll()
-    poll.register(number, select.POLLIN | select.POLLHUP)
-    return any(events & (select.POLLIN | select.POLLHUP) for _, events in poll.poll(PATIENCE_MS))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
+import select
+import stat
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -10,6 +14,7 @@ from decoders.apis import NAMES
 from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.apis.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
+from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, read_stdin
 from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken
 from kwcli.calling.words.assignments import check_words
 from kwcli.env import Exit, Failure
@@ -17,7 +22,6 @@ from kwcli.net.options import read_config
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
-    from kwcli.calling.bodies import SourceBody
     from kwcli.calling.output import CallOutput
     from kwcli.calling.records.values import RecordValues
     from kwcli.env import Environment, Settings
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 # The APIs that take short words besides paths (Produce and Fetch), and the options that go with them.
 SHORT: Final = frozenset({PRODUCE, FETCH})
 RECORD_OPTIONS: Final = ("compression", "acks", "magic", "lines", "key_separator", "values")
+# Between two requests of --repeat.
+INTERVAL_S: Final = 1.0
 INT16_MAX: Final = 32767
 
 
@@ -47,7 +53,7 @@ class CallOptions(NamedTuple):
     only: Side | None = None
     select: str | None = None
     repeat: int = 1
-    interval_s: float = 1.0
+    interval_s: float | None = None
     compression: str | None = None
     acks: str | None = None
     magic: int | None = None
@@ -125,7 +131,7 @@ def _run(
     from kwcli.calling.run import CallPlan, CallRun, Target
 
     target = None if asked.node is None else Target.parse(asked.node)
-    plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s)
+    plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
     config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
     run = CallRun(env, config, plan, screen, settings)
@@ -179,8 +185,6 @@ def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
             raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
         return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
     if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
-        from kwcli.calling.bodies import piped_body
-
         body = piped_body(env, found)
     if asked.example and asked.words:
         raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
@@ -198,3 +202,37 @@ def _bytes(text: str) -> bytes:
         return bytes.fromhex(digits)
     except ValueError:
         raise Failure("--raw-body takes hex digits, two a byte", Exit.USAGE) from None
+
+
+# Standard input in, the body piped into `kw call` out, without waiting for a body that nobody sends.
+#
+# A script or cron may leave anything on standard input: a terminal, nothing, /dev/null, a pipe that stays silent, or
+# the list that a `while read` loop is reading. So it is read only where the request has no words, and a silent pipe is
+# given up after a moment; `-` always reads to the end.
+
+
+# The time that a program on the other end of a pipe needs to write its first bytes.
+PATIENCE_MS: Final = 250
+
+
+def piped_body(env: Environment, api: Api) -> SourceBody | None:
+    """The body on standard input; None where there is none. Raises Failure for one that cannot be read."""
+    if env.stdin_terminal or not _has_something(env):
+        return None
+    data = read_stdin(env)
+    return body_in(parse(data, STDIN), STDIN, api, "request") if data.strip() else None
+
+
+def _has_something(env: Environment) -> bool:
+    try:
+        number = env.stdin.fileno()  # type: ignore[attr-defined]  # streams of memory have none
+        kind = os.fstat(number).st_mode
+    except (AttributeError, OSError, io.UnsupportedOperation):
+        return isinstance(env.stdin, io.BytesIO)
+    if stat.S_ISREG(kind):
+        return True
+    if not (stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind)):
+        return False
+    poll = select.poll()
+    poll.register(number, select.POLLIN | select.POLLHUP)
+    return any(events & (select.POLLIN | select.POLLHUP) for _, events in poll.poll(PATIENCE_MS))

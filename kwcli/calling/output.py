@@ -1,4 +1,7 @@
-"""Exchanges in, what `kw call` prints out, in every output format, with hints for people."""
+"""Exchanges in, what `kw call` prints out: whole exchanges, one side, or the values at a path, in every format.
+
+Text is for people: a line for each side with the body below it, and hints about errors on standard error.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,17 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import API_VERSIONS
-from decoders.messages.bodies import Options
+from decoders.apis.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
+from decoders.messages.bodies import Options, conceal_of
 from decoders.messages.record import to_json_dict
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
+from decoders.wire.units import format_latency
 from kwcli.calling.words.paths import Path
 from kwcli.output import Wanted, needs, open_renderer
-from kwcli.output.json import JsonWriter
-from kwcli.output.records import record_writer
-from kwcli.output.units import palette
+from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
+from kwcli.output.records import JsonWriter, record_writer
+from kwcli.output.units import count_of, cut, palette
 from kwcli.terminal import clean
 
 if TYPE_CHECKING:
@@ -26,32 +30,8 @@ if TYPE_CHECKING:
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
-
-# (API key, error code) → the versions for which the reason holds, and the reason.
-_REASONS: Final = {
-    (0, 76): (Versions(0, 6), "zstd needs Produce 7 or later (KIP-110)"),
-    (1, 76): (Versions(0, 9), "the records are compressed with zstd, and zstd needs Fetch 10 or later (KIP-110)"),
-    (1, 1): (Versions(0, FOREVER), "no such offset is there: offset=beginning and offset=end are"),
-    (0, 10): (
-        Versions(0, FOREVER),
-        "a batch is larger than max.message.bytes of the topic: send fewer records at once, or --compression zstd",
-    ),
-}
-
-
-def remarks(exchange: Exchange) -> Iterator[str]:
-    """Explanations of error codes that their names do not give, each once."""
-    key, version = exchange.api_key, exchange.api_version
-    if key is None or version is None:
-        return
-    for code, name in dict.fromkeys((error.code, error.name) for error in exchange.errors):
-        versions, reason = _REASONS.get((key, code), (NONE, ""))
-        if version in versions:
-            yield f"{name}: {reason}"
-
-
-# Exchanges in, the output of `kw call` out: whole exchanges, one side, or the values at a path, in every format.
-
+    from kwcli.output.records import RecordWriter
+    from kwcli.output.units import Palette
 
 # Formats whose rows are exchange records.
 RECORDS: Final = ("ndjson", "json", "yaml")
@@ -84,7 +64,7 @@ class CallOutput:
         self._brief = brief
         self._matrix: Matrix | None = None
         self._begun = False
-        self._writer = record_writer(settings._replace(columns=()), self._write)
+        self._writer: RecordWriter | None = None
         self._records = values
         self._options = Options(
             settings.records or values is not None, settings.reveal_secrets, deferred=True, names=settings.names
@@ -99,15 +79,13 @@ class CallOutput:
 
     def show(self, exchange: Exchange, node: str, *more: str) -> None:
         """Print one exchange; `node` and `more` stand in the line of its request, in text."""
-        from kwcli.calling.text import exchange_lines
-
         settings = self._settings
         if self._records is not None:
             self._show_records(exchange, self._records)
         elif self._select is not None or (self._only is not None and settings.format in RECORDS):
             self._values(exchange)
         elif settings.format in RECORDS:
-            self._writer.add(self._record(exchange))
+            self._documents().add(self._record(exchange))
         elif settings.format in LINES and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
             self._write_lines(
@@ -125,8 +103,6 @@ class CallOutput:
 
     def show_bytes(self, exchange: Exchange) -> None:
         """Print the bytes of a request below it, in text."""
-        from kwcli.calling.text import hex_of
-
         self._write_lines(hex_of(exchange, "request", self._settings, palette(self._settings.color)), apart=False)
 
     def close(self) -> None:
@@ -136,7 +112,7 @@ class CallOutput:
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
-            self._writer.close()
+            self._documents().close()
         self._env.stdout.flush()
 
     def _record(self, exchange: Exchange) -> dict[str, Any]:
@@ -171,7 +147,7 @@ class CallOutput:
             self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORDS:
-                self._writer.add(value)
+                self._documents().add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
                     self._write((clean(text) if self._env.stdout_terminal else text).encode())
@@ -179,8 +155,6 @@ class CallOutput:
             elif isinstance(value, dict | list | Deferred):
                 JsonWriter(self._write, lines=True).add(value)
             else:
-                from kwcli.output.body import scalar
-
                 text = value if isinstance(value, str) and not self._env.stdout_terminal else scalar(value)
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
 
@@ -200,6 +174,11 @@ class CallOutput:
             self._renderer = self._matrix = Matrix(self._settings, self._write, self._against)
         return self._matrix
 
+    def _documents(self) -> RecordWriter:
+        if self._writer is None:
+            self._writer = record_writer(self._settings._replace(columns=()), self._write)
+        return self._writer
+
     def _rows(self) -> Renderer:
         if self._renderer is None:
             write: Write = self._write
@@ -207,8 +186,6 @@ class CallOutput:
         return self._renderer
 
     def _write_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
-        from kwcli.output.body import in_pieces
-
         before = [""] if self._begun and apart else []
         self._begun = True
         for piece in in_pieces(chain(before, lines)):
@@ -223,3 +200,155 @@ def write_all(env: Environment, data: bytes) -> None:
     left = memoryview(data)
     while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
         left = left[env.stdout.write(left) :]
+
+
+# An exchange in, its lines for people out.
+
+
+# A request with more leaves than this is shown as a tree.
+PATHS_MAX: Final = 24
+# DescribeConfigs' number for a config at its default, which nobody has set.
+_DEFAULT_CONFIG: Final = 5
+UNANSWERED: Final = {
+    "no_response_expected": "no answer is sent to this (acks=0)",
+    "unanswered": "no answer",
+}
+
+
+def exchange_lines(
+    exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, only: Side | None, explained: set[int]
+) -> Iterator[str]:
+    """All lines of one exchange, or of one side of it. Without -v the request, which the user just typed, is one line.
+
+    The meaning of an error code in `explained` is not printed again.
+    """
+    colors = palette(settings.color)
+    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
+    asked = settings.verbose > 0 or (settings.records and exchange.api_key == PRODUCE)
+    request_body = asked or only == "request" or _unsent(record)
+    if only != "response":
+        yield _head(exchange, record, way, settings, colors)
+        if settings.verbose:
+            yield from _header(exchange, record, settings, colors)
+        if settings.format == "hex":
+            yield from hex_of(exchange, "request", settings, colors)
+        elif request_body:
+            yield from _request(exchange, record, body)
+        yield from (f"  {line}" for line in undecoded(record, "request", colors))
+    if only != "request" and not _unsent(record):
+        yield _answer(exchange, record, colors)
+        if settings.format == "hex":
+            yield from hex_of(exchange, "response", settings, colors)
+        elif isinstance(record["response"], dict):
+            answer, folded = _folded(exchange, record["response"], settings)
+            yield from body.lines(answer, plan_of(exchange, "response"))
+            if folded:
+                yield f"  {colors.dim}{count_of(folded, 'config')} at the default: -v lists them{colors.off}"
+        elif record["response"] is not None:
+            yield f"  {scalar(record['response'])}"
+        yield from (f"  {line}" for line in undecoded(record, "response", colors))
+    yield from body.meanings(explained)
+
+
+def _folded(exchange: Exchange, response: dict[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
+    """A CreateTopics response without the configs at their default, and how many those are; all of it with -v."""
+    topics = response.get("topics")
+    if exchange.api_key != CREATE_TOPICS or settings.verbose or not isinstance(topics, list):
+        return response, 0
+    count = 0
+    shown = []
+    for topic in topics:
+        configs = topic.get("configs")
+        if isinstance(configs, list):
+            told = [each for each in configs if each.get("config_source") != _DEFAULT_CONFIG]
+            count += len(configs) - len(told)
+            topic = {**topic, "configs": told}
+            if configs and not told:
+                del topic["configs"]
+        shown.append(topic)
+    return {**response, "topics": shown}, count
+
+
+def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
+    version = "" if exchange.api_version is None else f" {exchange.api_version}"
+    parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
+    rest = clean(" · ".join(part for part in parts if part))
+    name = f"{record['api']}{version}"
+    if settings.width is not None:
+        rest = cut(rest, max(settings.width - len(name) - 5, 1))
+    return f"{colors.api}→ {clean(name)}{colors.off} · {rest}"
+
+
+def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    """The header's fields, and both addresses of the connection."""
+    parts = [f"correlation_id {scalar(exchange.correlation_id)}", f"client_id {scalar(exchange.client_id)}"]
+    if record["client"] is not None:
+        parts.append(f"{record['client']} → {record['broker']}")
+    text = " · ".join(parts)
+    yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
+
+
+def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
+    value = record["request"]
+    if not isinstance(value, dict):
+        return
+    plan = plan_of(exchange, "request")
+    paths = [] if exchange.api_key == PRODUCE else list(body.paths(value, plan, most=PATHS_MAX + 1))
+    yield from paths if 0 < len(paths) <= PATHS_MAX else body.lines(value, plan)
+
+
+def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
+    """A hex dump of one side, with names and values beside the bytes."""
+    from kwcli.output.hex import HexStyle, hex_lines
+
+    frame = exchange.raw(side)
+    if frame is not None:
+        style = HexStyle(settings.width, colors, settings.reveal_secrets, conceal=conceal_of(exchange))
+        yield from hex_lines(frame, side, exchange.api_key, exchange.api_version, style)
+
+
+def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
+    if exchange.response_size is None:
+        text = UNANSWERED.get(record["status"], "no answer")
+        bad = record["status"] != "no_response_expected"
+        return f"{colors.bad if bad else colors.api}← {text}{colors.off}"
+    return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {format_latency(exchange.latency_ms)}"
+
+
+def _unsent(record: dict[str, Any]) -> bool:
+    return record["client"] is None
+
+
+def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[str]:
+    """A look-up in a line: `kw: asked node 1 kafka1:9092: FindCoordinator 6 · 0.8ms`; with -vv the exchange, too."""
+    name = exchange.api or "SASL token"
+    version = "" if exchange.api_version is None else f" {exchange.api_version}"
+    errors = "".join(f" · {error.name}" for error in exchange.errors)
+    yield f"kw: asked {node}: {name}{version} · {format_latency(exchange.latency_ms)}{errors}"
+    if settings.verbose > 1:
+        record = to_json_dict(exchange, Options(reveal_secrets=settings.reveal_secrets, deferred=True))
+        plain = settings._replace(format="text", color=False)
+        yield from (f"    {line}" for line in exchange_lines(exchange, record, node, plain, None, set()))
+
+
+# (API key, error code) → the versions for which the reason holds, and the reason.
+_REASONS: Final = {
+    (0, 76): (Versions(0, 6), "zstd needs Produce 7 or later (KIP-110)"),
+    (1, 76): (Versions(0, 9), "the records are compressed with zstd, and zstd needs Fetch 10 or later (KIP-110)"),
+    (1, 1): (Versions(0, FOREVER), "no such offset is there: offset=beginning and offset=end are"),
+    (0, 10): (
+        Versions(0, FOREVER),
+        "a batch is larger than max.message.bytes of the topic: send fewer records at once, or --compression zstd",
+    ),
+}
+
+
+def remarks(exchange: Exchange) -> Iterator[str]:
+    """Explanations of error codes that their names do not give, each once."""
+    key, version = exchange.api_key, exchange.api_version
+    if key is None or version is None:
+        return
+    for code, name in dict.fromkeys((error.code, error.name) for error in exchange.errors):
+        versions, reason = _REASONS.get((key, code), (NONE, ""))
+        if version in versions:
+            yield f"{name}: {reason}"

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
+from decoders.apis.examples import example
 from decoders.apis.keys import FETCH, LIST_OFFSETS, PRODUCE
 from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
 from decoders.apis.releases import UNSTABLE, history, spoken
@@ -15,7 +16,6 @@ from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
-from kwcli.calling.bodies import example
 from kwcli.calling.records.fetch import Fetch
 from kwcli.calling.words.assignments import GivenWords, compose, encode_body
 from kwcli.env import Exit, Failure
@@ -80,7 +80,7 @@ def as_spoken(api: Api, release: str) -> Versions:
 
 def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
     """The error text for an API that a node does not offer; tells if brokers and controllers were mixed up."""
-    from kwcli.net.session.opening import is_controller
+    from kwcli.net.session.session import is_controller
 
     if is_controller(advertised) and "controller" not in api.listeners:
         return f"is a controller, which has no {api.name}: ask a broker"

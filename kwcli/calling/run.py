@@ -518,7 +518,7 @@ class CallRun:
         if self._own and exchange.api_key == self._plan.api.key:  # and not a login that had to be renewed first
             self._latest = exchange
         elif self._verbose:
-            from kwcli.calling.text import lookup_lines
+            from kwcli.calling.output import lookup_lines
 
             for line in lookup_lines(exchange, node_name(connection), self._settings):
                 self._env.say(line)

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.elements import element
 from decoders.apis.enums import ENUMS
 from decoders.apis.names import current_names, find_field
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
-from kwcli.calling.bodies import element
 from kwcli.calling.words.paths import TAGS
 
 # Comments begin at this column, or after the text.

@@ -32,7 +32,7 @@ Examples:
 
 # What shows an answer, and what says how often, or where to, a request is sent.
 _OF_ANSWERS = ("select", "against", "values")
-_OF_SENDING = ("split", "repeat", "interval", "node")
+_OF_SENDING = ("split", "repeat", "interval_s", "node")
 CLASHES = (
     Clash(
         "skeleton",
@@ -78,7 +78,7 @@ CLASHES = (
     help="Separator of key and value, in lines that are sent or that a fetch prints.",
 )
 @click.option("--repeat", type=click.IntRange(min=0), default=1, metavar="N", help="Send N times; 0: until Ctrl-C.")
-@click.option("--interval", type=Seconds(), default=1.0, metavar="TIME", help="Interval of --repeat (default: 1s).")
+@click.option("--interval", "interval_s", type=Seconds(), metavar="TIME", help="Interval of --repeat (default: 1s).")
 @click.option("--against", metavar="3.9", help="With ApiVersions: compare what brokers offer with this release.")
 @connection_options
 @output_options(
@@ -96,7 +96,6 @@ def command(
     connection: ConnectionOptions,
     content: ContentOptions,
     shown: OutputOptions,
-    interval: float,
     **asked: object,
 ) -> int:
     """Send one request to the right broker; print request, response and timing.
@@ -110,9 +109,9 @@ def command(
     from kwcli.calling.command import CallOptions, run_call
 
     refuse_clashes(*CLASHES)
-    refuse_without("repeat", ("interval",), "it is the time between repetitions")
+    refuse_without("repeat", ("interval_s",), "it is the time between repetitions")
     if asked["dry_run"] and (asked["only"] or ("response" if asked["select"] else "request")) == "response":
         text = "--dry-run has no response: --only request shows, and --select PATH chooses, of what would be sent"
         raise click.UsageError(text, click.get_current_context())
-    given = CallOptions(api, words, interval_s=interval, **asked)  # type: ignore[arg-type]  # click has checked the types
+    given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
     return run_call(env, given, shown.settings(env, content, live=given.repeat != 1 or given.edit), connection)

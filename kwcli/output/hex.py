@@ -15,9 +15,10 @@ from decoders.exchanges.exchange import rfc3339
 from decoders.frames.live_framing import with_size
 from decoders.messages.bodies import conceal_of, echoes
 from decoders.messages.byte_layout import Anatomy, anatomy
+from decoders.schema.json_form import json_bytes
 from decoders.schema.walk import BytePart
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import in_bytes, json_bytes
+from decoders.wire.text import in_bytes
 from kwcli.output.body import in_pieces
 from kwcli.output.text import Lined
 from kwcli.output.units import Palette, cell_width, cut, palette, with_word

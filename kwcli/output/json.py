@@ -1,4 +1,4 @@
-"""Values in, JSON out: one array or one value a line, large values in pieces; and the renderers of exchange records."""
+"""Exchanges in, their records as JSON out: one a line, or one array."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import orjson
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.wire.deferred import json_pieces
+from kwcli.output.records import JsonWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -19,30 +20,6 @@ if TYPE_CHECKING:
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE
 # Lines that are joined at once: orjson leaves up to 8 kB of room after each, which thousands of them would keep.
 LINES_MAX: Final = 64
-
-
-class JsonWriter:
-    """Writes values one after the other: with `lines` each on its own line; else as one array, which `close` ends."""
-
-    def __init__(self, write: Write, *, lines: bool) -> None:
-        self._write = write
-        self._lines = lines
-        self._begun = False
-
-    def add(self, value: Any) -> None:
-        """Write one value, which may be deferred."""
-        if not self._lines:
-            self._write(b",\n" if self._begun else b"[\n")
-            self._begun = True
-        for piece in json_pieces(value):
-            self._write(piece)
-        if self._lines:
-            self._write(b"\n")
-
-    def close(self) -> None:
-        """End the array."""
-        if not self._lines:
-            self._write(b"\n]\n" if self._begun else b"[]\n")
 
 
 class Ndjson:

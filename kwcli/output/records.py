@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from decoders.apis.paths import PathStep, parse_path, values_at
+from decoders.wire.deferred import json_pieces
 from kwcli.env import Exit, Failure
-from kwcli.output.json import JsonWriter
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,6 +35,30 @@ def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) ->
     if settings.format == "fields":
         return FieldWriter(settings, write, keys)
     return JsonWriter(write, lines=settings.format != "json")
+
+
+class JsonWriter:
+    """Writes values one after the other: with `lines` each on its own line; else as one array, which `close` ends."""
+
+    def __init__(self, write: Write, *, lines: bool) -> None:
+        self._write = write
+        self._lines = lines
+        self._begun = False
+
+    def add(self, value: Any) -> None:
+        """Write one value, which may be deferred."""
+        if not self._lines:
+            self._write(b",\n" if self._begun else b"[\n")
+            self._begun = True
+        for piece in json_pieces(value):
+            self._write(piece)
+        if self._lines:
+            self._write(b"\n")
+
+    def close(self) -> None:
+        """End the array."""
+        if not self._lines:
+            self._write(b"\n]\n" if self._begun else b"[]\n")
 
 
 class YamlWriter:

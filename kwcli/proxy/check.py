@@ -22,7 +22,7 @@ from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.listening import listening
-from kwcli.net.session.opening import impossible
+from kwcli.net.session.session import impossible
 from kwcli.output.units import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest

@@ -14,9 +14,9 @@ from decoders.apis import NAMES, api_name
 from decoders.messages.record import SCHEMA, to_json_dict
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.comparing import Difference, error_text
-from decoders.wire.text import json_text
+from decoders.schema.json_form import json_text
 from decoders.wire.units import format_latency
-from kwcli.output.json import JsonWriter
+from kwcli.output.records import JsonWriter
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, find_zone, palette
 from kwcli.terminal import clean

@@ -24,8 +24,8 @@ from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
+from decoders.schema.json_form import json_text
 from decoders.wire.pack import fields, pack, unpack
-from decoders.wire.text import json_text
 from kwcli.report.build_report import NS, TABLES, FoldResults
 
 if TYPE_CHECKING:

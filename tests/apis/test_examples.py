@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.elements import ELEMENTS
-from decoders.apis.examples import EXAMPLES, NAME, ON_CONTROLLER
+from decoders.apis.elements import ELEMENTS, element
+from decoders.apis.examples import EXAMPLES, NAME, ON_CONTROLLER, example
 from decoders.apis.routing import ROUTES
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.schema.model import Field, Versions
-from kwcli.calling.bodies import element, example
 
 
 def versions_of(key: int) -> range:

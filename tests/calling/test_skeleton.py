@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
+from decoders.apis.examples import example
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.json_form import to_json
 from decoders.schema.model import resolve
-from kwcli.calling.bodies import example, parse
+from kwcli.calling.bodies import parse
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.validate import Checker
 from tests.apis.everything import Declared, layouts

@@ -1,4 +1,4 @@
-"""Frames of our own connections become exchanges by the engine for captures, with the times of the socket."""
+"""Frames of our own connections become exchanges as frames of captures do, with the times of the socket."""
 
 from __future__ import annotations
 
@@ -65,3 +65,11 @@ def test_bytes_that_are_no_known_api_are_an_exchange_that_cannot_be_read() -> No
     response = bytes.fromhex("00000007 0102")
     exchange = Tape().play("c:1", "a:1", Frames(sized(request), sized(response)))
     assert (exchange.api, exchange.status) == ("UNKNOWN(999)", "undecoded")
+
+
+def test_a_connection_may_open_with_a_bare_gssapi_token() -> None:
+    token, answer = sized(bytes.fromhex("60 06 2a864886f712")), sized(bytes.fromhex("60 02 0100"))
+    tape = Tape()
+    exchange = tape.play("c:1", "a:1", Frames(token, answer))
+    assert (exchange.status, exchange.api_key, exchange.raw("response")) == ("token", None, answer)
+    assert tape.play("c:1", "a:1", metadata(2)).status == "complete"

@@ -16,8 +16,7 @@ from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.deadline import Deadline
 from kwcli.net.sasl import mechanism
 from kwcli.net.session.blocking import Connection, Reply
-from kwcli.net.session.opening import Offer
-from kwcli.net.session.session import Session
+from kwcli.net.session.session import Offer, Session
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

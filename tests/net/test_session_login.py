@@ -9,8 +9,7 @@ import pytest
 from kwcli.env import Exit
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl import mechanism
-from kwcli.net.session.opening import assumed_offer
-from kwcli.net.session.session import Session, SessionPhase
+from kwcli.net.session.session import Session, SessionPhase, assumed_offer
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 

@@ -18,9 +18,9 @@ from decoders.records.read import DeferredBatches, deferrable_batches
 from decoders.records.write import encode_message_set
 from decoders.schema import large_body
 from decoders.schema.codec import json_decoder, partial
+from decoders.schema.json_form import json_bytes
 from decoders.schema.walk import write
 from decoders.wire.deferred import DeferredText, json_pieces
-from decoders.wire.text import json_bytes
 from tests.apis.everything import all_layouts
 from tests.records.bombs import packed
 from tests.records.making import batch, message, record

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from decoders.apis.error_codes import error_name
 from decoders.wire.deferred import DeferredText
 from kwcli.output.body import scalar
-from kwcli.output.json import JsonWriter
+from kwcli.output.records import JsonWriter
 from kwcli.output.units import count_of
 
 # Output formats for records alone.

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, NamedTuple
 
+from decoders.apis.elements import element
 from decoders.apis.keys import FETCH, PRODUCE
 from decoders.apis.names import current_names, find_field
 from decoders.errors import EncodeError
-from decoders.schema.json_form import bytes_from_json
+from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
-from decoders.wire.text import json_bytes
-from kwcli.calling.bodies import STDIN, SourceBody, body_in, element, parse, parse_json, read_file, read_stdin
+from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, parse_json, read_file, read_stdin
 from kwcli.calling.validate import Checker, PlainWord
 from kwcli.calling.words.entities import expand
 from kwcli.calling.words.paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path

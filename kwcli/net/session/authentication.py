@@ -1,4 +1,4 @@
-"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like `opening.negotiate`.
+"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like `session.negotiate`.
 
 A broker that has SaslAuthenticate carries tokens in it (KIP-152); older ones take bare tokens after SaslHandshake 0,
 and 0.9 takes bare GSSAPI tokens from the first byte on.
@@ -18,7 +18,7 @@ from decoders.wire.text import concealer, spellings
 from kwcli.env import Exit
 from kwcli.net.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
-from kwcli.net.session.opening import Ask, BareToken, Step, TimedFrame
+from kwcli.net.session import Ask, BareToken, Step, TimedFrame
 
 _AUTHENTICATE_HIGHEST: Final = 2
 _UNSUPPORTED_MECHANISM: Final = 33

@@ -18,8 +18,18 @@ from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed
 from kwcli.net.connector import Connector, Timing, text_of
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.opening import Offer, assumed_offer, impossible, is_controller
-from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session, SessionPhase
+from kwcli.net.session.session import (
+    Answer,
+    Event,
+    Offer,
+    Opened,
+    Outgoing,
+    Session,
+    SessionPhase,
+    assumed_offer,
+    impossible,
+    is_controller,
+)
 
 if TYPE_CHECKING:
     from kwcli.net.session.credentials import Credentials

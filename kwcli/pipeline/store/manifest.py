@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
-from decoders.wire.text import json_text
+from decoders.schema.json_form import json_text
 from kwcli.pipeline.tables.write import WrittenFile
 
 # The format of the folder: kw reads its own format and earlier ones.

@@ -28,9 +28,9 @@ from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.bodies import Options
 from decoders.messages.record import SCALARS, SCHEMA, exchange_json
+from decoders.schema.json_form import json_text
 from decoders.wire.deferred import json_pieces
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import json_text
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.tables.columns import SERVER_COLUMNS, SERVER_TIMES
 from kwcli.pipeline.tables.partitions import NAMES, Partition, SingleTopic, partitions_of

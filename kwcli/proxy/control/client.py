@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from kwcli.env import Exit, Failure, own_folder
-from kwcli.output.json import JsonWriter
+from kwcli.output.records import JsonWriter
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.units import palette
 from kwcli.proxy.control.http_control import token_file
