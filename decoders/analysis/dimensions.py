@@ -25,9 +25,9 @@ from decoders.analysis.exchange_facts import (
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.exchanges.topics import at_path
 from decoders.filters.fields import all_names, entity_paths
 from decoders.schema.model import Side
 

@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.partitions import partition_in
-from decoders.exchanges.topics import BATCH_ARRAYS, batch_array, partitions_in
+from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text

@@ -32,9 +32,9 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.addresses import broker_addresses, listed_nodes
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import common_library
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX

@@ -24,7 +24,7 @@ from decoders.apis.enums import ENUMS
 from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.apis.public_configs import is_public
 from decoders.exchanges.exchange import Skipped
-from decoders.exchanges.topics import structs
+from decoders.exchanges.topic_arrays import structs
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -25,7 +25,8 @@ from decoders.analysis.tally import TopicBatches
 from decoders.apis.keys import METADATA, PRODUCE
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.topics import NULL_ID, TOPIC_ARRAYS, partitions_in, structs
+from decoders.exchanges.learned_names import NULL_ID
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.records.summary import batch_heads
 from decoders.wire.pack import fields, pack, unpack

@@ -28,7 +28,7 @@ from decoders.apis.keys import (
 )
 from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
-from decoders.exchanges.topics import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
+from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector

@@ -11,8 +11,8 @@ from decoders.errors import Malformed
 from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
+from decoders.exchanges.learned_names import Topics
 from decoders.exchanges.pairing import Pairing, begin, put_no_response
-from decoders.exchanges.topics import Topics
 from decoders.frames.detect import UndecidedConnection, UndecidedSide
 from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Unframed, give_up
 from decoders.limits import HELD_MAX, RAW_KEPT_MAX

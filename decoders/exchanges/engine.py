@@ -13,8 +13,8 @@ from decoders.capture.merge import merged
 from decoders.errors import DecodeError, Malformed
 from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
+from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
-from decoders.exchanges.topics import TOPICS_MAX
 from decoders.tcp.chunks import Chunk, Segment
 from decoders.tcp.connections import endpoints
 from decoders.tcp.reassembly import Reassembly

@@ -23,7 +23,7 @@ from decoders.tcp.connections import Connection, Half
 
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, Failure
-    from decoders.exchanges.topics import Topics
+    from decoders.exchanges.learned_names import Topics
     from decoders.tls.facts import TlsInfo
 
 __all__ = [

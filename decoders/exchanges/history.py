@@ -30,8 +30,8 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
-from decoders.exchanges.addresses import broker_addresses, listed_nodes
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
+from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import library_of, program_of
 from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits

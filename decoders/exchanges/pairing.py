@@ -48,7 +48,7 @@ from decoders.exchanges.exchange import (
     client_software,
     known_client,
 )
-from decoders.exchanges.topics import Topics
+from decoders.exchanges.learned_names import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
 from decoders.frames.frame_search import NO, YES, request_places, request_verdict, response_places, response_verdict
 from decoders.frames.framing import (

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.exchanges.topics import TOPIC_ID, batch_array, has_id, partitions_in, topic_name
+from decoders.exchanges.topic_arrays import TOPIC_ID, batch_array, has_id, partitions_in, topic_name
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
-from decoders.exchanges.topics import WELL_KNOWN, Topics
+from decoders.exchanges.learned_names import WELL_KNOWN, Topics
 from decoders.filters.expression import All, Always, Atom, Filter, Node, Not, fields_at
 from decoders.filters.fields import BODIES, Phase, entity_paths
 

@@ -15,7 +15,7 @@ from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Layout, failed
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.topics import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
+from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder

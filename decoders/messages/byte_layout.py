@@ -35,7 +35,7 @@ from decoders.embedded import (
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
 from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, Needs, failed
-from decoders.exchanges.topics import holds_metadata, topic_at
+from decoders.exchanges.topic_arrays import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
 from decoders.messages.bodies import ECHOING, holds_secrets
 from decoders.records.byte_parts import Hide, batch_parts

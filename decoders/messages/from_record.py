@@ -19,9 +19,9 @@ from decoders.embedded import embedded_from_json
 from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.api_versions import SIDES, SPECS_MAX, ApiVersion, Failure, Needs, Sides
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
+from decoders.exchanges.learned_names import WELL_KNOWN, Topics
 from decoders.exchanges.logins import known_login
 from decoders.exchanges.pairing import begin
-from decoders.exchanges.topics import WELL_KNOWN, Topics
 from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.redact_record import redact_record
 from decoders.schema.json_form import STRUCTURE, shown

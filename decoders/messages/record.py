@@ -10,7 +10,8 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES, Failure
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange, Settled, Skipped, rfc3339, session_of
-from decoders.exchanges.topics import RECORD_ARRAYS, at_path
+from decoders.exchanges.learned_names import at_path
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
 from decoders.messages.bodies import (
     ECHOING,

@@ -16,7 +16,7 @@ from typing import Any, Final
 from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, VERSION, structure
 from decoders.exchanges.api_versions import SIDES, Layout, layouts
-from decoders.exchanges.topics import holds_metadata
+from decoders.exchanges.topic_arrays import holds_metadata
 from decoders.messages.bodies import ECHOING, REDACTED, hide_messages, holds_secrets
 from decoders.records.json_form import holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted

@@ -33,8 +33,8 @@ from decoders.apis.names import current_names, known_fields
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.api_versions import SPECS_MAX, ApiVersion, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
+from decoders.exchanges.learned_names import Topics
 from decoders.exchanges.pairing import begin
-from decoders.exchanges.topics import Topics
 from decoders.limits import HISTORY_MAX
 from decoders.messages.bodies import Options
 from decoders.messages.record import exchange_json

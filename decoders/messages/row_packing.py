@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from uuid import UUID
 
     from decoders.exchanges.api_versions import ApiVersion, ApiVersions
-    from decoders.exchanges.topics import Topics
+    from decoders.exchanges.learned_names import Topics
 
 __all__ = ["Packed", "RowPacker", "RowUnpacker", "TopicNews", "learn", "news", "room_for"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import TOPICS, embedded_json, record_structures
 from decoders.errors import EncodeError
-from decoders.exchanges.topics import RECORD_ARRAYS, TopicArray, topic_of_records
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS, TopicArray, topic_of_records
 from decoders.schema.json_form import bytes_from_json
 from decoders.wire.deferred import DeferredEach, DeferredList
 

@@ -20,7 +20,7 @@ from uuid import UUID
 
 from decoders.apis import keys
 from decoders.errors import DecodeError, EncodeError
-from decoders.exchanges.topics import METADATA_TOPIC
+from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.mocking.cluster import Cluster, Committed, ErrorPlace, Node, TopicPartition
 from decoders.mocking.logins import TAKEN_MECHANISMS

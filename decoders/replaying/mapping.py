@@ -37,7 +37,8 @@ from decoders.apis.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.topics import NULL_ID, TOPIC_ARRAYS, partitions_in
+from decoders.exchanges.learned_names import NULL_ID
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.field_roles import Role, role_of

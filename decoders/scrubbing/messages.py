@@ -24,7 +24,7 @@ from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
-from decoders.exchanges.topics import topic_at
+from decoders.exchanges.topic_arrays import topic_at
 from decoders.frames.headers import request_head
 from decoders.schema.model import Side
 from decoders.schema.walk import Walker

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis.keys import DESCRIBE_QUORUM, METADATA
 from decoders.apis.likeness import likeness
 from decoders.errors import without_frames
-from decoders.exchanges.topics import METADATA_TOPIC
+from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import NONE
 from kwcli.calling.as_exchanges import Tape

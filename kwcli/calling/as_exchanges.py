@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
+from decoders.exchanges.learned_names import Topics
 from decoders.exchanges.pairing import Pairing
-from decoders.exchanges.topics import Topics
 from decoders.frames.framing import Frame, FrameDirection, MemoryBudget
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from decoders.apis.keys import PRODUCE
 from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.errors import without_frames
-from decoders.exchanges.addresses import NODE_LISTS
+from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.units import format_latency

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.topics import batch_array, partitions_in
+from decoders.exchanges.topic_arrays import batch_array, partitions_in
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredList

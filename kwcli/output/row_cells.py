@@ -73,7 +73,7 @@ class RowReader:
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
         self._learns = any(column.own == "node" for column in self.columns)
         if any(column.own for column in self.columns):
-            from decoders.exchanges.addresses import NodeIds
+            from decoders.exchanges.learned_names import NodeIds
 
             self._nodes = NodeIds()
         # For each column: the attribute of the row, or the function that reads its values.
@@ -99,7 +99,7 @@ class RowReader:
     def learn(self, rows: Iterable[Settled]) -> None:
         """Take the addresses of nodes from the answers that list them."""
         if self._learns:
-            from decoders.exchanges.addresses import NODE_LISTS
+            from decoders.exchanges.learned_names import NODE_LISTS
 
             for row in rows:
                 if row.kind == "exchange" and row.api_key in NODE_LISTS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.compiled import mypyc_attr
-from decoders.exchanges.addresses import NODE_LISTS, NodeIds
+from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
 from decoders.wire.units import format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of

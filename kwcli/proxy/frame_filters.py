@@ -14,8 +14,8 @@ from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import SOFTWARE_SINCE, ApiVersions, Needs, teaches
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, client_software
+from decoders.exchanges.learned_names import Topics
 from decoders.exchanges.pairing import begin, put_no_request, put_no_response, put_request, put_response
-from decoders.exchanges.topics import Topics
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, some
 from decoders.frames.framing import Frame

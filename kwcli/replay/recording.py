@@ -14,8 +14,7 @@ from decoders.apis import NAMES
 from decoders.apis.keys import PRODUCE
 from decoders.apis.routing import route
 from decoders.errors import DecodeError, EncodeError
-from decoders.exchanges.addresses import NODE_LISTS, broker_addresses, listed_nodes
-from decoders.exchanges.topics import WELL_KNOWN
+from decoders.exchanges.learned_names import NODE_LISTS, WELL_KNOWN, broker_addresses, listed_nodes
 from decoders.limits import MIB
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoders.exchanges.addresses import NODE_LISTS, NodeIds
+from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

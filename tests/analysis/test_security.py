@@ -16,7 +16,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Skipped
-from decoders.exchanges.topics import Topics
+from decoders.exchanges.learned_names import Topics
 from kwcli.env import Exit
 from kwcli.output import Wanted
 from tests.analysis.scenes import BEGUN, Scene

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from decoders.exchanges import history
-from decoders.exchanges.addresses import listed_nodes
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.learned_names import listed_nodes
 from decoders.exchanges.pairer import Pairer
 from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict

@@ -12,7 +12,8 @@ from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
-from decoders.exchanges.topics import RECORD_ARRAYS, TOPIC_ID_SOURCES, TopicIdSource
+from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.bodies import error_finder, errors_in
 from decoders.schema.codec import encode, projector
 from decoders.schema.model import Plan, Side, resolve

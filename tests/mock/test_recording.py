@@ -87,7 +87,7 @@ def test_a_recording_without_its_records_is_refused(tmp_path: Path) -> None:
 def record(recording: Recording, name: str, version: int, response: dict[str, Any], topic: str) -> None:
     """Add a request of client `test` and its response to a recording."""
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
-    from decoders.exchanges.topics import Topics
+    from decoders.exchanges.learned_names import Topics
 
     row = Exchange()
     row.ends = ConnectionInfo(1, "127.0.0.1:5", "127.0.0.1:9092", 0, Topics())

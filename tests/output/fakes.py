@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Skipped, Status
-from decoders.exchanges.topics import Topics
+from decoders.exchanges.learned_names import Topics
 from decoders.schema.model import Side
 
 # 2026-11-21 03:04:05.123456 UTC

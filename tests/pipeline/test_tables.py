@@ -14,7 +14,7 @@ import pytest
 from decoders.analysis.exchange_facts import records_of
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.topics import TOPIC_ARRAYS, TopicArray, paths
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, paths
 from decoders.messages.bodies import PLAIN
 from decoders.messages.record import to_json_dict
 from kwcli.pipeline.tables import write

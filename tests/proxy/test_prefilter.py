@@ -103,7 +103,7 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
 
 def learnt(*filters: Filter) -> Watching:
     """Filters on a connection of a proxy that knows the topic names of all captures."""
-    from decoders.exchanges.topics import Topics
+    from decoders.exchanges.learned_names import Topics
 
     topics = Topics()
     for name in CAPTURES:

@@ -21,7 +21,7 @@ from decoders.apis.keys import (
     SYNC_GROUP,
 )
 from decoders.embedded import decode_embedded, encode_embedded
-from decoders.exchanges.topics import NULL_ID
+from decoders.exchanges.learned_names import NULL_ID
 from decoders.records import Record, decode_records
 from decoders.records.model import Batch
 from decoders.records.write import encode_batch

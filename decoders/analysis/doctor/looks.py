@@ -21,7 +21,7 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.exchanges.topics import TOPIC_ARRAYS, partitions_in, paths, structs
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.records.summary import batch_heads
 
 if TYPE_CHECKING:

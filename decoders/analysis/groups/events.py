@@ -24,7 +24,7 @@ from decoders.apis.keys import (
 )
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
-from decoders.exchanges.topics import structs
+from decoders.exchanges.topic_arrays import structs
 from decoders.limits import ASSIGNED_SHOWN_MAX
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.exchanges.exchange import ENDED_KEYS, ConnectionInfo, Ended
-from decoders.exchanges.topics import Topics
+from decoders.exchanges.learned_names import Topics
 from kwcli.pipeline.tables.rows import as_text, json_form, split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
 

@@ -9,10 +9,10 @@ from uuid import UUID
 from decoders.analysis.dimensions import needs_of
 from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_needs
 from decoders.apis.error_codes import error_name
-from decoders.exchanges import topics
+from decoders.exchanges import topic_arrays
 from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
-from decoders.exchanges.topics import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
@@ -43,8 +43,8 @@ class TableNeeds(Needs):
         if key in FETCHES and side == "request":
             wanted |= {"min_bytes"}
         if self._partitions:
-            wanted |= topics.paths(key, side)
-        if key in topics.BATCH_ARRAYS:
+            wanted |= topic_arrays.paths(key, side)
+        if key in topic_arrays.BATCH_ARRAYS:
             wanted |= RECORDS.of(key, side)
         return wanted | more
 

@@ -23,7 +23,8 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
 from decoders.exchanges.api_versions import SIDES
 from decoders.exchanges.exchange import session_of
-from decoders.exchanges.topics import BATCH_ARRAYS, TOPIC_ARRAYS, WELL_KNOWN, at_path
+from decoders.exchanges.learned_names import WELL_KNOWN, at_path
+from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.bodies import Options

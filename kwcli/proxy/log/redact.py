@@ -21,7 +21,7 @@ from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersion, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
-from decoders.exchanges.topics import METADATA_TOPIC
+from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages.bodies import ECHOING, echoes, holds_secrets

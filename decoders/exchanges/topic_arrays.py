@@ -1,4 +1,4 @@
-"""Where messages have topics, partitions and records (a literal table), and names of topic ids (KIP-516)."""
+"""Where messages have topics, partitions and records: a literal table, and the ways to walk along it."""
 
 from __future__ import annotations
 
@@ -10,91 +10,14 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.apis.keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
 from decoders.errors import EncodeError
-from decoders.schema.model import Field, Plan, Side
+from decoders.exchanges.learned_names import METADATA_TOPIC, WELL_KNOWN
+from decoders.schema.model import Field, Side
 from decoders.wire.primitives import uuid_bytes, uuid_text
 
-# Names beyond this many are not learnt.
-TOPICS_MAX: Final = 10**6
-NULL_ID: Final = UUID(int=0)
-# The topic of the cluster's own state, whose records hold credentials, and its id, which is the same in every cluster
-# (KIP-500, KIP-516).
-METADATA_TOPIC: Final = "__cluster_metadata"
-_METADATA_ID: Final = UUID(int=1)
-WELL_KNOWN: Final = {_METADATA_ID: METADATA_TOPIC}
-_METADATA_IDS: Final = frozenset({_METADATA_ID, uuid_text(_METADATA_ID.bytes)})
-
-
-class TopicIdSource(NamedTuple):
-    """Where a message has ids and names together: structs at `path`, their name and id fields."""
-
-    side: Side
-    path: str
-    name: str
-    id: str
-
-
-# API key → where its messages have topic ids and names together; tests compare this with the declarations.
-TOPIC_ID_SOURCES: Final[dict[int, tuple[TopicIdSource, ...]]] = {
-    3: (TopicIdSource("response", "topics[]", "name", "topic_id"),),
-    4: (TopicIdSource("request", "topic_states[]", "topic_name", "topic_id"),),
-    6: (TopicIdSource("request", "topic_states[]", "topic_name", "topic_id"),),
-    19: (TopicIdSource("response", "topics[]", "name", "topic_id"),),
-    20: (TopicIdSource("response", "responses[]", "name", "topic_id"),),
-    69: (
-        TopicIdSource("response", "groups[].members[].assignment.topic_partitions[]", "topic_name", "topic_id"),
-        TopicIdSource("response", "groups[].members[].target_assignment.topic_partitions[]", "topic_name", "topic_id"),
-    ),
-    75: (TopicIdSource("response", "topics[]", "name", "topic_id"),),
-    77: (TopicIdSource("response", "groups[].members[].assignment.topic_partitions[]", "topic_name", "topic_id"),),
-    90: (TopicIdSource("response", "groups[].topics[]", "topic_name", "topic_id"),),
-    91: (TopicIdSource("response", "responses[]", "topic_name", "topic_id"),),
-    92: (TopicIdSource("response", "responses[]", "topic_name", "topic_id"),),
-}
-
-
-class Topics:
-    """Topic id → name, in the order learnt."""
-
-    __slots__ = ("names", "texts")
-
-    def __init__(self) -> None:
-        self.names: dict[UUID, tuple[str, int]] = {}
-        self.texts: dict[str, tuple[str, int]] = {}  # name and place by the text of the id
-
-    def learn(self, value: Any, source: TopicIdSource) -> None:
-        """Add the topic names in a message or a projection of it."""
-        names = self.names
-        for entry in at_path(value, source.path):
-            identity, name = entry.get(source.id), entry.get(source.name)
-            if name and identity and identity != NULL_ID and identity not in names and len(names) < TOPICS_MAX:
-                self.add(identity, name)
-
-    def add(self, identity: UUID, name: str) -> None:
-        """Add the name of a topic id."""
-        self.names[identity] = self.texts[uuid_text(identity.bytes)] = (name, len(self.names))
-
-    def name(self, identity: UUID, known: int) -> str | None:
-        """The name of an id, if it is among the first `known` names learnt or the same in all clusters; else None."""
-        found = self.names.get(identity)
-        return found[0] if found is not None and found[1] < known else WELL_KNOWN.get(identity)
-
-
-def at_path(value: Any, path: str) -> Iterator[Any]:
-    """All values at a path without indices (`topics[].partitions[]`); none where a part of it is missing or null."""
-    name, _, rest = path.partition(".")
-    if not isinstance(value, dict):
-        return
-    inner = value.get(name.removesuffix("[]"))
-    if name.endswith("[]"):
-        for element in inner or ():
-            if rest:
-                yield from at_path(element, rest)
-            else:
-                yield element
-    elif rest:
-        yield from at_path(inner, rest)
-    elif inner is not None:
-        yield inner
+# The ids of METADATA_TOPIC, and their texts.
+_METADATA_IDS: Final = frozenset(
+    each for one, name in WELL_KNOWN.items() if name == METADATA_TOPIC for each in (one, uuid_text(one.bytes))
+)
 
 
 def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
@@ -105,21 +28,6 @@ def structs(view: Any, name: str) -> Sequence[dict[str, Any]]:
     if len(found) == 1 and found[0].__class__ is dict:
         return cast("list[dict[str, Any]]", found)  # most have one
     return [item for item in found if isinstance(item, dict)]
-
-
-def nameless_ids(plan: Plan, prefix: str = "") -> Iterator[str]:
-    """The paths of topic ids that have no name beside them."""
-    fields = (*plan.fields, *plan.tagged)
-    names = {field.name for field in fields}
-    for field in fields:
-        path = prefix + field.name + ("[]" if field.array else "")
-        if field.plan is not None:
-            yield from nameless_ids(field.plan, path + ".")
-        elif field.name == "topic_id" and not names & {"name", "topic", "topic_name"}:
-            yield path
-
-
-# Where messages have topics, partitions and records: a row for each array of topics, and the paths to project.
 
 
 class TopicArray(NamedTuple):
