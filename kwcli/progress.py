@@ -47,10 +47,6 @@ class Transient:
             self._redraw("")
             self._visible = False
 
-    def forget(self) -> None:
-        """Stop drawing without erasing: another process draws the line from now on."""
-        self.active = self._visible = False
-
     def _redraw(self, text: str) -> None:
         from kwcli.terminal import Terminal
 

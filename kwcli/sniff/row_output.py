@@ -36,9 +36,10 @@ class Output:
     `writelines` and its iterator, so that the iterator says which pieces were taken.
     """
 
-    def __init__(self, env: Environment, progress: Progress, *, prompt: bool) -> None:
+    def __init__(self, env: Environment, *, prompt: bool) -> None:
+        self._env = env
         self._stdout = env.stdout
-        self._progress = progress
+        self._progress: Progress | None = None
         self._prompt = prompt
         self._parts: list[bytes] = []
         self._size = 0
@@ -77,7 +78,7 @@ class Output:
         `turn` returns the keys of the texts printed once by then; these are not printed again.
         """
         self._turn, self._held = turn, held
-        self._progress.forget()
+        self._progress = None  # the reader's process draws it
 
     def end_part(self, most: int) -> list[bytes]:
         """Return the output held of the part, if it is at most `most` bytes and none was written; else write it."""
@@ -93,6 +94,23 @@ class Output:
         self._parts = [each for each in self._parts if not isinstance(each, OncePiece) or each.key not in told]
         self.told |= told
 
+    def start_progress(self, total: int | None) -> None:
+        """Show on a terminal how much of the `total` bytes of the inputs is read (None: the total is unknown)."""
+        if self._env.stderr_terminal:
+            from kwcli.progress import Progress
+
+            self._progress = Progress(self._env, total, wanted=True)
+
+    def show_progress(self, done: int, exchanges: int) -> None:
+        """Draw the progress in bytes, when it is time to."""
+        if self._progress is not None:
+            self._progress.show(done, exchanges)
+
+    def hide_progress(self) -> None:
+        """Erase the line of the progress, before anything else is written to the terminal."""
+        if self._progress is not None:
+            self._progress.hide()
+
     def settle(self) -> None:
         """End a batch: rows that are wanted promptly are written."""
         if self._prompt and self._parts:
@@ -107,7 +125,7 @@ class Output:
         self._left = b""
         if not left:
             return
-        self._progress.hide()
+        self.hide_progress()
         if isinstance(self._stdout, BufferedWriter | FileIO):
             pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
             taken: Iterator[bytes | memoryview] = iter(

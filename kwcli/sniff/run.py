@@ -19,7 +19,6 @@ from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_te
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.units import count_of, find_zone
-from kwcli.progress import Progress
 from kwcli.sniff.closing import (
     LOSSY,
     ShownCounts,
@@ -195,8 +194,7 @@ class Sniffing:
         self._records = False  # some inputs are records that kw wrote, which say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
-        self._progress = Progress(env, None, wanted=not settings.quiet)
-        self._output = Output(env, self._progress, prompt=settings.prompt)
+        self._output = Output(env, prompt=settings.prompt)
         self._hear = view.hear
         self._renderer = view.open(self._output.write)
         self._jobs: RenderJobs | None = None
@@ -320,8 +318,9 @@ class Sniffing:
             self._tables.name_files(names)
 
     def _read(self, captures: Captures) -> SniffOutcome:
+        if not self._settings.quiet:
+            self._output.start_progress(captures.size)
         try:
-            self._progress.expect(captures.size)
             self._decode(captures)
         finally:
             captures.close()
@@ -339,7 +338,7 @@ class Sniffing:
                 if not self._emit(self._engine.feed(segments)):
                     finish = False
                     break
-                self._progress.show(captures.taken, self._engine.summary.exchanges)
+                self._output.show_progress(captures.taken, self._engine.summary.exchanges)
                 if self._jobs is not None:
                     self._jobs.pulse()
             if finish and captures.records:
@@ -384,7 +383,7 @@ class Sniffing:
                 self._engine.summary.count(row)
             if not self._emit(rows):
                 return False
-            self._progress.show(captures.taken, self._engine.summary.exchanges)
+            self._output.show_progress(captures.taken, self._engine.summary.exchanges)
         if captures.request_logs and not self._settings.quiet:
             self._env.say(
                 f"kw: {', '.join(captures.request_logs)}: a broker's request log has no sizes, packets, records and"
@@ -588,7 +587,7 @@ class Sniffing:
             faults = []
         self._renderer.close()
         self._output.flush()
-        self._progress.hide()
+        self._output.hide_progress()
         if not self._settings.quiet:
             for problem in () if self._key_logs is None else self._key_logs.problems:
                 self._env.say(f"kw: {problem}")

@@ -72,10 +72,10 @@ def test_a_bar_fits_in_a_line_for_a_broken_one_cannot_be_taken_away(columns: int
 def test_rows_do_not_mix_with_the_bar() -> None:
     env = world(terminal=True)
     env.monotonic = clock = Clock()
-    progress = Progress(env, 100, wanted=True)
+    output = Output(env, prompt=True)
+    output.start_progress(100)
     clock.now = 10.0
-    progress.show(10, 1)
-    output = Output(env, progress, prompt=True)
+    output.show_progress(10, 1)
     output.write(b"row\n")
     output.settle()
     assert written(env.stderr).endswith(ERASE)
@@ -92,7 +92,7 @@ class Reluctant(io.BytesIO):
 def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
     env = world()
     env.stdout = out = stream()
-    output = Output(env, Progress(env, None, wanted=False), prompt=False)
+    output = Output(env, prompt=False)
     output.write(b"0123456789")
     output.settle()
     assert out.getvalue() == b""  # no reader waits for it

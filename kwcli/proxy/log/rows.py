@@ -20,7 +20,6 @@ from decoders.messages.record import SCHEMA
 from kwcli.env import unwritten
 from kwcli.output import Wanted, asks_history, needs, open_renderer
 from kwcli.output.units import count_of, find_zone
-from kwcli.progress import Progress
 from kwcli.sniff.closing import ShownCounts, closing_lines
 from kwcli.sniff.row_output import Output
 
@@ -52,7 +51,7 @@ class LogRows:
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or asks_history(plan.settings):
             self.pairer.remember()
-        self._output = Output(env, Progress(env, None, wanted=False), prompt=True)
+        self._output = Output(env, prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         self._upstream: dict[int, dict[int, deque[float]]] = {}
         self._decisions: dict[tuple[int, int], list[dict[str, Any]]] = {}  # by connection and correlation id
