@@ -69,13 +69,18 @@ _HOMES: Final[dict[Kind, tuple[str, str]]] = {
 }
 
 
+def own_folder_name(kind: Kind, variables: Mapping[str, str]) -> str:
+    """The name of kw's own folder of a kind: `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
+    name, usual = _HOMES[kind]
+    above = variables.get(name) or os.path.join(variables.get("HOME") or os.path.expanduser("~"), usual)
+    return os.path.join(above, "kw")
+
+
 def own_folder(kind: Kind, variables: Mapping[str, str]) -> Path:
-    """kw's own folder of a kind, as `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
+    """kw's own folder of a kind, as a Path."""
     from pathlib import Path
 
-    name, usual = _HOMES[kind]
-    stated = variables.get(name)
-    return (Path(stated) if stated else Path(variables.get("HOME") or os.path.expanduser("~"), usual)) / "kw"
+    return Path(own_folder_name(kind, variables))
 
 
 # Options and environment in, the settings of the output out: format, width, colours.

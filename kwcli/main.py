@@ -16,7 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
-from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, own_folder, switch_on, unwritten
+from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, own_folder_name, switch_on, unwritten
 
 # Command → the module below kwcli that has its `command`, or the attribute behind the colon; its line in `kw --help`.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -218,8 +218,8 @@ def _run(words: Sequence[str], env: Environment) -> int:
 
 def _profile_output(env: Environment, name: str | None) -> str:
     """`kw.output` of the profile with this name, else of the one in use; empty where that cannot be read."""
-    active = own_folder("config", env.variables) / "active-profile"
-    if name is None and not env.variables.get("KW_PROFILE") and not active.exists():
+    active = os.path.join(own_folder_name("config", env.variables), "active-profile")  # no Path: it loads much
+    if name is None and not env.variables.get("KW_PROFILE") and not os.path.exists(active):
         return ""
     from kwcli.net.config.profiles import Profiles
     from kwcli.options import OUTPUT_PROPERTY
