@@ -128,16 +128,21 @@ class Engine:
 
     def export(self) -> bytes:
         """The engine's state between two feeds, for `resume`."""
+        from decoders.exchanges.pairer_state import export_context
+
         names = [(topic.since_ns, topic.identity.bytes, topic.name) for topic in self._names]
         chosen = [(client, broker, sorted(places)) for (client, broker), places in self._chosen.items()]
-        return pack([self.reassembly.export(), self.pairer.export(), self.decryption.export(), names, chosen])
+        pairer = export_context(self.pairer.context)
+        return pack([self.reassembly.export(), pairer, self.decryption.export(), names, chosen])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave, maybe in another process. Raises DecodeError for anything else."""
+        from decoders.exchanges.pairer_state import resume_context
+
         reassembly, pairer, decryption, names, chosen = fields(unpack(state), bytes, bytes, bytes, list, list)
         self.reassembly.resume(reassembly)
         self.decryption.resume(decryption, self.reassembly.connections())
-        self.pairer.resume(pairer, self.reassembly.connections())
+        resume_context(self.pairer.context, pairer, self.reassembly.connections())
         if names or chosen:
             self._resume_notes(names, chosen)
 

@@ -22,27 +22,37 @@ plain one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.errors import Malformed
-from decoders.exchanges.api_versions import Needs
-from decoders.exchanges.context import Context, export_context, resume_context
+from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
+from decoders.exchanges.learned_names import Topics
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.detect import UndecidedConnection
-from decoders.frames.framing import BODY, REQUEST, RESPONSE, FrameDirection, gap, lose_step, take_bytes
+from decoders.frames.framing import (
+    BODY,
+    REQUEST,
+    RESPONSE,
+    FrameDirection,
+    MemoryBudget,
+    gap,
+    give_up,
+    lose_step,
+    take_bytes,
+)
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
-from decoders.limits import IN_FLIGHT_MAX, UNDECIDED_MAX
+from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.decryption import tls_facts
-from decoders.wire.pack import pack, unpack
 
 if TYPE_CHECKING:
+    from decoders.exchanges.history import History
     from decoders.tls.facts import TlsFacts
 
 UnusualHandler = Callable[[Half, int, int, Any], None]
@@ -50,6 +60,139 @@ UnusualHandler = Callable[[Half, int, int, Any], None]
 REQUEST_FORM: Final = Struct(">iIih")
 REQUEST_HEAD: Final = REQUEST_FORM.size
 RESPONSE_HEAD: Final = RESPONSE_FORM.size
+
+
+# What all connections of one engine share, and the connections by number.
+
+
+# Bytes kept of a request that is given up for the budget, enough to identify it.
+HEAD_KEPT = 512
+# A Kafka connection without bytes for this long (ns of capture time) is put to rest. With a shorter time, connections
+# that send heartbeats would rest and wake all the time. Up to AWAKE_MIN connections, rest gains nothing.
+REST_NS = 5 * 10**9
+AWAKE_MIN = 1024
+# The step by which the budget grows for a single frame that is larger than the budget.
+STEP = 4 << 20
+
+
+class Context:
+    """The state that all connections of one engine share, and the connections by number."""
+
+    __slots__ = (
+        *(
+            "awake",
+            "brokers",
+            "budget",
+            "connections",
+            "guesses",
+            "history",
+            "out",
+            "owners",
+            "pairings",
+            "ports",
+            "runs",
+            "specs",
+            "summary",
+            "topics",
+        ),
+        *("undecided", "vouching", "woken"),
+    )
+
+    def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
+        self.connections = connections  # give an Ended for each connection
+        self.history: History | None = None  # facts of earlier exchanges, where asked for
+        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
+        self.ports = None if ports is None else frozenset(ports)
+        self.specs = ApiVersions(needs)
+        self.topics = Topics()
+        # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
+        # without them: an owner is named on one connection, the token is used on others.
+        self.owners: dict[str, str] = {}
+        self.budget = MemoryBudget()
+        self.summary = Summary()
+        self.out: list[Settled] = []
+        self.runs = 0  # how many rows of `out` are no exchange
+        self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
+        self.undecided: dict[int, UndecidedConnection] = {}
+        self.brokers: dict[str, int] = {}  # endpoint recognised as a broker → since when
+        # The recognised brokers for other engines, where asked for: endpoint, since when, the client that showed it.
+        self.vouching: list[tuple[str, int, str]] | None = None
+        # The numbers of connections that are not at rest, where the engine puts connections to rest.
+        self.awake: deque[int] | None = None
+        self.woken = 0  # how many were added to `awake` since the last `rest`
+
+    def note(self, pairing: Pairing) -> None:
+        """Note as awake a connection that begins, or has bytes again after a rest."""
+        if self.awake is not None:
+            self.awake.append(pairing.ends.number)
+            self.woken += 1
+
+    def rest(self) -> None:
+        """Put idle connections to rest: for each connection noted since the last call, two are checked, in turn."""
+        awake, before_ns = self.awake, self.summary.last_ns - REST_NS
+        if awake is None or not self.woken:
+            return
+        looks = min(2 * self.woken, len(awake) - AWAKE_MIN)
+        self.woken = 0
+        for _ in range(looks):
+            number = awake.popleft()
+            pairing = self.pairings.get(number)
+            if pairing is None or pairing.resting:
+                continue
+            client = pairing.client
+            busy = client is not None and max(client.last_ns, client.peer.last_ns) > before_ns
+            if busy or not pairing.rest():
+                awake.append(number)
+
+    def skip(self, skipped: Skipped) -> None:
+        """Report bytes that are no exchange."""
+        self.summary.skipped[skipped.reason] += 1
+        self.summary.skipped_bytes[skipped.reason] += skipped.size
+        self.out.append(skipped)
+        self.runs += 1
+
+    def shed(self, current: FrameDirection | None) -> None:
+        """Give up the oldest bodies, because too many bytes are held, until half the budget is free.
+
+        First requests in flight, then bytes of undecided connections, then frames under way except the `current` one,
+        which alone may grow to the limit of a frame.
+        """
+        budget = self.budget
+        aim = HELD_MAX // 2
+        waiting = [exchange for pairing in self._at_work() for exchange in pairing.in_flight.waiting()]
+        waiting.sort(key=_sent)
+        for exchange in waiting:
+            if budget.held <= aim:
+                break
+            self._cut(exchange)
+        for undecided in self.undecided.values():
+            if budget.held <= aim:
+                break
+            before = undecided.held
+            undecided.let_go(0)
+            budget.held -= before - undecided.held
+        for pairing in self._at_work():
+            for direction in (pairing.requests, pairing.responses):
+                if budget.held > aim and direction is not current:
+                    give_up(direction, RAW_KEPT_MAX)
+        budget.most = max(HELD_MAX, budget.held + STEP)
+
+    def _at_work(self) -> list[Pairing]:
+        return [pairing for pairing in self.pairings.values() if not pairing.resting]
+
+    def _cut(self, exchange: Exchange) -> None:
+        data = exchange.request_raw
+        if data is not None and len(data) > HEAD_KEPT:
+            exchange.request_raw = data[:HEAD_KEPT]
+            exchange.extra = {"request": "limit", **(exchange.extra or {})}
+            self.budget.held -= len(data) - HEAD_KEPT
+
+
+def _sent(exchange: Exchange) -> int:
+    return exchange.request_packet_end or 0
+
+
+# Chunks in, exchanges out: one loop without calls.
 
 
 def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
@@ -206,20 +349,6 @@ class Pairer:
             else:
                 self._end(context.pairings[number], "capture_end")
         return self._given()
-
-    def export(self) -> bytes:
-        """The state between two feeds, for `resume`."""
-        return pack(export_context(self.context))
-
-    def resume(self, state: bytes, connections: Mapping[int, Connection]) -> None:
-        """Restore the state that `export` gave; `connections` are the open ones of reassembly, by number.
-
-        Raises DecodeError when the state is something else.
-        """
-        try:
-            resume_context(self.context, unpack(state), connections)
-        except (TypeError, ValueError) as problem:
-            raise Malformed(f"no saved state: {problem}") from None
 
     def _given(self) -> list[Settled]:
         out = self.context.out[:]

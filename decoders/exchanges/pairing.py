@@ -188,7 +188,7 @@ CORRELATION: Final = Struct(">i")
 
 
 class PairingContext(Protocol):
-    """What the connections of one engine share, as far as pairing uses it (context.py)."""
+    """What the connections of one engine share, as far as pairing uses it (pairer.py)."""
 
     budget: MemoryBudget
     connections: bool

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from decoders.exchanges.api_versions import LOGGING_IN
 from decoders.exchanges.connection_state import InFlight, SaslPhase
-from decoders.exchanges.context import REQUEST, saved
 from decoders.exchanges.exchange import Exchange, Settled
+from decoders.exchanges.pairer_state import REQUEST, saved
 from decoders.exchanges.pairing import Pairing
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX

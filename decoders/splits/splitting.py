@@ -37,9 +37,9 @@ from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from decoders.exchanges.api_versions import Needs
-from decoders.exchanges.context import export_pairing, export_undecided
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
 from decoders.exchanges.pairer import Pairer, doubtful
+from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_segment import Stretch, core
 from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments

@@ -25,10 +25,10 @@ from typing import Any, Final, cast
 
 from decoders.errors import Malformed
 from decoders.exchanges.api_versions import Needs
-from decoders.exchanges.context import put, resume_pairing, resume_request, resume_undecided
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
 from decoders.exchanges.pairer import FOREVER
+from decoders.exchanges.pairer_state import put, resume_pairing, resume_request, resume_undecided
 from decoders.exchanges.pairing import Pairing, orphan, put_response
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX

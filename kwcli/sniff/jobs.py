@@ -61,8 +61,8 @@ from kwcli.env import Failure
 from kwcli.sniff.row_work import RowCounts, RowStep
 
 if TYPE_CHECKING:
-    from decoders.exchanges.context import Context
     from decoders.exchanges.exchange import Settled
+    from decoders.exchanges.pairer import Context
     from kwcli.env import Readable
     from kwcli.sniff.row_output import Output
     from kwcli.sniff.row_work import RowWork

@@ -10,6 +10,7 @@ import pytest
 
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Pairer
+from decoders.exchanges.pairer_state import export_context, resume_context
 from decoders.exchanges.pairing import Pairing
 from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
@@ -258,9 +259,9 @@ def test_the_same_after_export_and_resume_anywhere(name: str) -> None:
         before, after = Pairer(), Pairer()
         settled = before.feed(line.chunks(*talk.rows[:cut]))
         same_line.packet = line.packet
-        state = before.export()
-        after.resume(state, {1: same_line.connection})
-        assert after.export() == state
+        state = export_context(before.context)
+        resume_context(after.context, state, {1: same_line.connection})
+        assert export_context(after.context) == state
         settled += after.feed(same_line.chunks(*talk.rows[cut:])) + after.finish()
         assert [(each.api, each.user, each.mechanism) for each in exchanges(settled)] == expected
 

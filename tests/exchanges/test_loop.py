@@ -10,9 +10,8 @@ import pytest
 
 from decoders.capture.files import CaptureReader
 from decoders.exchanges import pairer
-from decoders.exchanges.context import Context
 from decoders.exchanges.exchange import Exchange
-from decoders.exchanges.pairer import UnusualHandler
+from decoders.exchanges.pairer import Context, UnusualHandler
 from decoders.frames.framing import FrameDirection, take_bytes
 from decoders.messages.record import to_json_dict
 from decoders.tcp.chunks import Chunk, Segment

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from decoders import encode_request, encode_response
-from decoders.exchanges import context
+from decoders.exchanges import pairer
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.tcp import connection_table
@@ -124,7 +124,7 @@ def test_a_connection_that_says_nothing_is_small(how: str) -> None:
 def test_a_connection_at_rest_goes_on(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     rested, awake = Engine(), Engine()
     awake.pairer.context.awake = None
-    monkeypatch.setattr(context, "AWAKE_MIN", 0)
+    monkeypatch.setattr(pairer, "AWAKE_MIN", 0)
     given: list[list[tuple[object, ...]]] = [[], []]
     for step in range(3):
         later = 600 * SECOND * step

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import api
-from decoders.exchanges import context, pairing
+from decoders.exchanges import pairer, pairing
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Pairer
 from decoders.frames import frame_search, framing
@@ -373,8 +373,8 @@ def test_a_frame_beyond_the_limit_keeps_its_header(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.plain
 def test_too_many_bytes_held_gives_up_the_oldest_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "HELD_MAX", 8000)
-    monkeypatch.setattr(context, "STEP", 0)
+    monkeypatch.setattr(pairer, "HELD_MAX", 8000)
+    monkeypatch.setattr(pairer, "STEP", 0)
     monkeypatch.setattr(framing, "HELD_MAX", 8000)
     asked = [request(METADATA, 1, number, "app", {"topics": [{"name": "x" * 1500}]}) for number in range(8)]
     answered = [response(METADATA, 1, number, {"brokers": [], "topics": []}) for number in range(8)]

@@ -9,6 +9,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from decoders.exchanges.pairer import Pairer
+from decoders.exchanges.pairer_state import export_context, resume_context
 from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.connections import FAR
 from decoders.tcp.reassembly import Reassembly
@@ -68,7 +69,7 @@ def test_a_jump_costs_no_exchange_and_no_bytes(step: int, cut: int) -> None:
     rows: list[Any] = list(pairer.feed(stage.feed(segments[:cut])))
     heir, other = Reassembly(), Pairer(connections=True)
     heir.resume(stage.export())
-    other.resume(pairer.export(), heir.connections())
+    resume_context(other.context, export_context(pairer.context), heir.connections())
     rows += other.feed(heir.feed(segments[cut:])) + other.feed(heir.finish())
     assert [row.correlation_id for row in rows if row.kind == "exchange"] == list(range(12))
     runs = [(row.reason, row.size, row.detail.partition(",")[0]) for row in rows if row.kind == "skipped"]

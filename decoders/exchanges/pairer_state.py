@@ -1,160 +1,26 @@
-"""The state that all connections of one engine share, and its export to built-in values and back."""
+"""The state of a Pairer in, built-in values out, and back: wire/pack.py packs them when work is handed over.
+
+Settled exchanges have been given out already. The state is requests in flight, frames under way, undecided
+connections, learnt names and counts. Projections and layouts are made again.
+"""
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.api_versions import ApiVersions, Needs
 from decoders.exchanges.connection_state import Queue, SaslPhase
-from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
-from decoders.exchanges.learned_names import Topics
+from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
+from decoders.exchanges.pairer import Context
 from decoders.exchanges.pairing import Pairing, begin, put_no_response
 from decoders.frames.detect import UndecidedConnection, UndecidedSide
-from decoders.frames.framing import Frame, FrameDirection, MemoryBudget, Unframed, give_up
-from decoders.limits import HELD_MAX, RAW_KEPT_MAX
+from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection
-from decoders.wire.pack import fields
-
-if TYPE_CHECKING:
-    from decoders.exchanges.history import History
-
-# Bytes kept of a request that is given up for the budget, enough to identify it.
-HEAD_KEPT = 512
-# A Kafka connection without bytes for this long (ns of capture time) is put to rest. With a shorter time, connections
-# that send heartbeats would rest and wake all the time. Up to AWAKE_MIN connections, rest gains nothing.
-REST_NS = 5 * 10**9
-AWAKE_MIN = 1024
-# The step by which the budget grows for a single frame that is larger than the budget.
-STEP = 4 << 20
-
-
-class Context:
-    """The state that all connections of one engine share, and the connections by number."""
-
-    __slots__ = (
-        *(
-            "awake",
-            "brokers",
-            "budget",
-            "connections",
-            "guesses",
-            "history",
-            "out",
-            "owners",
-            "pairings",
-            "ports",
-            "runs",
-            "specs",
-            "summary",
-            "topics",
-        ),
-        *("undecided", "vouching", "woken"),
-    )
-
-    def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
-        self.connections = connections  # give an Ended for each connection
-        self.history: History | None = None  # facts of earlier exchanges, where asked for
-        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
-        self.ports = None if ports is None else frozenset(ports)
-        self.specs = ApiVersions(needs)
-        self.topics = Topics()
-        # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
-        # without them: an owner is named on one connection, the token is used on others.
-        self.owners: dict[str, str] = {}
-        self.budget = MemoryBudget()
-        self.summary = Summary()
-        self.out: list[Settled] = []
-        self.runs = 0  # how many rows of `out` are no exchange
-        self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
-        self.undecided: dict[int, UndecidedConnection] = {}
-        self.brokers: dict[str, int] = {}  # endpoint recognised as a broker → since when
-        # The recognised brokers for other engines, where asked for: endpoint, since when, the client that showed it.
-        self.vouching: list[tuple[str, int, str]] | None = None
-        # The numbers of connections that are not at rest, where the engine puts connections to rest.
-        self.awake: deque[int] | None = None
-        self.woken = 0  # how many were added to `awake` since the last `rest`
-
-    def note(self, pairing: Pairing) -> None:
-        """Note as awake a connection that begins, or has bytes again after a rest."""
-        if self.awake is not None:
-            self.awake.append(pairing.ends.number)
-            self.woken += 1
-
-    def rest(self) -> None:
-        """Put idle connections to rest: for each connection noted since the last call, two are checked, in turn."""
-        awake, before_ns = self.awake, self.summary.last_ns - REST_NS
-        if awake is None or not self.woken:
-            return
-        looks = min(2 * self.woken, len(awake) - AWAKE_MIN)
-        self.woken = 0
-        for _ in range(looks):
-            number = awake.popleft()
-            pairing = self.pairings.get(number)
-            if pairing is None or pairing.resting:
-                continue
-            client = pairing.client
-            busy = client is not None and max(client.last_ns, client.peer.last_ns) > before_ns
-            if busy or not pairing.rest():
-                awake.append(number)
-
-    def skip(self, skipped: Skipped) -> None:
-        """Report bytes that are no exchange."""
-        self.summary.skipped[skipped.reason] += 1
-        self.summary.skipped_bytes[skipped.reason] += skipped.size
-        self.out.append(skipped)
-        self.runs += 1
-
-    def shed(self, current: FrameDirection | None) -> None:
-        """Give up the oldest bodies, because too many bytes are held, until half the budget is free.
-
-        First requests in flight, then bytes of undecided connections, then frames under way except the `current` one,
-        which alone may grow to the limit of a frame.
-        """
-        budget = self.budget
-        aim = HELD_MAX // 2
-        waiting = [exchange for pairing in self._at_work() for exchange in pairing.in_flight.waiting()]
-        waiting.sort(key=_sent)
-        for exchange in waiting:
-            if budget.held <= aim:
-                break
-            self._cut(exchange)
-        for undecided in self.undecided.values():
-            if budget.held <= aim:
-                break
-            before = undecided.held
-            undecided.let_go(0)
-            budget.held -= before - undecided.held
-        for pairing in self._at_work():
-            for direction in (pairing.requests, pairing.responses):
-                if budget.held > aim and direction is not current:
-                    give_up(direction, RAW_KEPT_MAX)
-        budget.most = max(HELD_MAX, budget.held + STEP)
-
-    def _at_work(self) -> list[Pairing]:
-        return [pairing for pairing in self.pairings.values() if not pairing.resting]
-
-    def _cut(self, exchange: Exchange) -> None:
-        data = exchange.request_raw
-        if data is not None and len(data) > HEAD_KEPT:
-            exchange.request_raw = data[:HEAD_KEPT]
-            exchange.extra = {"request": "limit", **(exchange.extra or {})}
-            self.budget.held -= len(data) - HEAD_KEPT
-
-
-def _sent(exchange: Exchange) -> int:
-    return exchange.request_packet_end or 0
-
-
-# The state of a Pairer in, built-in values out, and back: wire/pack.py packs them when work is handed over.
-#
-# Settled exchanges have been given out already. The state is requests in flight, frames under way, undecided
-# connections, learnt names and counts. Projections and layouts are made again.
-
+from decoders.wire.pack import fields, pack, unpack
 
 PHASES: Final = {phase.value: phase for phase in SaslPhase}
 # The attributes that are saved as they are.
@@ -200,22 +66,34 @@ def put(value: object, names: tuple[str, ...], state: object) -> None:
         setattr(value, name, item)
 
 
-def export_context(context: Context) -> list[Any]:
-    """The state of a context and its connections, as built-in values."""
-    return [
-        [export_pairing(pairing) for pairing in context.pairings.values()],
-        [export_undecided(undecided) for undecided in context.undecided.values()],
-        [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
-        dict(sorted(context.brokers.items())),
-        _counts(context.summary),
-        [context.budget.held, context.budget.most],
-        None if context.history is None else context.history.export(),
-        dict(context.owners),
-    ]
+def export_context(context: Context) -> bytes:
+    """The state of a pairer's context and its connections between two feeds, for `resume_context`."""
+    return pack(
+        [
+            [export_pairing(pairing) for pairing in context.pairings.values()],
+            [export_undecided(undecided) for undecided in context.undecided.values()],
+            [[identity.bytes, name] for identity, (name, _) in context.topics.names.items()],
+            dict(sorted(context.brokers.items())),
+            _counts(context.summary),
+            [context.budget.held, context.budget.most],
+            None if context.history is None else context.history.export(),
+            dict(context.owners),
+        ]
+    )
 
 
-def resume_context(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
-    """Restore the state that export_context() gave. Raises DecodeError when it is something else."""
+def resume_context(context: Context, state: bytes, connections: Mapping[int, Connection]) -> None:
+    """Restore the state that export_context() gave; `connections` are the open ones of reassembly, by number.
+
+    Raises DecodeError when the state is something else.
+    """
+    try:
+        _resume(context, unpack(state), connections)
+    except (TypeError, ValueError) as problem:
+        raise Malformed(f"no saved state: {problem}") from None
+
+
+def _resume(context: Context, state: object, connections: Mapping[int, Connection]) -> None:
     pairings, undecided, topics, brokers, counts, budget, history, owners = fields(
         state, *[list] * 3, dict, *[list] * 2, list | None, dict
     )
