@@ -156,8 +156,8 @@ class Proxy:
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
-        if self.settings.steering is not None:
-            await self.settings.steering.begin(self.sessions.values, lambda: self.listeners.all)
+        if self.settings.script_and_control is not None:
+            await self.settings.script_and_control.serve(self.sessions.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
         self._look_at_rules()
@@ -203,7 +203,7 @@ class Proxy:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
             self._say(line)
-        for line in self.settings.steering.lines() if self.settings.steering is not None else []:
+        for line in self.settings.script_and_control.lines() if self.settings.script_and_control is not None else []:
             self.env.say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
@@ -298,8 +298,8 @@ class Proxy:
 
     async def _drain(self) -> None:
         """Take no new connections and requests; end when all answers are sent, or the time is up."""
-        if self.settings.steering is not None:
-            self.settings.steering.release()
+        if self.settings.script_and_control is not None:
+            self.settings.script_and_control.release_all()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
@@ -325,7 +325,9 @@ class Proxy:
                 self._say(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
                 self._say(line)
-            for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:
+            for line in (
+                self.settings.script_and_control.closing_lines() if self.settings.script_and_control is not None else []
+            ):
                 self._say(line)
 
     def _idle(self) -> bool:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from kwcli.proxy.relay.connection import Relay
     from kwcli.proxy.scripts.script_decider import ScriptDecider
 
-__all__ = ["Steering", "SteeringOptions", "steering_options"]
+__all__ = ["ScriptAndControl", "ScriptAndControlOptions", "script_and_control_options"]
 
 _HOLD_MS: Final = 25_000.0
 _SCRIPT_MS: Final = 2_000.0
 
 
-class SteeringOptions(NamedTuple):
+class ScriptAndControlOptions(NamedTuple):
     """The options --script, --script-timeout, --control and --hold-timeout as given; times in ms."""
 
     script: str | None
@@ -53,10 +53,10 @@ class SteeringOptions(NamedTuple):
         return self.script is not None or self.control is not None
 
 
-def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `SteeringOptions` to a command, which gets them as `steering`."""
+def script_and_control_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `ScriptAndControlOptions` to a command, which gets them as `script_and_control`."""
     return with_options(
-        gather_options("steering", SteeringOptions, SteeringOptions._fields)(command),
+        gather_options("script_and_control", ScriptAndControlOptions, ScriptAndControlOptions._fields)(command),
         click.option(
             "--script",
             metavar="FILE.py",
@@ -84,13 +84,13 @@ def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-class Steering:
+class ScriptAndControl:
     """Script, control interface and deciders of a proxy. Raises Failure: the script does not load, a port is taken."""
 
     def __init__(
         self,
         env: Environment,
-        options: SteeringOptions,
+        options: ScriptAndControlOptions,
         rules: RuleFiles | None,
         *,
         reveal: bool,
@@ -151,7 +151,7 @@ class Steering:
             out.append(f"control      http://127.0.0.1:{self.server.port}      token in {self.server.file}")
         return out
 
-    async def begin(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
+    async def serve(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
         """Serve script and control interface on the running event loop. `relays` gives the open connections."""
         if self.script is not None:
             await self.script.attach()
@@ -170,7 +170,7 @@ class Steering:
                 )
             )
 
-    def release(self) -> None:
+    def release_all(self) -> None:
         """Let all held exchanges go on, since the proxy drains."""
         for row in self.held.rows():
             self.held.release(row["id"])
