@@ -44,7 +44,7 @@ _PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 
 
-def sql(
+def run_query(
     env: Environment, shown: Settings, folder: str, query: str, *, limit: int | None = None, master: str | None = None
 ) -> int:
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
