@@ -24,7 +24,7 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
-    from kwcli.replay.lane import Outcome
+    from kwcli.replay.replayed_client import Outcome
     from kwcli.replay.run import ReplayCounts
 
 __all__ = ["FORMATS", "ReplayOutput", "closing_lines"]
