@@ -28,7 +28,7 @@ from decoders.replaying.comparing import (
     merge_answers,
     verdict_of,
 )
-from decoders.replaying.mapping import Ends, IdMap, NotReplayable
+from decoders.replaying.mapping import AnsweringNodes, IdMap, NotReplayable
 from kwcli.env import Failure
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
@@ -200,9 +200,9 @@ class ReplayedClient:
         if codes and codes <= PASSING and all(error.get("expected") for error in record["errors"]):
             return Outcome(request, record, "uncompared", "the recorded answer was for the time being", shares=shares)
         asked = was["request"] or {}
-        ends = Ends(request.exchange.broker, answered[0][2].node)
+        answering = AnsweringNodes(request.exchange.broker, answered[0][2].node)
         if shares == 1 or key != FETCH:
-            shared.ids.learn(key, asked, was["response"], record["response"], ends)
+            shared.ids.learn(key, asked, was["response"], record["response"], answering)
         old = Answer(was["response"], _layout(was), asked)
         new = Answer(record["response"], _layout(record), record["request"] or {})
         differences = compare_answers(key, old, new, shared.ids)
