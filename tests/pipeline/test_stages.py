@@ -24,11 +24,11 @@ from decoders.splits.stitching import Stitcher
 from kwcli.env import Failure
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.mend_stage import write_tables
 from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.settled_rows import RowCompletion
 from kwcli.pipeline.spark.stitch_stage import stitch
+from kwcli.pipeline.spark.write_stage import write_tables
 from kwcli.pipeline.store.store import open_store
 from kwcli.pipeline.tables.write import WrittenFile
 from tests.bench.volume import write
@@ -260,7 +260,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(Stitcher, "take", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
             list(stitch(order, ordered))
-        monkeypatch.setattr(RowCompletion, "told", fail)
+        monkeypatch.setattr(RowCompletion, "complete", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(order, verdicts))
 

@@ -23,8 +23,8 @@ from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.engine import stitched, tasks
-from kwcli.pipeline.spark.mend_stage import PartitionWriter
 from kwcli.pipeline.spark.messages import StageInput
+from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 from kwcli.pipeline.tables.schemas import SCHEMAS, by_table

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.mend_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
+from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.store.store import as_failures
 from kwcli.pipeline.tables.write import RunCounts
 

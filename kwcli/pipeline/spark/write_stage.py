@@ -58,7 +58,7 @@ class PartitionWriter:
         notes = Coordination(order.staging)
         self._splits = notes.splits()
         self._facts = notes.facts(self._splits)
-        self._mendings: dict[str, RowCompletion] = {}
+        self._completions: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # the split whose rows are being written
 
@@ -80,22 +80,22 @@ class PartitionWriter:
         """Write the rows of the pools, one batch a step."""
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
-            mending = self._mending(split)
+            completion = self._completion(split)
             for rows, runs in read_settled_rows(self._order.staging, split):
                 self.rows += rows.num_rows
-                self._writer.write(mending.told(mending.patched(rows, runs, verdicts)))
+                self._writer.write(completion.complete(completion.apply_verdicts(rows, runs, verdicts)))
                 yield
 
     def _write(self, split: int, batch: pa.RecordBatch, kind: str) -> None:
-        mending = self._mending(split)
+        completion = self._completion(split)
         if kind == "ended":
-            self._writer.write_table("connections", mending.unnumbered(batch))
+            self._writer.write_table("connections", completion.drop_connection_numbers(batch))
         else:
-            self._writer.write(mending.told(batch))
+            self._writer.write(completion.complete(batch))
 
-    def _mending(self, split: int) -> RowCompletion:
+    def _completion(self, split: int) -> RowCompletion:
         self._split = split
         point = self._splits[split].point
-        if point not in self._mendings:
-            self._mendings[point] = RowCompletion(self._facts.get(point))
-        return self._mendings[point]
+        if point not in self._completions:
+            self._completions[point] = RowCompletion(self._facts.get(point))
+        return self._completions[point]

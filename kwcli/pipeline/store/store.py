@@ -198,7 +198,7 @@ def empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
     names = sorted(tables)
     with staging.writer(names) as writer:
         for name in names:
-            writer.begin(name)
+            writer.create_empty_file(name)
         return writer.close()
 
 
