@@ -19,7 +19,7 @@ from decoders.mocking.committed_offsets import check_member, commit_each
 from decoders.mocking.partition_log import StoredBatch
 
 __all__ = [
-    *("check_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),
+    *("add_partition_on_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),
     *("handle_init_producer_id", "handle_txn_offset_commit"),
 ]
 
@@ -280,8 +280,8 @@ def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 
-def check_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
-    """Check that a transaction may write a batch there, and add the partition (KIP-890). Raises Refusal."""
+def add_partition_on_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
+    """Check that a transaction may write a batch there, and add the partition to it (KIP-890). Raises Refusal."""
     transactional_id = call.body.get("transactional_id")
     found: _Transaction | None = cluster.transactions.get(transactional_id or "")
     if found is None or found.producer_id != batch.producer_id:

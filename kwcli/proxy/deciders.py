@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.filters.prefilter import Possible, some
+from decoders.filters.prefilter import Possible, join_by_or
 from decoders.limits import HELD_MAX
 from kwcli.proxy.relay.intervention import Decision, HeldExchange, Routes
 
@@ -132,7 +132,7 @@ class ConnectionDeciders:
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a decider may want."""
-        return some(each.possible(api_key, version, client_id) for each in self._deciders)
+        return join_by_or(each.possible(api_key, version, client_id) for each in self._deciders)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about a request; None: it comes later."""

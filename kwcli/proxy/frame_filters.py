@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange
 from decoders.exchanges.pairing import begin, put_no_request, put_no_response, put_request, put_response
 from decoders.exchanges.topics import Topics
 from decoders.filters import Filter, Phase
-from decoders.filters.prefilter import Possible, Prefilter, TopicIds, some
+from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
 from decoders.frames.headers import request_head
 from decoders.frames.live_framing import SIZE_FIELD
@@ -182,7 +182,7 @@ class WatchedConnection:
         if watching.wants(api_key, version):
             return True
         prefilter = watching.prefilter(self.head(watching, api_key, version, client_id, 0))
-        return some(
+        return join_by_or(
             prefilter.possible(each.when, answered=each.side == "response") for each in askers if each.can_be(api_key)
         )
 

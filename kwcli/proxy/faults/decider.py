@@ -18,7 +18,7 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, METADATA, PRODUCE
 from decoders.apis.returned import plausible
 from decoders.filters import Phase
-from decoders.filters.prefilter import Possible, some
+from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from kwcli.proxy.deciders import together
@@ -163,7 +163,7 @@ class ConnectionFaults:
             found.append(possible)
             if possible and api_key == FETCH and rule.action.name in _ERRORS:
                 found.append(may_be_in_session(version, client_id))
-        return some(found)
+        return join_by_or(found)
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
         """The decision of all rules about a request."""

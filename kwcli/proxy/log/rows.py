@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LogRows"]
 
-# For how many correlation ids of a connection times are kept, in case no exchange takes them.
-TIMES_MOST = 10_000
+# For how many correlation ids times (of a connection) and decisions are kept, in case no exchange takes them.
+PENDING_MAX: Final = 10_000
 # Keys of the record that say who decided about an exchange → words for the count of such exchanges.
 _DECIDED: Final = {"fault": "with a fault on purpose", "refused": "refused, as other brokers would"}
 
@@ -77,14 +77,14 @@ class LogRows:
     def upstream(self, number: int, correlation_id: int, latency_ms: float) -> None:
         """Remember how long the broker took for an answer, before the answer's chunks come."""
         times = self._upstream[number]
-        if len(times) >= TIMES_MOST:
+        if len(times) >= PENDING_MAX:
             del times[next(iter(times))]
         times.setdefault(correlation_id, deque()).append(latency_ms)
 
     def decision(self, number: int, said: dict[str, Any]) -> None:
         """Remember `fault` or `refused` of the exchange `id`, before the chunks that settle it come."""
         place = (number, said.pop("id"))
-        if place in self._decisions or len(self._decisions) < TIMES_MOST:
+        if place in self._decisions or len(self._decisions) < PENDING_MAX:
             self._decisions.setdefault(place, []).append(said)
 
     def happened(self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]) -> None:
