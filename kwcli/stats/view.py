@@ -139,7 +139,7 @@ class Stats(FoldRenderer):
         """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
         times = [row.time_ns for row in rows if row.kind == "exchange"]
         if times:
-            self._statistics.cover(min(times), max(times))
+            self._statistics.extend_time(min(times), max(times))
 
     def _zoned(self, row: Row) -> Row:
         """The row with its time in the zone that was asked for."""
@@ -148,7 +148,9 @@ class Stats(FoldRenderer):
 
     def close(self) -> None:
         """Write the statistics."""
-        found = list(zip(self._statistics.rows(), (group for _, group in self._statistics.found()), strict=True))
+        found = list(
+            zip(self._statistics.rows(), (group for _, group in self._statistics.sorted_groups()), strict=True)
+        )
         found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
         more = max(len(found) - (self._asked.top or len(found)), 0)
         found = found[: len(found) - more]

@@ -61,7 +61,7 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
         return
     times = rows.integers("time_ns")
     first, last = int(times.min()), int(times.max())
-    statistics.cover(first, last)
+    statistics.extend_time(first, last)
     picked, groups = _grouped(statistics, rows, only)
     size = len(groups.values)
     made = [GroupStatistics() for _ in range(size)]
