@@ -6,8 +6,8 @@ frame ──▶ Decider 1 ──▶ Decider 2 ──▶ … ──▶ one Decisi
 
 Each decider sees the frame as those before it have left it: a changed request is in `exchange.request`, a changed
 answer in `exchange.response`. Delays add up. After a final decision (the frame does not pass, or the connection ends)
-no other decider is asked. A decider that returns None decides later, by `ConnectionDeciders.later`; those behind it are
-asked then. If the connection has ended meanwhile, `later` does nothing.
+no other decider is asked. A decider that returns None decides later, by `ConnectionDeciders.finish_decision`; those
+behind it are asked then. If the connection has ended meanwhile, `finish_decision` does nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ClientConnection(Protocol):
     peer: str
     deciding: ConnectionDeciders | None
 
-    def decided(self, exchange: HeldExchange, decision: Decision) -> object:
+    def apply_decision(self, exchange: HeldExchange, decision: Decision) -> object:
         """Carry out a decision that came later."""
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
@@ -142,7 +142,7 @@ class ConnectionDeciders:
         """The decision of all deciders about an answer; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
-    def later(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
+    def finish_decision(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
         """Take the decision of a decider that returned None, and ask those behind it."""
         waiting = self._pending.pop(exchange, None)
         if waiting is None or self._left:
@@ -151,7 +151,7 @@ class ConnectionDeciders:
         made = together(exchange, before, decision)
         final = made if made.final else self._ask(exchange, at + 1, made, now_ns)
         if final is not None:
-            self._relay.decided(exchange, final)
+            self._relay.apply_decision(exchange, final)
 
     def _ask(self, exchange: HeldExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
         answer = exchange.response is not None

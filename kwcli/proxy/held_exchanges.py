@@ -77,7 +77,7 @@ class HeldExchanges:
             self._done[how] += 1
             held.relay.tell_fault(held.exchange.correlation_id, 0, f"control {_DONE[how]}", self._done[how])
         if held.relay.deciding is not None:
-            held.relay.deciding.later(held.exchange, decision or held.decision, self._now_ns())
+            held.relay.deciding.finish_decision(held.exchange, decision or held.decision, self._now_ns())
         return True
 
     def leave(self, relay: ClientConnection) -> None:

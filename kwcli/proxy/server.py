@@ -98,7 +98,7 @@ class Proxy:
 
     # Messages about sessions
 
-    def told(self, session: Relay, text: str, *, loud: bool) -> None:
+    def report(self, session: Relay, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
         if not loud and not self.settings.verbose:
             return
@@ -112,7 +112,7 @@ class Proxy:
     def note(self, text: str, session: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
         if self._notes.first(text):
-            self.told(session, text, loud=True)
+            self.report(session, text, loud=True)
 
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
@@ -240,7 +240,7 @@ class Proxy:
 
     # Brokers that do not answer
 
-    def unreachable(self, session: Relay, reached: Reached) -> None:
+    def end_unreachable(self, session: Relay, reached: Reached) -> None:
         """End a session that no broker took, and refuse further clients of its listener until a broker answers."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:

@@ -46,7 +46,7 @@ class Client:
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         raise AssertionError((correlation_id, rule, action, hit))
 
-    def decided(self, exchange: object, decision: object) -> None:
+    def apply_decision(self, exchange: object, decision: object) -> None:
         raise AssertionError((exchange, decision))
 
 

@@ -249,13 +249,13 @@ def test_decisions_may_come_later(step: int) -> None:
     judge = Judge(lambda x: None if x.correlation_id == 1 else LOOK, None)
     stage = play(judge, ASKED, b"", step)
     assert (stage.at_server, stage.stopped) == (b"", [True, False])
-    stage.decided(judge.asked[0], LOOK)
+    stage.apply_decision(judge.asked[0], LOOK)
     assert (stage.at_server, stage.stopped) == (ASKED, [False, False])
     stage.server(*pieces(ANSWERS, step))
     assert (stage.at_client, stage.stopped) == (b"", [False, True])
-    stage.decided(judge.answered[0], PASS)
+    stage.apply_decision(judge.answered[0], PASS)
     assert stage.at_client == beaten(1) + groups(2)
-    stage.decided(judge.answered[1], Decision(beaten(3, 16)))
+    stage.apply_decision(judge.answered[1], Decision(beaten(3, 16)))
     assert (stage.at_client, stage.stopped) == (beaten(1) + groups(2) + beaten(3, 16), [False, False])
 
 
@@ -263,7 +263,7 @@ def test_a_late_decision_about_a_connection_that_is_over_does_nothing() -> None:
     judge = Judge(None)
     stage = Stage(interventions=judge).client(beat(1)).server_eof()
     assert stage.closed is not None
-    assert stage.connection.decided(judge.asked[0], PASS, 1) == []
+    assert stage.connection.apply_decision(judge.asked[0], PASS, 1) == []
 
 
 DELIVERIES = {

@@ -47,7 +47,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
         writer.write(request(3, 12, 7))
         answer = response(3, 12, 7, {"cluster_id": "cluster 7"})
         assert await reader.readexactly(len(answer)) == answer
-        assert not proxy.proxy.backoff.holds(proxy.proxy.settings.config.servers[0])
+        assert not proxy.proxy.backoff.is_paused(proxy.proxy.settings.config.servers[0])
 
 
 @in_loop
@@ -82,17 +82,17 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
     where = ("broker", 9092)
     lengths = []
     for _ in range(8):
-        length = backoff.begin(where)
+        length = backoff.pause(where)
         assert length is not None
-        assert backoff.holds(where)
-        assert backoff.begin(where) is None
-        assert not backoff.holds(("another", 9092))
+        assert backoff.is_paused(where)
+        assert backoff.pause(where) is None
+        assert not backoff.is_paused(("another", 9092))
         lengths.append(length)
         now[0] += length
-        assert not backoff.holds(where)
+        assert not backoff.is_paused(where)
     assert lengths == [BACKOFF_FIRST_S, 2.0, 4.0, 8.0, 16.0, BACKOFF_MOST_S, BACKOFF_MOST_S, BACKOFF_MOST_S]
-    backoff.end(where)
-    assert backoff.begin(where) == BACKOFF_FIRST_S
+    backoff.forget(where)
+    assert backoff.pause(where) == BACKOFF_FIRST_S
 
 
 def test_notes_are_said_once_and_counted() -> None:

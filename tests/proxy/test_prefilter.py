@@ -40,7 +40,7 @@ class Client:
         self.deciding: ConnectionDeciders | None = None
         self.listener = Listener(1, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
 
-    def decided(self, *_: object) -> None:
+    def apply_decision(self, *_: object) -> None:
         raise AssertionError
 
     def tell_refusal(self, *_: object) -> None:

@@ -81,15 +81,15 @@ class RelayCore:
     def _logged_in(self, now_ns: int) -> list[Command]:
         return self._requests.resume(now_ns)
 
-    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out an awaited decision: about the request, or about the answer once there is one."""
         if exchange.response is None:
-            return self._requests.decided(exchange, decision, now_ns)
-        return self._responses.decided(exchange, decision, now_ns)
+            return self._requests.apply_decision(exchange, decision, now_ns)
+        return self._responses.apply_decision(exchange, decision, now_ns)
 
-    def timed(self, side: int, now_ns: int) -> list[Command]:
+    def timer_expired(self, side: int, now_ns: int) -> list[Command]:
         """Go on with a delayed frame: the time that TIMER asked for has passed."""
-        return self._requests.timed(now_ns) if side == CLIENT else self._responses.timed(now_ns)
+        return self._requests.timer_expired(now_ns) if side == CLIENT else self._responses.timer_expired(now_ns)
 
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""

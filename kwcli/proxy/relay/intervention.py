@@ -16,7 +16,7 @@ request ──▶ nobody wants it: as it came                answer ◀── no
                       ├─ changed, delayed                            └─ lost, and then CLOSE, RESET, WITHHOLD, SWALLOW
                       ├─ `reply`: answered here, in its turn
                       └─ lost, and then CLOSE, RESET, SWALLOW
-None ──▶ nothing more is read from that side ──▶ RelayCore.decided(exchange, decision, now_ns)
+None ──▶ nothing more is read from that side ──▶ RelayCore.apply_decision(exchange, decision, now_ns)
 ```
 
 What always holds:
@@ -31,8 +31,8 @@ What always holds:
 What is given up: SaslHandshake 0 and the bare tokens behind it are never shown, and a request whose answer could not be
 rewritten still ends the connection before anybody sees it.
 
-To add a decider, implement `Decider` (deciders.py asks several, one after the other) and have `Relay.decided` called
-with decisions that come later.
+To add a decider, implement `Decider` (deciders.py asks several, one after the other) and have `Relay.apply_decision`
+called with decisions that come later.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ class Interventions(Protocol):
         """Give back the room of `size` bytes of a request."""
 
     def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """The decision about a request; None: it comes later, by `RelayCore.decided`."""
+        """The decision about a request; None: it comes later, by `RelayCore.apply_decision`."""
 
     def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """The decision about the answer, `exchange.response`; None: it comes later, by `RelayCore.decided`."""
+        """The decision about the answer, `exchange.response`; None: it comes later, by `RelayCore.apply_decision`."""

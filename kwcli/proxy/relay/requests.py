@@ -48,13 +48,13 @@ from kwcli.proxy.relay.state import (
     END,
     MANY,
     NOTE,
-    PAUSE,
-    READ_ON,
+    PAUSE_FOR_ANSWERS,
+    PAUSE_FOR_DECISION,
     REQUEST_MAX,
-    RESUME,
+    RESUME_AFTER_ANSWERS,
+    RESUME_AFTER_DECISION,
     SEND_SERVER,
     SERVER,
-    STOP_READING,
     YIELD,
     Command,
     State,
@@ -160,7 +160,7 @@ class Requests(DecidedFrames):
             self._read(data, at, at, now_ns, out)
         return out
 
-    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about a request."""
         out: list[Command] = []
         if not self._state.closed:
@@ -168,7 +168,7 @@ class Requests(DecidedFrames):
             self._unblock(now_ns, out)
         return out
 
-    def timed(self, now_ns: int) -> list[Command]:
+    def timer_expired(self, now_ns: int) -> list[Command]:
         """Send a delayed request: its time has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
@@ -180,7 +180,7 @@ class Requests(DecidedFrames):
         """Go on with the client's bytes: SaslHandshake 0 has been answered."""
         waiting, self._waiting = b"".join(self._waiting), []
         out = self.feed(waiting, now_ns) if waiting else []
-        return out if self._state.crowded else [*out, (RESUME, CLIENT)]
+        return out if self._state.crowded else [*out, (RESUME_AFTER_ANSWERS, CLIENT)]
 
     @property
     def inside(self) -> bool:
@@ -254,7 +254,7 @@ class Requests(DecidedFrames):
                 out.append((SEND_SERVER, data[self._sent : at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
-                out.append((PAUSE, CLIENT))
+                out.append((PAUSE_FOR_ANSWERS, CLIENT))
                 return
         sent = self._sent
         end = len(data) - (self._framer.kept if self._interventions is not None else 0)
@@ -267,7 +267,7 @@ class Requests(DecidedFrames):
         """Stop reading from the client, since too many requests are in flight."""
         if not self._state.crowded:
             self._state.crowded = True
-            out.append((PAUSE, CLIENT))
+            out.append((PAUSE_FOR_ANSWERS, CLIENT))
 
     def _requests(self, data: bytes, at: int, now_ns: int, out: list[Command]) -> int:
         """Note the requests from `at` on as in flight; where the last request that was understood ends."""
@@ -459,7 +459,7 @@ class Requests(DecidedFrames):
     def _block(self, out: list[Command]) -> None:
         if not self._blocked:
             self._blocked = True
-            out.append((STOP_READING, CLIENT))
+            out.append((PAUSE_FOR_DECISION, CLIENT))
 
     def _unblock(self, now_ns: int, out: list[Command]) -> None:
         """Go on with the bytes behind a request that was decided about."""
@@ -470,7 +470,7 @@ class Requests(DecidedFrames):
         out += self.go_on(now_ns)
         if state.closed or self._blocked:
             return
-        out.append((READ_ON, CLIENT))
+        out.append((RESUME_AFTER_DECISION, CLIENT))
         if self._ended:
             out += self.finish(now_ns)
 

@@ -29,15 +29,15 @@ from kwcli.proxy.relay.state import (
     FEWER,
     MUTE,
     NOTE,
-    READ_ON,
+    PAUSE_FOR_DECISION,
     RELEASE,
     RESERVE,
     RESET,
     RESOLVE,
-    RESUME,
+    RESUME_AFTER_ANSWERS,
+    RESUME_AFTER_DECISION,
     SEND_CLIENT,
     SERVER,
-    STOP_READING,
     TIMER,
     YIELD,
     Command,
@@ -223,7 +223,7 @@ class Responses(DecidedFrames):
             return out
         if self._stopped:
             self._stopped = False
-            out.append((READ_ON, SERVER))
+            out.append((RESUME_AFTER_DECISION, SERVER))
         if self._ended:
             out += self.finish()
         return out
@@ -299,7 +299,7 @@ class Responses(DecidedFrames):
         if len(state.in_flight) < FEWER:
             state.crowded = False
             if state.sasl.phase is not SaslPhase.HANDSHAKE:
-                out.append((RESUME, CLIENT))
+                out.append((RESUME_AFTER_ANSWERS, CLIENT))
         return out
 
     def _own(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
@@ -386,7 +386,7 @@ class Responses(DecidedFrames):
             self._asked = exchange
         self._do(exchange, decision, now_ns, out)
 
-    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about an answer."""
         out: list[Command] = []
         if self._asked is exchange and not self._state.closed and not self._state.withheld:
@@ -395,7 +395,7 @@ class Responses(DecidedFrames):
             self._unblock(now_ns, out)
         return out
 
-    def timed(self, now_ns: int) -> list[Command]:
+    def timer_expired(self, now_ns: int) -> list[Command]:
         """Send a delayed answer, or the next piece of one: its time has come."""
         out: list[Command] = []
         if self._state.closed or self._state.withheld:
@@ -410,7 +410,7 @@ class Responses(DecidedFrames):
 
     def _block(self, out: list[Command]) -> None:
         self._blocked = self._stopped = True
-        out.append((STOP_READING, SERVER))
+        out.append((PAUSE_FOR_DECISION, SERVER))
 
     def _unblock(self, now_ns: int, out: list[Command]) -> None:
         """Go on with the bytes behind an answer that was decided about, if all of it was sent."""

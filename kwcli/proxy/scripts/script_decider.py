@@ -462,7 +462,7 @@ class ScriptDecider:
 
     def _decide(self, job: _Job, decision: Decision) -> None:
         if job.relay.deciding is not None:
-            job.relay.deciding.later(job.exchange, decision._replace(look=job.look), time.time_ns())
+            job.relay.deciding.finish_decision(job.exchange, decision._replace(look=job.look), time.time_ns())
 
     def lines(self) -> list[str]:
         """The line about the script that the proxy prints at its end: how many exchanges it saw, changed, …"""
