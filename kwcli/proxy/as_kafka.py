@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
     from decoders.schema.model import Versions
     from kwcli.proxy.deciders import ClientConnection
-    from kwcli.proxy.relay.intervention import Decision, HeldExchange
+    from kwcli.proxy.relay.intervention import Decision, InterceptedExchange
 
 # Since this release a broker that lacks the version of an ApiVersions request says which it has (KIP-511).
 _RANGE_TOLD: Final = "2.4"
@@ -247,7 +247,7 @@ class ConnectionGate:
         """Whether the gate wants requests of this API and version."""
         return self._gate.wants(api_key, version)
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Refuse a request that is not served, else let it pass."""
         from kwcli.proxy.relay.intervention import PASS, Decision, Then
 
@@ -266,7 +266,7 @@ class ConnectionGate:
         reason = f"{exchange.base} is not served by {self._gate.served.name}"
         return Decision(b"", then=Then.CLOSE, reason=reason)
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
         """PASS: the gate does not look at answers."""
         from kwcli.proxy.relay.intervention import PASS
 
@@ -275,7 +275,7 @@ class ConnectionGate:
     def leave(self) -> None:
         """Called when the connection is over; nothing is to be done."""
 
-    def _learn(self, exchange: HeldExchange) -> None:
+    def _learn(self, exchange: InterceptedExchange) -> None:
         from decoders.errors import DecodeError
         from decoders.messages.whole_messages import decode_request
 
@@ -285,7 +285,7 @@ class ConnectionGate:
             return
         self._software = (body.get("client_software_name") or None, body.get("client_software_version") or None)
 
-    def _client(self, exchange: HeldExchange) -> AuditedClient:
+    def _client(self, exchange: InterceptedExchange) -> AuditedClient:
         from decoders.analysis.audit import AuditedClient
         from decoders.errors import DecodeError
         from decoders.frames.headers import request_head

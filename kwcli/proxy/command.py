@@ -86,7 +86,7 @@ def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders |
         return None
     deciders = Deciders(found)
     if rules is not None:
-        rules.faults.changed = deciders.changed
+        rules.faults.wants_changed = deciders.ask_wants_again
     return deciders
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.limits import HELD_MAX
-from kwcli.proxy.relay.intervention import Decision, HeldExchange, Routes
+from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Routes
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -31,7 +31,7 @@ class ClientConnection(Protocol):
     peer: str
     deciding: ConnectionDeciders | None
 
-    def apply_decision(self, exchange: HeldExchange, decision: Decision) -> object:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> object:
         """Carry out a decision that came later."""
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
@@ -45,7 +45,7 @@ class Decider(Protocol):
     """An object that decides about the frames of all connections."""
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of this API and version are held and shown; call `Deciders.changed` when that changes."""
+        """Whether exchanges of this API and version are intercepted; call `Deciders.ask_wants_again` at a change."""
 
     def connection(self, relay: ClientConnection) -> ConnectionDecider:
         """The decider for one connection's frames."""
@@ -60,10 +60,10 @@ class ConnectionDecider(Protocol):
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header the decider may want (see `Interventions`)."""
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about a request; None: it comes later."""
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about an answer; None: it comes later."""
 
     def leave(self) -> None:
@@ -82,7 +82,7 @@ class Deciders:
     def _wants(self, api_key: int, version: int) -> bool:
         return any(each.wants(api_key, version) for each in self._deciders)
 
-    def changed(self) -> None:
+    def ask_wants_again(self) -> None:
         """Ask the deciders anew which exchanges they want, since that has changed."""
         self.routes.forget()
 
@@ -106,7 +106,9 @@ class ConnectionDeciders:
         self._deciders = deciders
         self._kept = 0
         self._left = False
-        self._pending: dict[HeldExchange, tuple[int, Decision]] = {}  # index of the awaited decider, decision so far
+        self._pending: dict[
+            InterceptedExchange, tuple[int, Decision]
+        ] = {}  # index of the awaited decider, decision so far
         self.routes = all_of.routes
 
     def keep(self, size: int) -> bool:
@@ -134,15 +136,15 @@ class ConnectionDeciders:
         """Which requests with such a header a decider may want."""
         return join_by_or(each.possible(api_key, version, client_id) for each in self._deciders)
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about a request; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about an answer; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
-    def finish_decision(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
+    def finish_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
         """Take the decision of a decider that returned None, and ask those behind it."""
         waiting = self._pending.pop(exchange, None)
         if waiting is None or self._left:
@@ -153,7 +155,7 @@ class ConnectionDeciders:
         if final is not None:
             self._relay.apply_decision(exchange, final)
 
-    def _ask(self, exchange: HeldExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
+    def _ask(self, exchange: InterceptedExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
         answer = exchange.response is not None
         for number in range(at, len(self._deciders)):
             each = self._deciders[number]
@@ -167,7 +169,7 @@ class ConnectionDeciders:
         return made
 
 
-def together(exchange: HeldExchange, before: Decision, now: Decision) -> Decision:
+def together(exchange: InterceptedExchange, before: Decision, now: Decision) -> Decision:
     """Two decisions as one; a new frame goes into the exchange, where the next deciders see it."""
     if now.frame:
         if exchange.response is None:

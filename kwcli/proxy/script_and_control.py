@@ -126,7 +126,7 @@ class ScriptAndControl:
         present: list[Decider] = [each for each in asked if each is not None]
         self.deciders: Deciders = Deciders(present if gate is None else [gate, *present])
         for each in (each for each in asked if each is not None):
-            each.changed = self.deciders.changed
+            each.wants_changed = self.deciders.ask_wants_again
 
     def _open_control(self, port: int) -> None:
         from kwcli.proxy.control.http_control import ControlServer

@@ -25,7 +25,7 @@ from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import SharedMemory
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.settings import Discovered, ProxySettings
@@ -75,7 +75,7 @@ class Proxy:
         self._told: socket.socket | None = None  # listens for Prometheus
         self.budget = SharedMemory(settings.budget)
         gate = settings.gate
-        self.remembered = Remembered(served=None if gate is None else gate.served)
+        self.rewritten_answers = RewrittenAnswers(served=None if gate is None else gate.served)
         self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)

@@ -46,7 +46,7 @@ def per_chunk(size: int, count: int) -> float:
             feed.chunk(1, CLIENT, number, data)
         feed.flush()
         spent += time.thread_time() - at
-        while feed.held > 1 << 22:
+        while feed.queued_size > 1 << 22:
             time.sleep(0.001)
             feed.flush()
     feed.finish()

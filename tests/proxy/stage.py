@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import decoders
 from kwcli.proxy.relay.core import RelayCore
-from kwcli.proxy.relay.intervention import Decision, HeldExchange, Interventions
+from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Interventions
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewrite import Endpoint
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CAPPED,
@@ -89,10 +89,10 @@ class Stage:
         *,
         at_once: bool = True,
         timed: bool = False,
-        remembered: Remembered | None = None,
+        rewritten_answers: RewrittenAnswers | None = None,
         interventions: Interventions | None = None,
     ) -> None:
-        self.connection = RelayCore(timed=timed, remembered=remembered, interventions=interventions)
+        self.connection = RelayCore(timed=timed, rewritten_answers=rewritten_answers, interventions=interventions)
         self.stopped = [False, False]  # sides that are not read because of a decision
         self.timers: list[tuple[int, int, int]] = []  # when, side
         self.muted_ns = 0
@@ -146,7 +146,7 @@ class Stage:
         self.now_ns = until
         return self
 
-    def apply_decision(self, exchange: HeldExchange, decision: Decision) -> Self:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> Self:
         """A decision that was awaited."""
         self._do(self.connection.apply_decision(exchange, decision, self.now_ns))
         return self

@@ -17,7 +17,7 @@ from kwcli.proxy.deciders import Deciders
 from kwcli.proxy.listening_options import ServedOptions
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.rewrite import cap_api_versions
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.state import CLOSE, SEND_CLIENT, SEND_SERVER
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, PRODUCE, request, response
 
@@ -146,7 +146,7 @@ def play(of: ServedVersions, *frames: bytes, client: Client | None = None) -> tu
     """What a connection does with these requests."""
     gate = VersionGate(of)
     deciding = Deciders([gate]).connection(client or Client())
-    core = RelayCore(remembered=Remembered(served=of), interventions=deciding)
+    core = RelayCore(rewritten_answers=RewrittenAnswers(served=of), interventions=deciding)
     return [command for number, frame in enumerate(frames) for command in core.client_bytes(frame, number + 1)], gate
 
 

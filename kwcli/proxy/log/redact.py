@@ -3,7 +3,7 @@
 The problem. A capture file has the bytes of the wire, tokens and passwords among them.
 
 The idea. Frames are followed in both directions, as the engine follows them. Most frames pass as they are. A frame
-whose API has a secret in any field is held until it is whole and can be decoded; then each byte of its secrets is
+whose API has a secret in any field is kept until it is whole and can be decoded; then each byte of its secrets is
 replaced by a star. Bare SASL tokens are stars but for their size field.
 
 What always holds: bytes that cannot be followed any more, or frames too large to be decoded, are hidden to their end.
@@ -108,7 +108,7 @@ class FrameTracker:
             self.pieces.popleft()[1].waits = False
 
 
-# Frames of APIs that have no secrets pass as they come. Frames that may have one are held until they are whole, and
+# Frames of APIs that have no secrets pass as they come. Frames that may have one are kept until they are whole, and
 # with them all that comes behind them on the connection, so that the order stays. Bytes that may be a secret are
 # starred: tokens outside of Kafka frames, answers to requests that were not seen, bodies that cannot be read. A
 # direction that is out of step is left out (`cut`) until `in_step`. An error message that repeats a secret of its
@@ -232,7 +232,7 @@ class Redactor:
         return self._ready()
 
     def end(self) -> list[LoggedChunk]:
-        """End the connection: the held chunks, with unfinished frames starred."""
+        """End the connection: the kept chunks, with unfinished frames starred."""
         for tracker in self._trackers:
             if tracker.framer.kept:
                 self._blind(tracker)
@@ -306,7 +306,7 @@ class Redactor:
             tracker.begin()
 
     def _finish(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
-        """Star the secrets of a frame that was held until it was whole."""
+        """Star the secrets of a frame that was kept until it was whole."""
         for start, stop in self._request(tracker, frame) if tracker.side == CLIENT else self._response(tracker, frame):
             tracker.star(place + start, place + stop)
         tracker.first = False

@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener, ProxyListeners
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
-    from kwcli.proxy.relay.intervention import Decision, HeldExchange
+    from kwcli.proxy.relay.intervention import Decision, InterceptedExchange
     from kwcli.proxy.relay.memory_share import SharedMemory
-    from kwcli.proxy.relay.rewritten_answers import Remembered
+    from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
 
@@ -88,7 +88,7 @@ class Shared(Protocol):
     metrics: Metrics | None
     feed: LogQueue | None  # the log, if there is one
     both: LogQueue | None  # the log, if it gets the bytes between proxy and brokers too
-    remembered: Remembered
+    rewritten_answers: RewrittenAnswers
     deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
     budget: SharedMemory
@@ -124,7 +124,7 @@ class Relay:
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.feed is not None or self._meter is not None
         self.deciding = proxy.deciders.connection(self) if proxy.deciders is not None else None
-        self.core = RelayCore(timed=timed, remembered=proxy.remembered, interventions=self.deciding)
+        self.core = RelayCore(timed=timed, rewritten_answers=proxy.rewritten_answers, interventions=self.deciding)
         self.client = SocketHalf(self, CLIENT, proxy.turns)
         self.server = SocketHalf(self, SERVER, proxy.turns)
         self.peer = ""
@@ -285,7 +285,7 @@ class Relay:
         if self._ending:
             self._end_if_done()
 
-    def apply_decision(self, exchange: HeldExchange, decision: Decision) -> None:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> None:
         """Carry out the awaited decision about a frame of this connection."""
         if not self.over:
             self._run(self.core.apply_decision(exchange, decision, now_ns()))
@@ -403,7 +403,7 @@ class Relay:
         return self.client if side == CLIENT else self.server
 
     def _reserve(self, size: int) -> bool:
-        """Take room for a frame that will be held; False: there is none, and the broker is not read until there is."""
+        """Take room for a frame that will be buffered; False: there is none, the broker is not read until then."""
         if self.room.take(size):
             return True
         self.server.pause_reading(AWAITS_ROOM)

@@ -24,7 +24,7 @@ from kwcli.proxy.relay.intervention import (
     UNTOUCHED,
     DecidedFrames,
     Decision,
-    HeldExchange,
+    InterceptedExchange,
     Interventions,
     Prefiltered,
     Then,
@@ -160,7 +160,7 @@ class Requests(DecidedFrames):
             self._read(data, at, at, now_ns, out)
         return out
 
-    def apply_decision(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about a request."""
         out: list[Command] = []
         if not self._state.closed:
@@ -401,7 +401,7 @@ class Requests(DecidedFrames):
     def _want(
         self, route: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
     ) -> int:
-        """Hold the request at `at` and ask deciders about it; where the request or `data` ends."""
+        """Intercept the request at `at` and ask deciders about it; where the request or `data` ends."""
         size = int(SIZE.unpack_from(data, at)[0])
         stop = at + SIZE_FIELD + size
         end = len(data)
@@ -426,12 +426,12 @@ class Requests(DecidedFrames):
         return stop
 
     def _give_on(self, data: bytes, at: int, out: list[Command]) -> None:
-        """Send the bytes before a request that is held."""
+        """Send the bytes before a request that is intercepted."""
         if at > self._sent:
             out.append((SEND_SERVER, data[self._sent : at]))
 
     def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
-        """Take more of a request that is held; ask deciders about it once it is whole."""
+        """Take more of a request that is intercepted; ask deciders about it once it is whole."""
         frame, at = self._framer.collect(data)
         if frame is None:
             return
@@ -450,11 +450,11 @@ class Requests(DecidedFrames):
 
     def _exchange(
         self, route: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
-    ) -> HeldExchange:
-        """The exchange that a held request begins."""
+    ) -> InterceptedExchange:
+        """The exchange that an intercepted request begins."""
         base = route.base
         answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
-        return HeldExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
+        return InterceptedExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
 
     def _block(self, out: list[Command]) -> None:
         if not self._blocked:
@@ -474,7 +474,7 @@ class Requests(DecidedFrames):
         if self._ended:
             out += self.finish(now_ns)
 
-    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         state = self._state
         if decision.reply is not None:
             exchange.answer = LOCAL
@@ -495,7 +495,7 @@ class Requests(DecidedFrames):
         if decision.then is not Then.GO_ON:
             self._responses.end(decision, out)
 
-    def _in_flight(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
+    def _in_flight(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
         """Note a request that was decided about as in flight."""
         state = self._state
         state.silent = not exchange.answered
@@ -505,7 +505,7 @@ class Requests(DecidedFrames):
         if not look:
             self._release(exchange)
 
-    def _release(self, exchange: HeldExchange) -> None:
+    def _release(self, exchange: InterceptedExchange) -> None:
         assert self._interventions is not None
         self._interventions.give(exchange.kept)
 

@@ -84,8 +84,8 @@ def row_of(api_key: int, version: int) -> AddressRow | None:
     return next((row for row in ROWS.get(api_key, ()) if version in row.versions), None)
 
 
-def held(api_key: int, version: int) -> bool:
-    """Whether responses of this kind are held until they are whole; all others stream through."""
+def is_buffered(api_key: int, version: int) -> bool:
+    """Whether responses of this kind are buffered until they are whole; all others stream through."""
     return api_key == API_VERSIONS or row_of(api_key, version) is not None
 
 

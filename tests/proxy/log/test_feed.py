@@ -69,7 +69,7 @@ def test_what_is_told_arrives() -> None:
             (MessageKind.RAW_SERVER, 7, 14, b"raw"),
             (MessageKind.CLOSED, 7, 15, b"rst"),
         ]
-        assert stage.feed.held == 0
+        assert stage.feed.queued_size == 0
         assert stage.said == []
 
 
@@ -91,10 +91,10 @@ def test_a_long_queue_is_not_copied_as_a_whole() -> None:
     chunks = [100, 3 << 20, 100, 100, 1 << 20, *[200_000] * 20, 5]
     for size in chunks:
         feed.chunk(1, SERVER, 2, bytes(size))
-    told = feed.held
+    told = feed.queued_size
     feed.flush()
     assert sum(link.sizes) == told
-    assert feed.held == 0
+    assert feed.queued_size == 0
     largest, next_one, *others = sorted(link.sizes, reverse=True)
     assert largest < (3 << 20) + 500
     assert next_one < (1 << 20) + 500
@@ -108,7 +108,7 @@ def test_too_much_is_left_out_counted_and_declared() -> None:
         for number in range(100):
             stage.feed.chunk(1, number % 2, number, bytes([number]) * 1000)
             stage.feed.upstream(1, number, 1, 2)
-        assert stage.feed.held < 12_000
+        assert stage.feed.queued_size < 12_000
         first = stage.read()
         stage.feed.chunk(1, CLIENT, 200, b"after")
         stage.feed.chunk(1, SERVER, 201, b"after")
@@ -134,11 +134,11 @@ def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
     with Stage(most=2000) as stage:
         for number in range(200):
             stage.feed.opened(number, "a:1", "b:2", "c:3", 1)
-        assert stage.feed.held < 4200
+        assert stage.feed.queued_size < 4200
         assert 0 < stage.feed.dropped_connections < 200
         for number in range(200):
             stage.feed.closed(number, "fin", 2)
-        assert stage.feed.held < 4200
+        assert stage.feed.queued_size < 4200
         told = [(kind, number) for kind, number, *_ in stage.read()]
     opened = [number for kind, number in told if kind == MessageKind.OPENED]
     assert len(opened) == 200 - stage.feed.dropped_connections
@@ -180,7 +180,7 @@ def test_the_end_of_the_log_is_said_once_and_harms_nobody() -> None:
         assert stage.paused == [True, False]
         assert stage.said == ["the log has ended; clients go on without it"]
         assert not stage.feed.alive
-        assert stage.feed.held == 0
+        assert stage.feed.queued_size == 0
         assert not stage.feed.finish()
 
 
@@ -227,9 +227,9 @@ def test_a_loop_sends_by_itself(tmp_path: Path) -> None:
         log.feed.attach(asyncio.get_running_loop())
         play(log.feed, chunks_of("tour.pcapng"))
         end = time.monotonic() + 60
-        while log.feed.held and time.monotonic() < end:
+        while log.feed.queued_size and time.monotonic() < end:
             await asyncio.sleep(0.01)
-        assert log.feed.held == 0
+        assert log.feed.queued_size == 0
         assert await asyncio.to_thread(log.finish)
 
     asyncio.run(run())
