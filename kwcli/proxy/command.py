@@ -107,7 +107,7 @@ def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: 
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
         if plan.report:
-            told = proxy.metrics.errors if proxy.metrics is not None else lambda _: None
+            told = proxy.metrics.add_errors if proxy.metrics is not None else lambda _: None
             log.feed.report_to(told, script_and_control.ring.add if script_and_control is not None else None)
         log.feed.events = plan.events
         if proxy.metrics is not None:

@@ -150,7 +150,7 @@ class ConnectionDeciders:
         if waiting is None or self._left:
             return
         at, before = waiting
-        made = together(exchange, before, decision)
+        made = combine_decisions(exchange, before, decision)
         final = made if made.final else self._ask(exchange, at + 1, made, now_ns)
         if final is not None:
             self._relay.apply_decision(exchange, final)
@@ -163,13 +163,13 @@ class ConnectionDeciders:
             if decision is None:
                 self._pending[exchange] = (number, made)
                 return None
-            made = together(exchange, made, decision)
+            made = combine_decisions(exchange, made, decision)
             if made.final:
                 break
         return made
 
 
-def together(exchange: InterceptedExchange, before: Decision, now: Decision) -> Decision:
+def combine_decisions(exchange: InterceptedExchange, before: Decision, now: Decision) -> Decision:
     """Two decisions as one; a new frame goes into the exchange, where the next deciders see it."""
     if now.frame:
         if exchange.response is None:

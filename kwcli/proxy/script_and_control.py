@@ -18,7 +18,7 @@ import click
 from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Duration
 from kwcli.options import gather_options, with_options
-from kwcli.proxy.log_once import SaidOnce
+from kwcli.proxy.repeated_messages import SeenTexts
 
 if TYPE_CHECKING:
     from kwcli.proxy.control.http_control import ControlServer
@@ -102,7 +102,7 @@ class ScriptAndControl:
         from kwcli.proxy.held_exchanges import HeldExchanges
 
         self._env = env
-        self._notes = SaidOnce()
+        self._notes = SeenTexts()
         self.held = HeldExchanges(env.now_ns, self._say_once, (options.hold_timeout or _HOLD_MS) / 1000)
         self.ring: Ring = Ring()
         self.rules = rules
@@ -139,7 +139,7 @@ class ScriptAndControl:
         self._env.say(f"kw: {text}")
 
     def _say_once(self, text: str) -> None:
-        if self._notes.first(text):
+        if self._notes.is_new(text):
             self._say(text)
 
     def lines(self) -> list[str]:

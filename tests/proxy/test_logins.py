@@ -8,7 +8,7 @@ import pytest
 
 from kwcli.net.config.client_config import Sasl
 from kwcli.proxy.accepting import BACKOFF_FIRST_S, BACKOFF_MOST_S, LoginBackoff
-from kwcli.proxy.log_once import SaidOnce
+from kwcli.proxy.repeated_messages import SeenTexts
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response
 
@@ -96,13 +96,13 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
 
 
 def test_notes_are_said_once_and_counted() -> None:
-    notes, said = SaidOnce(), list[str]()
-    assert [notes.first(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
-    notes.repeat(said.append)
+    notes, said = SeenTexts(), list[str]()
+    assert [notes.is_new(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
+    notes.say_repeats(said.append)
     assert said == ["3 times: a"]
 
 
 def test_notes_without_end_fill_no_memory() -> None:
-    notes = SaidOnce()
-    assert sum(notes.first(str(number)) for number in range(5000)) == 1000
-    assert not notes.first("4999")
+    notes = SeenTexts()
+    assert sum(notes.is_new(str(number)) for number in range(5000)) == 1000
+    assert not notes.is_new("4999")

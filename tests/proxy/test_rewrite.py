@@ -21,7 +21,7 @@ from kwcli.proxy.relay.rewrite import (
     RewriteFailed,
     cap_api_versions,
     endpoints,
-    highest,
+    highest_version,
     is_buffered,
     rewrite,
     row_of,
@@ -276,7 +276,7 @@ def test_every_row_covers_every_version_with_places() -> None:
             holds = _has_places(key, version)
             assert (row_of(key, version) is not None) == holds, (key, version)
             assert is_buffered(key, version) == holds
-        assert highest(key) == api(key).versions.high
+        assert highest_version(key) == api(key).versions.high
     assert is_buffered(18, 3)
     assert not is_buffered(11, 5)
 

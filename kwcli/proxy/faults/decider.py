@@ -21,7 +21,7 @@ from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
-from kwcli.proxy.deciders import together
+from kwcli.proxy.deciders import combine_decisions
 from kwcli.proxy.faults.changes import (
     CHANGES,
     UNKNOWN_TOPIC,
@@ -96,7 +96,7 @@ class Faults:
         found = []
         for each in self.schedules:
             if not each.ended and each.rule.can_be(api_key, version):
-                if each.over(now_ns):
+                if each.is_used_up(now_ns):
                     each.ended = True
                     self.wants_changed()
                 else:
@@ -115,8 +115,8 @@ class Faults:
         now_ns = self._now_ns()
         exchange = WatchedConnection(relay).exchange_of_client(self.watching, now_ns)
         for schedule in rules:
-            if schedule.rule.selection.matches(exchange) and schedule.due(now_ns):
-                schedule.hit(now_ns)
+            if schedule.rule.selection.matches(exchange) and schedule.count_match(now_ns):
+                schedule.count_hit(now_ns)
                 return True
         return False
 
@@ -183,7 +183,7 @@ class ConnectionFaults:
         for schedule in rules:
             if schedule.rule.side == "answer":
                 look = look or schedule.rule.selection.decide(seen, Phase.REQUEST) is not False
-            elif not made.final and schedule.rule.selection.matches(seen) and schedule.due(now_ns):
+            elif not made.final and schedule.rule.selection.matches(seen) and schedule.count_match(now_ns):
                 made = self._take(schedule, exchange, made, now_ns)
         return made._replace(look=look or made.look)
 
@@ -200,12 +200,12 @@ class ConnectionFaults:
         made = Decision()
         if isinstance(exchange.memo, _Forgotten):
             frame = change_body(exchange, "response", forget_topics, exchange.memo.arguments)
-            made = together(exchange, made, Decision(frame))
+            made = combine_decisions(exchange, made, Decision(frame))
         for schedule in faults.schedules:
             rule = schedule.rule
             if rule.side != "answer" or made.final or not rule.can_be(key, version):
                 continue
-            if rule.selection.matches(seen) and schedule.due(now_ns):
+            if rule.selection.matches(seen) and schedule.count_match(now_ns):
                 made = self._take(schedule, exchange, made, now_ns)
         return made
 
@@ -225,9 +225,9 @@ class ConnectionFaults:
         if decision is None:
             schedule.skipped += 1
             return made
-        hit = schedule.hit(now_ns)
+        hit = schedule.count_hit(now_ns)
         self._relay.tell_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
-        return together(exchange, made, decision)
+        return combine_decisions(exchange, made, decision)
 
     def _decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
         rule = schedule.rule
@@ -307,7 +307,7 @@ def _lose(schedule: Schedule) -> Decision:
 
 def _delay(schedule: Schedule) -> Decision:
     arguments = schedule.rule.arguments
-    return Decision(delay_ns=arguments.time_ns + schedule.spread(arguments.spread_ns))
+    return Decision(delay_ns=arguments.time_ns + schedule.random_shift(arguments.spread_ns))
 
 
 def _cut(schedule: Schedule) -> Decision:

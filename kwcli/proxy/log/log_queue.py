@@ -230,7 +230,7 @@ class LogQueue:
 
     # -- messages of the data path -------------------------------------------------------------------------------------
 
-    def opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
+    def log_opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
         """Log that a client has connected; addresses are host:port. Else nothing of the connection is logged.
 
         `upstream` is empty where no broker is behind.
@@ -241,7 +241,7 @@ class LogQueue:
             return
         self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
 
-    def chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+    def log_chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the client sent them (CLIENT) or gets them (SERVER), without TLS. They must not change later."""
         size = len(data)
         if self._over or self._gaps or self._queued + size > self._most:
@@ -252,11 +252,11 @@ class LogQueue:
         if self._due is None or self._queued > GATHER:
             self._later()
 
-    def raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+    def log_raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the broker gets them (CLIENT) or has sent them (SERVER), for a file with both sides."""
         self._hard(MessageKind.RAW + side, connection, time_ns, data)
 
-    def upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
+    def log_upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
         """Log when a request's last byte left for the broker and its answer's first byte came; before that answer."""
         if self._over and (self._drops or not self.alive):
             self.dropped_exchanges += 1
@@ -267,27 +267,27 @@ class LogQueue:
         if self._due is None:
             self._later()
 
-    def dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
-        """Log the addresses of the connection to the broker, once it is open; must come before `raw`."""
+    def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
+        """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`."""
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
-    def decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
+    def log_decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
         """Log a decision about an exchange that is not settled yet: its correlation `id`, and `fault` or `refused`."""
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DECISION, connection, time_ns, json.dumps(said).encode())
 
-    def tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
+    def log_tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
         """Log the TLS version and cipher of a client."""
         if self.events and connection not in self._unseen and self._room():
             self._tell(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
 
-    def event(self, connection: int, text: str, time_ns: int) -> None:
+    def log_event(self, connection: int, text: str, time_ns: int) -> None:
         """Log a message for people, about a connection or (0) about none."""
         if self.events and connection not in self._unseen and self._room():
             self._tell(MessageKind.EVENT, connection, time_ns, text.encode())
 
-    def closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
+    def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
         if connection in self._unseen:
             self._unseen.discard(connection)

@@ -195,7 +195,7 @@ class Redactor:
             code = self._asked.first(correlation_id)
             if need + SIZE_FIELD != size or code is None or code[0] in (_TWICE[0], SASL_HANDSHAKE):
                 return False
-            if self._seen.metadata if code[0] == FETCH else secretive(*code, "response"):
+            if self._seen.metadata if code[0] == FETCH else may_have_secret(*code, "response"):
                 return False
             del self._asked[correlation_id]
             return True
@@ -207,7 +207,7 @@ class Redactor:
         if key == FETCH:
             if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
                 return False
-        elif secretive(key, version, "request"):
+        elif may_have_secret(key, version, "request"):
             return False
         self._register(correlation_id, (key, version))
         return True
@@ -326,7 +326,7 @@ class Redactor:
         self._register(correlation_id, tracker.code)
         if key == FETCH:
             return None if self._seen.metadata else WHOLE
-        return WHOLE if (key, version) == _HANDSHAKE or secretive(key, version, "request") else None
+        return WHOLE if (key, version) == _HANDSHAKE or may_have_secret(key, version, "request") else None
 
     def _register(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
@@ -360,7 +360,7 @@ class Redactor:
         if key == FETCH:
             self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
             return []
-        spans, whole = hidden(frame, "request", code)
+        spans, whole = find_secrets(frame, "request", code)
         if key in ECHOING and whole:
             self._remember(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
         return spans
@@ -391,7 +391,7 @@ class Redactor:
         tracker.code = code
         if code[0] == FETCH:
             return WHOLE if self._seen.metadata else None
-        return WHOLE if code == _HANDSHAKE or secretive(*code, "response") else None
+        return WHOLE if code == _HANDSHAKE or may_have_secret(*code, "response") else None
 
     def _response(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         assert tracker.code is not None
@@ -405,14 +405,14 @@ class Redactor:
             return []
         key, version = tracker.code
         if key not in ECHOING:
-            return hidden(frame, "response", tracker.code)[0]
-        known: list[bytes] | None = [] if not secretive(key, version, "request") else None
+            return find_secrets(frame, "response", tracker.code)[0]
+        known: list[bytes] | None = [] if not may_have_secret(key, version, "request") else None
         secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
-        return hidden(frame, "response", tracker.code, secrets)[0]
+        return find_secrets(frame, "response", tracker.code, secrets)[0]
 
 
 @cache
-def secretive(key: int, version: int, side: Side) -> bool:
+def may_have_secret(key: int, version: int, side: Side) -> bool:
     """Whether a message of this kind may have a secret; True for unknown kinds."""
     if key == API_VERSIONS:
         return False  # unknown versions of it are everyday traffic, answered in version 0
@@ -421,7 +421,9 @@ def secretive(key: int, version: int, side: Side) -> bool:
     return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
 
 
-def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> tuple[list[tuple[int, int]], bool]:
+def find_secrets(
+    frame: bytes, side: Side, code: Code, told: list[bytes] | None = None
+) -> tuple[list[tuple[int, int]], bool]:
     """Where the secrets of a frame are, and whether the frame could be read to its end, so that none is missed.
 
     `told` are the secrets of its request, None where they are not known.

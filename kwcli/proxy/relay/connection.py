@@ -170,12 +170,12 @@ class Relay:
         if self._proxy.paused:
             self.pause(True)
         if self._meter is not None:
-            self._meter.begun()
+            self._meter.count_client()
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
         proxy = self._proxy
-        targets = proxy.listeners.leads(self.listener)
+        targets = proxy.listeners.brokers_of(self.listener)
         reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
@@ -189,7 +189,7 @@ class Relay:
             self.server.close()
         else:
             if self._feed is not None:
-                self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._feed.log_opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
                 self._tell_tls(self._feed)
             self._proxy.report(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
@@ -207,7 +207,7 @@ class Relay:
     def _tell_tls(self, feed: LogQueue) -> None:
         link = self.client.transport.get_extra_info("ssl_object") if self.client.transport is not None else None
         if link is not None and link.cipher() is not None:
-            feed.tls(self.number, link.version(), link.cipher()[0], now_ns())
+            feed.log_tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
         """Begin the proxy's own login, where it has one, before anything of the client is sent."""
@@ -221,7 +221,7 @@ class Relay:
         """Tell the feed the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
-        feed.dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
+        feed.log_dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
 
     def pause(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""
@@ -232,13 +232,13 @@ class Relay:
                 side.resume_reading(LOG)
 
     def _heard(self, feed: LogQueue, take: Take, data: bytes) -> None:
-        feed.raw(self.number, SERVER, now_ns(), data)
+        feed.log_raw(self.number, SERVER, now_ns(), data)
         take(data)
 
     def write(self, data: bytes) -> None:
         """Send to the broker."""
         if self._both is not None:
-            self._both.raw(self.number, CLIENT, now_ns(), data)
+            self._both.log_raw(self.number, CLIENT, now_ns(), data)
         if self.server.transport is not None:
             self.server.transport.write(data)
 
@@ -269,7 +269,7 @@ class Relay:
             self._meter.received += len(data)
         commands = self.core.client_bytes(data, now)
         if self._feed is not None:  # after decisions about its requests: the chunk settles one without an answer
-            self._feed.chunk(self.number, CLIENT, now, data)
+            self._feed.log_chunk(self.number, CLIENT, now, data)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
         else:
@@ -296,13 +296,13 @@ class Relay:
         """Have the log say that a fault rule has done something to an exchange."""
         if self._feed is not None:
             said = {"rule": rule, "action": action, "hit": hit}
-            self._feed.decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
+            self._feed.log_decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
 
     def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Have the log say which option does not serve a request."""
         if self._feed is not None:
             said = {"by": by, "reason": reason}
-            self._feed.decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
+            self._feed.log_decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
 
     def _timer_expired(self, side: int) -> None:
         """Go on with a delayed frame, or a piece of one: its time has come."""
@@ -337,7 +337,7 @@ class Relay:
             elif what == SEND_SERVER:
                 self.write_server(command[1])
             elif what == RESOLVE:
-                where = self._proxy.listeners.where(command[2])
+                where = self._proxy.listeners.listen_for(command[2])
                 if self._metrics is not None:
                     self._metrics.rewritten += 1
                 commands += self.core.resolved(command[1], where, now_ns())
@@ -351,7 +351,7 @@ class Relay:
         if self._meter is not None:
             self._meter.sent += len(data)
         if self._feed is not None:
-            self._feed.chunk(self.number, SERVER, now_ns(), data)
+            self._feed.log_chunk(self.number, SERVER, now_ns(), data)
         if self.client.transport is not None:
             self.client.transport.write(data)
 
@@ -377,9 +377,9 @@ class Relay:
         elif what == ANSWERED:
             _, correlation_id, sent_ns, first_ns, api_key = command
             if self._feed is not None:
-                self._feed.upstream(self.number, correlation_id, sent_ns, first_ns)
+                self._feed.log_upstream(self.number, correlation_id, sent_ns, first_ns)
             if self._meter is not None:
-                self._meter.answered(api_key, first_ns - sent_ns)
+                self._meter.count_answer(api_key, first_ns - sent_ns)
         elif what == CAPPED and self._metrics is not None:
             self._metrics.capped += command[1]
 
@@ -500,7 +500,7 @@ class Relay:
             self._login.stop()
         self._proxy.report(self, reason, loud=loud)
         if self._feed is not None:
-            self._feed.closed(self.number, how, now_ns(), reason)
+            self._feed.log_closed(self.number, how, now_ns(), reason)
         self.client.close()
         self.server.close()
         self.room.wait_no_more()

@@ -22,7 +22,7 @@ class SharedMemory:
         self._queue: deque[tuple[Hashable, int, Callable[[], None]]] = deque()
 
     @property
-    def short(self) -> bool:
+    def has_waiters(self) -> bool:
         """Whether a connection waits for room."""
         return bool(self._queue)
 

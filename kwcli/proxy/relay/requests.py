@@ -42,7 +42,7 @@ from kwcli.proxy.relay.request_rules import (
     about_mechanism,
 )
 from kwcli.proxy.relay.responses import Responses
-from kwcli.proxy.relay.rewrite import highest
+from kwcli.proxy.relay.rewrite import highest_version
 from kwcli.proxy.relay.state import (
     CLIENT,
     END,
@@ -333,7 +333,7 @@ class Requests(DecidedFrames):
         if route.reads == ACKS:
             return self._acks(route, data, at, stop, out)
         if route.reads == REFUSE:
-            most = highest(route.api_key)
+            most = highest_version(route.api_key)
             reason = (
                 f"{route} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )

@@ -53,7 +53,7 @@ from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.log.redact import hidden, secretive
+from kwcli.proxy.log.redact import find_secrets, may_have_secret
 from kwcli.proxy.relay.intervention import PASS, Decision, InterceptedExchange, Then
 from kwcli.proxy.scripts.script_process import pack, unpack
 
@@ -528,7 +528,7 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
 
 
 def _secrets(frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] | None) -> list[tuple[int, int]]:
-    return hidden(frame, side, code, told)[0] if secretive(*code, side) else []
+    return find_secrets(frame, side, code, told)[0] if may_have_secret(*code, side) else []
 
 
 def _starred(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
