@@ -72,15 +72,15 @@ def _append_all(
     for batch in batches:
         if batch.control:
             raise Refusal(INVALID_RECORD, "clients write no control batches")
-        known = log.place(batch)
+        known = log.find_duplicate(batch)
         if known is None:
             if batch.transactional:
                 add_partition_on_write(cluster, call, place, batch)
-            cluster.hold(len(batch.data))
+            cluster.count_memory(len(batch.data))
             known = log.append(batch)
         if first < 0:
             first = known
-    cluster.appended(place)
+    cluster.notify_appended(place)
     return first
 
 
