@@ -59,7 +59,7 @@ class Watcher(Protocol):
     """The methods that Watched calls."""
 
     def flush(self) -> None:
-        """Called when the chunks given so far have to be taken (`Watched.given`) before reassembly goes on."""
+        """Called when the chunks given so far have to be taken (`Watched.take_chunks`) before reassembly goes on."""
 
     def before(self, flow: Half | None, segment: Segment) -> None:
         """Called before a segment that the fast path does not take."""
@@ -78,7 +78,7 @@ class Watched(Reassembly):
         super().__init__()
         self._watcher = watcher
 
-    def given(self) -> list[Chunk]:
+    def take_chunks(self) -> list[Chunk]:
         """Take the chunks that the current feed has given so far; it does not give them again."""
         out = self._delivery.out[:]
         self._delivery.out.clear()
@@ -283,7 +283,7 @@ class Source(Protocol):
     def mark(self) -> None:
         """Note that the segments given so far will not be asked for again."""
 
-    def again(self) -> Iterable[list[Segment]]:
+    def reread(self) -> Iterable[list[Segment]]:
         """All segments given since the mark."""
 
 
@@ -440,7 +440,7 @@ class Splitter:
         """Add the facts that this batch has shown."""
         context = self._pairer.context
         for endpoint, since_ns, client in context.vouching or ():
-            self._facts.vouch(endpoint, since_ns, client)
+            self._facts.add_broker(endpoint, since_ns, client)
         context.vouching = []
         names = context.topics.names
         if len(names) > len(self._facts.topics):
@@ -497,7 +497,7 @@ class Splitter:
         keys = (track.key, turned(track.key))
         segments: list[Segment] = []
         if self._source is not None and not self._batch:
-            self._batch = list(chain.from_iterable(self._source.again()))
+            self._batch = list(chain.from_iterable(self._source.reread()))
         for segment in self._batch:
             if segment[2] == until:
                 break
@@ -513,7 +513,7 @@ class Splitter:
 
     def flush(self) -> None:
         """Decode the chunks that reassembly has given so far."""
-        self._pair(self._watched.given())
+        self._pair(self._watched.take_chunks())
 
     def before(self, flow: Half | None, segment: Segment) -> None:
         """Take an unusual segment: it ends a clean run, or begins a connection, or is handed on."""

@@ -244,7 +244,7 @@ class Stitcher:
         self._facts = facts or Facts()
         self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
-        self._engine.pairer.context.brokers.update(self._facts.others(key))
+        self._engine.pairer.context.brokers.update(self._facts.brokers_without(key))
         self._engine.decryption.sessions = self._facts.sessions
 
     def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from kwcli.env import seldom
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpacked, unpacked_ended
+from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
 from kwcli.pipeline.spark.settled_rows import RowCompletion, read_settled_rows
 
 __all__ = ["RESULT_DDL", "PartitionWriter", "RowSink", "write_tables"]
@@ -39,7 +39,7 @@ def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterat
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
     with seldom(), order.staging.writer(order.spec.tables) as writer:
         writing = PartitionWriter(order, writer)
-        with blamed(writing.place):
+        with failures_at(writing.place):
             for batch in batches:
                 writing.take(batch)
             for _ in writing.finish():
@@ -68,7 +68,7 @@ class PartitionWriter:
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Take a batch of the second stage: its rows and connections are written at once, its verdicts wait."""
-        for name, unpack in (("rows", unpacked), ("ended", unpacked_ended)):
+        for name, unpack in (("rows", unpack_rows), ("ended", unpack_connections)):
             for at in pc.indices_nonzero(pc.is_valid(batch.column(name))).to_pylist():
                 self._write(batch.column("split")[at].as_py(), unpack(batch.column(name)[at].as_py()), name)
         verdicts = batch.filter(pc.is_valid(batch.column("run")))

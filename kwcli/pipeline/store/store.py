@@ -97,7 +97,7 @@ class TableStore:
             sum(self.files.size(path) or 0 for path in table.files) == table.size for table in manifest.tables.values()
         )
 
-    def holds(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
+    def is_up_to_date(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
         """Whether the tables are what a run of this program over these sources would leave."""
         manifest = self.manifest()
         return (

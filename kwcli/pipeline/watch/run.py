@@ -116,7 +116,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
             try:
                 watching.run()
             except KeyboardInterrupt:
-                watching.stopped()
+                watching.handle_interrupt()
         return watching.exit()
 
 
@@ -233,7 +233,7 @@ class Watch:
 
     def _look(self) -> None:
         """Look which files are there, and report their problems."""
-        problems = self._captures.look(self._env.monotonic())
+        problems = self._captures.look_for_files(self._env.monotonic())
         self._tell(problems)
         self._tell_unreachable()
         self._kept = self._kept and not problems
@@ -254,7 +254,7 @@ class Watch:
         """Settle the open connections in a last batch; None where no point has any."""
         from kwcli.pipeline.watch.captures import PointPlan
 
-        self._tell(self._captures.unfinished())
+        self._tell(self._captures.find_cut_files())
         points = tuple(PointPlan(point, ()) for point in sorted(self._states))
         plan = BatchPlan(points, tuple(self._captures.names), 0, frozenset())
         return self._do(plan, self._env.monotonic(), ends=True) if points else None
@@ -265,12 +265,12 @@ class Watch:
         staging = self._store.staging(batch)
         order = BatchInput(self._spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
-        changed = self._captures.changed(report.left) if plan.size else []
+        changed = self._captures.changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
             self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
-        state = self._captures.committed(plan, report.left, report.last_ns)
+        state = self._captures.advance(plan, report.left, report.last_ns)
         self._count(report)
         files = [*report.files]
         found, kept = self._find(staging, report, ends=ends)
@@ -480,7 +480,7 @@ class Watch:
         )
         return metrics_text(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
 
-    def stopped(self) -> None:
+    def handle_interrupt(self) -> None:
         """After Ctrl-C: delete what was not committed, and say that the same command goes on."""
         with suppress(OSError, Failure):
             self._store.recover()
