@@ -209,7 +209,7 @@ class Recorder:
             self._put(kept, track, piece)
 
     def _drain(self, kept: RecordedConnection) -> None:
-        """Record what the redactors of a connection still hold."""
+        """Record what the redactors of a connection still keep."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
                 for piece in track.redactor.end():

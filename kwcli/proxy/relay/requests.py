@@ -1,6 +1,6 @@
 """A client's bytes in as they come, the same bytes for the broker out; requests are noted as in flight.
 
-Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka, and bytes beyond
+Nothing is kept back but the first bytes of a connection, until it is clear that they may be Kafka, and bytes beyond
 TURN requests at once: they wait until other connections had their turn. Bytes of a frame whose header is not whole are
 sent at once; a copy of them waits for the rest. Where deciders are asked about requests (intervention.py), such bytes
 are not sent, and a request that may be wanted waits until it is whole and decided about.
@@ -193,7 +193,7 @@ class Requests(DecidedFrames):
         return self._blocked
 
     def finish(self, now_ns: int) -> list[Command]:
-        """Handle the client's end: send what was held back, note an incomplete request, end the broker's side."""
+        """Handle the client's end: send what was kept back, note an incomplete request, end the broker's side."""
         out: list[Command] = []
         if self._blocked:
             self._ended = True

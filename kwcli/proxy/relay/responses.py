@@ -188,7 +188,7 @@ class Responses(DecidedFrames):
         return out if self._blocked else out + self._resume(now_ns)
 
     def finish(self) -> list[Command]:
-        """Handle the broker's end: send what was held back, and close."""
+        """Handle the broker's end: send what was kept back, and close."""
         if self._state.withheld:
             return [self._state.close("the broker closed the connection", loud=False)]
         if self._blocked:
