@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["LOOKS", "Look", "produced_in_vain"]
+__all__ = ["BODY_OBSERVERS", "BodyObserver", "produced_in_vain"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
-Watch = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
+Observe = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
@@ -47,13 +47,13 @@ _WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
 _IN_FLIGHT_NS: Final = NS_PER_MS
 
 
-class Look(NamedTuple):
+class BodyObserver(NamedTuple):
     """The function that observes exchanges of an API, and the paths that it reads of each side.
 
     `partitions_of`: the API key, where it also reads the paths that the table of topics and partitions has of the API.
     """
 
-    watch: Watch
+    observe: Observe
     request: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
     partitions_of: int | None = None
@@ -209,7 +209,7 @@ def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int
         its.add("waited", took)
 
 
-def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for element in structs(exchange.view("request"), "topics"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
@@ -265,7 +265,7 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             its.keep_greatest("whole", exchange.time_ns)
 
 
-def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
     request = _body(exchange, "request")
     flat = [(part, part) for part in structs(request, "ungrouped_partition_states")]
@@ -281,12 +281,12 @@ def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: 
             its.count_name("leaders", str(part.get("leader")))
 
 
-def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for node in structs(exchange.view("response"), "brokers"):
         _advertised(seen, exchange, node, node.get("broker_id"))
 
 
-def _coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     answer = _body(exchange, "response")
     for node in list(structs(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
@@ -390,22 +390,22 @@ def _handshake(seen: Observations, exchange: Exchange, client: str) -> None:
         seen.at("login", client).count_exchange(exchange)
 
 
-def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     seen.at("election").count_exchange(exchange)
     seen.at("election").count_name("nodes", host_of(exchange.ends.client))
 
 
 _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
-_BEAT: Final = Look(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
+_BEAT: Final = BodyObserver(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
 
-# API key → its look.
-LOOKS: Final[dict[int, Look]] = {
-    PRODUCE: Look(_produced, partitions_of=PRODUCE),
-    FETCH: Look(
+# API key → its observer.
+BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
+    PRODUCE: BodyObserver(_produced, partitions_of=PRODUCE),
+    FETCH: BodyObserver(
         *(_fetched, ("replica_id", "replica_state", "min_bytes", "max_wait_ms"), ("error_code",)), partitions_of=FETCH
     ),
-    METADATA: Look(
+    METADATA: BodyObserver(
         _metadata,
         (),
         (
@@ -424,20 +424,20 @@ LOOKS: Final[dict[int, Look]] = {
             ),
         ),
     ),
-    DESCRIBE_CLUSTER: Look(_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))),
-    FIND_COORDINATOR: Look(
+    DESCRIBE_CLUSTER: BodyObserver(_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))),
+    FIND_COORDINATOR: BodyObserver(
         _coordinator,
         (),
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
-    JOIN_GROUP: Look(
+    JOIN_GROUP: BodyObserver(
         _joined,
         ("group_id", "member_id", "reason", "session_timeout_ms"),
         ("error_code", "generation_id", "member_id"),
     ),
-    SYNC_GROUP: Look(_alive, ("group_id", "member_id")),
-    HEARTBEAT: Look(_alive, ("group_id", "member_id")),
-    LEADER_AND_ISR: Look(
+    SYNC_GROUP: BodyObserver(_alive, ("group_id", "member_id")),
+    HEARTBEAT: BodyObserver(_alive, ("group_id", "member_id")),
+    LEADER_AND_ISR: BodyObserver(
         _led,
         (
             *(f"ungrouped_partition_states[].{name}" for name in ("topic_name", *_LED)),
@@ -445,16 +445,16 @@ LOOKS: Final[dict[int, Look]] = {
             *(f"topic_states[].partition_states[].{name}" for name in _LED),
         ),
     ),
-    LEAVE_GROUP: Look(_left, ("group_id", "members[].reason")),
+    LEAVE_GROUP: BodyObserver(_left, ("group_id", "members[].reason")),
     68: _BEAT,
     76: _BEAT,
     88: _BEAT,
-    26: Look(_transaction_ended, ("transactional_id", "committed"), ("error_code",)),
-    24: Look(_transaction_begun, ("v3_and_below_transactional_id",)),
-    25: Look(_transaction_begun, ("transactional_id",)),
-    SASL_HANDSHAKE: Look(_handshake, ("mechanism",)),
-    52: Look(_elected),
-    ALTER_PARTITION: Look(
+    26: BodyObserver(_transaction_ended, ("transactional_id", "committed"), ("error_code",)),
+    24: BodyObserver(_transaction_begun, ("v3_and_below_transactional_id",)),
+    25: BodyObserver(_transaction_begun, ("transactional_id",)),
+    SASL_HANDSHAKE: BodyObserver(_handshake, ("mechanism",)),
+    52: BodyObserver(_elected),
+    ALTER_PARTITION: BodyObserver(
         _in_sync,
         (
             *(f"topics[].{name}" for name in ("topic_name", "topic_id")),

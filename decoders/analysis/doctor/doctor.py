@@ -5,7 +5,7 @@ Theory of operation. No exchange is judged when it comes, since what comes later
 ```
 end of a connection ─► resets, windows of 0                ┐
 exchange ─► how it went (errors, unanswered, throttled)    ┤
-         ─► what its API says (looks.py)                   ├─► observations ─► diagnosis.py ─► findings
+         ─► what its API says (body_observers.py)          ├─► observations ─► diagnosis.py ─► findings
          ─► what went well, with whom and when last        ┘    (merge)          (once)
 ```
 
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.audit import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, produced_in_vain
 from decoders.analysis.doctor.diagnosis import diagnose
-from decoders.analysis.doctor.looks import LOOKS, produced_in_vain
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -74,14 +74,14 @@ class Doctor:
         self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The paths of names, of throttling, and those that the looks read."""
+        """The paths of names, of throttling, and those that observers of bodies read."""
         entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(key, side, entity))
-        look = LOOKS[key].needs(side) if key in LOOKS else frozenset()
+        observed = BODY_OBSERVERS[key].needs(side) if key in BODY_OBSERVERS else frozenset()
         # An error code is about the partition that its own struct names.
         partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
         offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
         found = needs_of(("topic",), key, side) | entities | WAITS.of(key, side) | throttle_needs(key, side)
-        return found | look | partitions | offered
+        return found | observed | partitions | offered
 
     def set_capture_faults(self, faults: list[str]) -> None:
         """Set the faults of the captures themselves, a sentence each."""
@@ -115,8 +115,8 @@ class Doctor:
         if exchange.outcome == "unanswered":
             self._unanswered(exchange, key, client)
             return
-        look = LOOKS.get(key)
-        topics = look.watch(seen, exchange, client) if look is not None else None
+        observer = BODY_OBSERVERS.get(key)
+        topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
             for number, versions in offered_in(exchange).items():
                 where = ends.broker, number
