@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api_name
 from decoders.messages.record import SCHEMA, to_json_dict
+from decoders.replaying.answer_comparison import Difference, error_text
 from decoders.replaying.api_classes import api_class
-from decoders.replaying.comparing import Difference, error_text
 from decoders.wire.text import json_text
 from decoders.wire.units import format_latency
 from kwcli.output.json import JsonWriter

@@ -18,9 +18,7 @@ from decoders.errors import DecodeError, EncodeError, without_frames
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.record import to_json_dict
 from decoders.messages.whole_messages import encode_message
-from decoders.replaying.api_classes import api_class
-from decoders.replaying.carrying import carry_request
-from decoders.replaying.comparing import (
+from decoders.replaying.answer_comparison import (
     Answer,
     Difference,
     Verdict,
@@ -28,7 +26,9 @@ from decoders.replaying.comparing import (
     merge_answers,
     verdict_of,
 )
-from decoders.replaying.mapping import AnsweringNodes, IdMap, NotReplayable
+from decoders.replaying.api_classes import api_class
+from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
+from decoders.replaying.version_conversion import convert_request
 from kwcli.env import Failure
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
@@ -135,7 +135,7 @@ class ReplayedClient:
         shared, key, broker = self._shared, request.key, request.exchange.broker
         with shared.lock:
             version = shared.target.version(key, request.version)
-            body = carry_request(key, request.version, version, request.body())
+            body = convert_request(key, request.version, version, request.body())
             mapped = shared.ids.request(key, version, body, broker=broker)
             sent = mapped.body
             _check_encodes(key, version, request.version, sent)

@@ -33,7 +33,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.replaying.api_classes import CLASSES
-from decoders.replaying.mapping import IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import Tape
 from kwcli.env import Exit, Failure
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording

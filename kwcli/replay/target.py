@@ -15,8 +15,8 @@ from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, METADATA, 
 from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
 from decoders.apis.places import places
 from decoders.apis.routing import route
-from decoders.replaying.carrying import nearest_version
-from decoders.replaying.mapping import NotReplayable
+from decoders.replaying.id_map import NotReplayable
+from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.run import Router
 from kwcli.net.cluster import ClusterClient

@@ -15,7 +15,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.apis.keys import PRODUCE
-from decoders.replaying.mapping import NameMap
+from decoders.replaying.id_map import NameMap
 from kwcli.env import Exit, Settings
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.playground.run import MockCluster

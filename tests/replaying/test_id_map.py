@@ -25,8 +25,8 @@ from decoders.exchanges.topics import NULL_ID
 from decoders.records import Record, decode_records
 from decoders.records.model import Batch
 from decoders.records.write import encode_batch
-from decoders.replaying.carrying import carry_request, nearest_version
-from decoders.replaying.mapping import AnsweringNodes, IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.version_conversion import convert_request, nearest_version
 from decoders.schema.model import Versions
 
 OLD, NEW = UUID(int=7), UUID(int=8)
@@ -245,8 +245,8 @@ def test_nodes_stand_for_each_other(recorded: list[int], there: list[int], found
     ],
 )
 def test_requests_say_the_same_in_other_versions(key: int, since: int, to: int, body: Any, found: Any) -> None:
-    assert carry_request(key, since, to, body) == found
-    assert carry_request(key, since, since, body) == body
+    assert convert_request(key, since, to, body) == found
+    assert convert_request(key, since, since, body) == body
 
 
 def test_the_nearest_version_is_served() -> None:
