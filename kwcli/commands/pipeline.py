@@ -25,7 +25,7 @@ from kwcli.options import (
     switch_option,
     with_options,
 )
-from kwcli.pipeline.command_words import KeepDays, Point, TableNames
+from kwcli.pipeline.option_types import KeepDays, Point, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables.columns import TABLES
 

@@ -248,9 +248,9 @@ def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     """The function of the engine; its Spark, if any, runs for as long as the context is open."""
     if chosen.engine == "local":
-        from kwcli.pipeline import one_process
+        from kwcli.pipeline import local_engine
 
-        yield one_process.run
+        yield local_engine.run
         return
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.sessions import LEAN, own_session
