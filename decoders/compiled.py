@@ -58,7 +58,7 @@ MODULES: Final = (
     "decoders/messages/bodies.py",
     "decoders/messages/from_record.py",
     "decoders/messages/record.py",
-    "decoders/messages/row_packing.py",
+    "decoders/messages/exchange_serialization.py",
     "decoders/messages/structures.py",
     "kwcli/output/fact_functions.py",
     "kwcli/output/facts.py",

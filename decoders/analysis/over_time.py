@@ -63,7 +63,7 @@ class OverTime:
     def _take(self, other: Statistics) -> None:
         """Add groups whose slices are not wider; without groups there is no time to add either."""
         width = self.bucket_ns
-        groups = [((time // width * width, *rest), group) for (time, *rest), group in other.found()]
+        groups = [((time // width * width, *rest), group) for (time, *rest), group in other.sorted_groups()]
         if groups:
             self._found.take(groups, other.first_ns, other.last_ns)
 
@@ -88,14 +88,14 @@ class OverTime:
         """The statistics by slice and further dimensions."""
         return self._found
 
-    def joined(self) -> Statistics:
+    def by_slice(self) -> Statistics:
         """The statistics by slice alone, with all values of the further dimensions together."""
-        return self._into(self._empty(()), [((key[0],), group) for key, group in self._found.found()])
+        return self._into(self._empty(()), [((key[0],), group) for key, group in self._found.sorted_groups()])
 
-    def summed(self, by: Sequence[str]) -> Statistics:
+    def by_dimensions(self, by: Sequence[str]) -> Statistics:
         """The statistics by some of the further dimensions, with all slices together."""
         at = [1 + self.by.index(name) for name in by]
-        groups = [(tuple(key[each] for each in at), group) for key, group in self._found.found()]
+        groups = [(tuple(key[each] for each in at), group) for key, group in self._found.sorted_groups()]
         return self._into(Statistics(by, "latency"), groups)
 
     def _into(self, whole: Statistics, groups: Groups) -> Statistics:

@@ -60,7 +60,7 @@ __all__ = [
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
 # A key, and the names that an exchange says of it: (facet, name).
-Said = tuple[tuple[Any, ...], list[tuple[str, str]]]
+Mention = tuple[tuple[Any, ...], list[tuple[str, str]]]
 # APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
 _ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
 _WRITING: Final = frozenset({PRODUCE})
@@ -68,17 +68,17 @@ _READING: Final = frozenset({FETCH, 78})
 
 
 class Portrait:
-    """A portrait: `statistics` of its exchanges, names in `facets`; `more`: facets with more names than are kept."""
+    """A portrait: `statistics` of its exchanges, names in `facets`; `cut`: facets with more names than are kept."""
 
-    __slots__ = ("facets", "first", "last", "more", "statistics")
+    __slots__ = ("cut", "facets", "first", "last", "statistics")
 
     def __init__(self) -> None:
         self.statistics = GroupStatistics()
         self.facets: Facets = {}
-        self.more: set[str] = set()
+        self.cut: set[str] = set()
         self.first = self.last = 0
 
-    def meet(self, facet: str, name: str, count: int, first: int, last: int) -> None:
+    def count_name(self, facet: str, name: str, count: int, first: int, last: int) -> None:
         """Count a name of a facet, and its first and last time in ns."""
         names = self.facets.setdefault(facet, {})
         before = names.get(name)
@@ -86,7 +86,7 @@ class Portrait:
             before[0] += count
             before[1], before[2] = min(before[1], first), max(before[2], last)
         elif len(names) >= NAMES_OF_PORTRAIT_MAX:
-            self.more.add(facet)
+            self.cut.add(facet)
         else:
             names[name] = [count, first, last]
 
@@ -99,24 +99,24 @@ class Portrait:
         """Add the counts and names of `other`."""
         self.statistics.merge(other.statistics, 0, add_amounts)
         self.span(other.first, other.last)
-        self.more |= other.more
+        self.cut |= other.cut
         for facet, names in other.facets.items():
             for name, (count, first, last) in names.items():
-                self.meet(facet, name, count, first, last)
+                self.count_name(facet, name, count, first, last)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `of`."""
-        return [self.statistics.state(), self.first, self.last, sorted(self.more), self.facets]
+        return [self.statistics.state(), self.first, self.last, sorted(self.cut), self.facets]
 
     @classmethod
     def of(cls, state: object) -> Portrait:
         """A portrait from its `state`. Raises DecodeError."""
         made = cls()
-        statistics, made.first, made.last, more, facets = fields(state, list, int, int, list, dict)
+        statistics, made.first, made.last, cut, facets = fields(state, list, int, int, list, dict)
         made.statistics = GroupStatistics.of(statistics)
-        if not all(isinstance(facet, str) for facet in more):
+        if not all(isinstance(facet, str) for facet in cut):
             raise Malformed("facets that are no names")
-        made.more = set(more)
+        made.cut = set(cut)
         for facet, names in facets.items():
             (facet, names) = fields([facet, names], str, dict)
             for name, amounts in names.items():
@@ -146,7 +146,7 @@ class Portraits(ABC):
         """Learn facts that do not depend on filters, whether or not the exchange counts."""
 
     @abstractmethod
-    def said(self, exchange: Exchange) -> Iterable[Said]:
+    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
         """The keys that an exchange is about, each with the names that it says of it, by facet."""
 
     @abstractmethod
@@ -159,7 +159,7 @@ class Portraits(ABC):
             return
         exchange.view("request")  # looks at both sides
         time_ns = exchange.time_ns
-        for key, names in self.said(exchange):
+        for key, names in self.mentions(exchange):
             portrait = self._found.get(key)
             if portrait is None:
                 if len(self._found) >= GROUPS_MAX:
@@ -168,7 +168,7 @@ class Portraits(ABC):
             portrait.span(time_ns, time_ns)
             self._count(portrait.statistics, exchange)
             for facet, name in names:
-                portrait.meet(facet, name, 1, time_ns, time_ns)
+                portrait.count_name(facet, name, 1, time_ns, time_ns)
 
     def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
@@ -256,7 +256,7 @@ class Clients(Portraits):
     noun = "clients"
     asks_history = True  # for libraries (exchanges/history.py)
 
-    def said(self, exchange: Exchange) -> Iterable[Said]:
+    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
         """The client, with its addresses, connections, brokers, versions, topics, groups, transactional ids."""
         ends = exchange.ends
         software = exchange.client_software
@@ -300,7 +300,7 @@ class Clients(Portraits):
                     **common_numbers(group),
                     "first": rfc3339(portrait.first),
                     "last": rfc3339(portrait.last),
-                    **({"cut": sorted(portrait.more)} if portrait.more else {}),
+                    **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
                 }
             )
         return sorted(rows, key=lambda row: -row["count"])
@@ -372,7 +372,7 @@ class Brokers(Portraits):
         if isinstance(controller, int) and controller >= 0:
             self._controllers.take((controller,), (1, exchange.time_ns))
 
-    def said(self, exchange: Exchange) -> Iterable[Said]:
+    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
         """The broker, with its clients, their software and the APIs."""
         software = exchange.client_software
         names = [
@@ -420,7 +420,7 @@ class Brokers(Portraits):
                 **common_numbers(portrait.statistics),
                 "first": rfc3339(portrait.first),
                 "last": rfc3339(portrait.last),
-                **({"cut": sorted(portrait.more)} if portrait.more else {}),
+                **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
             }
             for (address,), portrait in in_order(self._found)
         ]

@@ -255,15 +255,15 @@ class Security:
         ends, key = exchange.ends, exchange.api_key
         clear, host, user = ends.tls is None, host_of(ends.client), exchange.user
         listener = self._seen.at("listener", ends.broker, int(clear))
-        listener.see(exchange)
-        listener.meet("clients", client_of(exchange.client_id, ends.client))
-        listener.meet("hosts", host)
+        listener.count_exchange(exchange)
+        listener.count_name("clients", client_of(exchange.client_id, ends.client))
+        listener.count_name("hosts", host)
         if user is not None:
-            listener.meet("users", user)
+            listener.count_name("users", user)
         if ends.tls is not None:
             its = self._seen.at("tls", ends.broker, ends.tls["version"], ends.tls["cipher"])
-            its.see(exchange)
-            its.meet("clients", host)
+            its.count_exchange(exchange)
+            its.count_name("clients", host)
         if exchange.is_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
             listener.add("logins", 1)
             self._login(exchange, clear=clear)
@@ -273,7 +273,7 @@ class Security:
             if user is None:
                 listener.add("nameless", 1)
             else:
-                self._seen.at("in", user, host).see(exchange)
+                self._seen.at("in", user, host).count_exchange(exchange)
             self._administered(exchange, key, clear=clear)
 
     def _login(self, exchange: Exchange, *, clear: bool) -> None:
@@ -288,16 +288,16 @@ class Security:
         if clear and mechanism:
             its = self._who(self._seen.at("crossed", ends.broker, mechanism), exchange)
             if user is not None:
-                its.meet("users", user)
+                its.count_name("users", user)
         refused = bool((exchange.extra or {}).get("sasl", {}).get("refusal"))
         silent = exchange.is_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
         if error or refused or silent:
-            self._who(self._seen.at("refused", user, host, mechanism), exchange).meet("brokers", ends.broker)
+            self._who(self._seen.at("refused", user, host, mechanism), exchange).count_name("brokers", ends.broker)
 
     @staticmethod
     def _who(its: Observation, exchange: Exchange) -> Observation:
-        its.see(exchange)
-        its.meet("clients", client_of(exchange.client_id, exchange.ends.client))
+        its.count_exchange(exchange)
+        its.count_name("clients", client_of(exchange.client_id, exchange.ends.client))
         return its
 
     def _administered(self, exchange: Exchange, key: int, *, clear: bool) -> None:
@@ -310,7 +310,7 @@ class Security:
             if found:
                 its = self._who(self._seen.at("secret", broker, what, exchange.spec.name), exchange)
                 for name in found:
-                    its.meet("names", name)
+                    its.count_name("names", name)
         if key in (30, 31):
             self._rights(exchange, key, by)
         elif key == 51:
@@ -358,7 +358,7 @@ class Security:
         if names:
             its = self._who(self._seen.at(kind, by, how), exchange)
             for name in filter(None, names):
-                its.meet("names", name)
+                its.count_name("names", name)
 
     def connect(self, skipped: Skipped) -> None:
         """Observe a TLS connection that was not decrypted; `skipped.detail` has what its handshake says."""
@@ -368,7 +368,7 @@ class Security:
         ends, time_ns = skipped.ends, skipped.time_ns
         its = self._seen.at("tls", ends.broker, found["version"], found["cipher"])
         _count(its, time_ns)
-        its.meet("clients", host_of(ends.client))
+        its.count_name("clients", host_of(ends.client))
         for whose, subject, issuer, expires in _CERTIFICATE.findall(skipped.detail):
             _count(self._seen.at("certificate", ends.broker, whose, subject, issuer, expires), time_ns)
 

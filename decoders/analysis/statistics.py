@@ -254,7 +254,7 @@ class Statistics:
                 if self.over_time:
                     group.place(time_ns >> self._shift, value, self._row.join)
 
-    def cover(self, first_ns: int, last_ns: int) -> None:
+    def extend_time(self, first_ns: int, last_ns: int) -> None:
         """Take time that was looked at, even if no exchange of it was added: rates are over all time looked at."""
         self._widen(first_ns, last_ns)
 
@@ -347,9 +347,9 @@ class Statistics:
 
     def rows(self) -> list[Row]:
         """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group."""
-        return [self._made(key, group) for key, group in self.found()]
+        return [self._made(key, group) for key, group in self.sorted_groups()]
 
-    def found(self) -> list[tuple[Key, GroupStatistics]]:
+    def sorted_groups(self) -> list[tuple[Key, GroupStatistics]]:
         """The groups, in the order of their keys."""
         return in_order(self._groups)
 
@@ -363,7 +363,7 @@ class Statistics:
             "count": group.count,
             "rate": group.count * NS / span if span else None,
             "errors": group.failed,
-            "error_codes": named(group.codes),
+            "error_codes": count_by_name(group.codes),
             "unanswered": group.unanswered,
             "undecoded": group.undecoded,
             "request_bytes": group.request_bytes if group.sized else None,
@@ -391,7 +391,7 @@ class Statistics:
         return out | {name: scaled(value) for name, value in found.items()}
 
 
-def named(found: Counter[int]) -> dict[str, int]:
+def count_by_name(found: Counter[int]) -> dict[str, int]:
     """Error codes by name, the most frequent first."""
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return {error_name(code): count for code, count in ordered}

@@ -12,9 +12,9 @@ from decoders.analysis.dimensions import client_of, software_of
 from decoders.analysis.exchange_facts import topic_of
 from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
 from decoders.analysis.portraits import (
+    Mention,
     Portrait,
     Portraits,
-    Said,
     common_numbers,
     doing_of,
     entities_of,
@@ -204,7 +204,7 @@ class TopicPortraits(Portraits):
                 batches.sizes.measure(head.size)
                 batches.counts.measure(head.records)
 
-    def said(self, exchange: Exchange) -> Iterable[Said]:
+    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
         """Each topic, with the client (by what it does), the API, the software and the groups of the exchange."""
         software = exchange.client_software
         client = client_of(exchange.client_id, exchange.ends.client)
@@ -271,7 +271,7 @@ class TopicPortraits(Portraits):
         """Topic → group → records from its commits to the ends, of the partitions where both are known."""
         found: dict[str, dict[str, int]] = {}
         for (group, topic, number), commit in sorted(self._offsets.commits.items()):
-            _, committed = self._offsets.committed(commit)
+            _, committed = self._offsets.latest_commit(commit)
             end = self._offsets.ends.get((topic, number))
             if committed != NOTHING and end is not None:
                 its = found.setdefault(topic, {})
@@ -280,7 +280,7 @@ class TopicPortraits(Portraits):
 
     def _row(self, topic: str, portrait: Portrait, numbers: list[int], lags: dict[str, int]) -> Row:
         written = self._written.get(topic)
-        more = {*portrait.more, *(("partitions",) if self._offsets.left_out else ())}
+        cut = {*portrait.cut, *(("partitions",) if self._offsets.left_out else ())}
         return {
             "topic": topic,
             "topic_id": self._ids[topic][1] if topic in self._ids else None,
@@ -292,7 +292,7 @@ class TopicPortraits(Portraits):
             **common_numbers(portrait.statistics),
             "first": rfc3339(portrait.first),
             "last": rfc3339(portrait.last),
-            **({"cut": sorted(more)} if more else {}),
+            **({"cut": sorted(cut)} if cut else {}),
         }
 
     def _partition(self, topic: str, number: int, written: Written | None) -> Row:

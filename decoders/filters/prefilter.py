@@ -104,7 +104,7 @@ class Prefilter:
         if isinstance(node, Always):
             return wanted
         parts = [self._node(each, wanted, answered) for each in node.nodes]
-        return every(parts) if isinstance(node, All) is wanted else some(parts)
+        return join_by_and(parts) if isinstance(node, All) is wanted else join_by_or(parts)
 
     def _atom(self, atom: Atom, wanted: bool, answered: bool) -> Possible:
         varying = _VARYING.get(atom.name)
@@ -121,7 +121,7 @@ class Prefilter:
             return not wanted
         if not wanted or len(needles) > _NEEDLES_MAX:
             return True
-        return some([self._stands(needle) for needle in needles])
+        return join_by_or([self._stands(needle) for needle in needles])
 
     def _stands(self, needle: bytes) -> BytesQuestion:
         begin = self._begin
@@ -163,12 +163,12 @@ def _bytes_of(text: str | None) -> bytes | None:
         return None
 
 
-def some(parts: Iterable[Possible]) -> Possible:
+def join_by_or(parts: Iterable[Possible]) -> Possible:
     """The answers of several parts joined by "or"."""
     return _joined(parts, any, decisive=True)
 
 
-def every(parts: Iterable[Possible]) -> Possible:
+def join_by_and(parts: Iterable[Possible]) -> Possible:
     """The answers of several parts joined by "and"."""
     return _joined(parts, all, decisive=False)
 
@@ -186,4 +186,4 @@ def _joined(parts: Iterable[Possible], join: Callable[[Iterable[bool]], bool], *
     return lambda data, at, stop: join(each(data, at, stop) for each in asked)
 
 
-__all__ = ["BytesQuestion", "Possible", "Prefilter", "TopicIds", "every", "some"]
+__all__ = ["BytesQuestion", "Possible", "Prefilter", "TopicIds", "join_by_and", "join_by_or"]

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
 from decoders.mocking.cluster import Call, Cluster, Refusal, Timer
-from decoders.mocking.results import Outcome, refused
+from decoders.mocking.results import Outcome, refusal_body
 
 __all__ = [
     *("ClassicGroup", "State", "handle_heartbeat", "handle_join_group"),
@@ -106,7 +106,7 @@ class ClassicGroup:
                 self.promised = {name: at for name, at in self.promised.items() if at > self.cluster.now_ms}
                 self._check_room(len(self.promised))
                 self.promised[member_id] = self.cluster.now_ms + body["session_timeout_ms"]
-                return {**refused(call, Refusal(MEMBER_ID_REQUIRED)), "member_id": member_id}
+                return {**refusal_body(call, Refusal(MEMBER_ID_REQUIRED)), "member_id": member_id}
         elif member_id not in self.members and self.promised.pop(member_id, None) is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
         known = self.members.get(member_id)
@@ -160,7 +160,7 @@ class ClassicGroup:
         if known is not None:
             for waiting in (known.joining, known.syncing):
                 if waiting is not None and waiting is not call:
-                    waiting.answer(refused(waiting, Refusal(FENCED_INSTANCE_ID)))
+                    waiting.answer(refusal_body(waiting, Refusal(FENCED_INSTANCE_ID)))
             known.joining = known.syncing = None
             self.members = {fresh if name == known.id else name: member for name, member in self.members.items()}
             if self.leader == known.id:
@@ -182,7 +182,7 @@ class ClassicGroup:
             if member.syncing is not None:
                 waiting, member.syncing = member.syncing, None
                 member.deadline_ms = self.cluster.now_ms + member.session_ms
-                waiting.answer(refused(waiting, Refusal(REBALANCE_IN_PROGRESS)))
+                waiting.answer(refusal_body(waiting, Refusal(REBALANCE_IN_PROGRESS)))
         self.state = State.PREPARING
         longest = max((member.rebalance_ms for member in self.members.values()), default=0)
         self._stop()
@@ -324,7 +324,7 @@ class ClassicGroup:
         if self.state is State.COMPLETING:
             raise Refusal(REBALANCE_IN_PROGRESS)
 
-    def beat(self, member_id: str, generation: int, instance: str | None) -> None:
+    def take_heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
         """Take the heartbeat of a member. Raises Refusal."""
         member = self.find(member_id, generation, instance)
         member.deadline_ms = self.cluster.now_ms + member.session_ms
@@ -367,7 +367,7 @@ class ClassicGroup:
         del self.members[member.id]
         for waiting in (member.joining, member.syncing):
             if waiting is not None and not waiting.gone:
-                waiting.answer(refused(waiting, Refusal(UNKNOWN_MEMBER_ID)))
+                waiting.answer(refusal_body(waiting, Refusal(UNKNOWN_MEMBER_ID)))
         if not self.members:
             self._empty()
         elif self.state is State.PREPARING:
@@ -419,7 +419,7 @@ def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
     body = call.body
     cluster.check_coordinator(call, 0, body["group_id"])
     group = _existing(cluster, body["group_id"])
-    group.beat(body["member_id"], body["generation_id"], body.get("group_instance_id"))
+    group.take_heartbeat(body["member_id"], body["generation_id"], body.get("group_instance_id"))
     return {"error_code": 0}
 
 

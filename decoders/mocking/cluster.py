@@ -155,7 +155,7 @@ class Cluster:
         self.groups: dict[str, Any] = {}  # by group id, of both kinds
         self.transactions: dict[str, Any] = {}  # by transactional id
         self.next_producer_id = 1000
-        self.held = 0  # bytes of records, topics and offsets
+        self.memory_used = 0  # bytes of records, topics and offsets
         self.notes: list[str] = []  # for users, each once
         self._told: set[str] = set()
         self._timers: list[Timer] = []
@@ -198,12 +198,12 @@ class Cluster:
 
     # limits
 
-    def hold(self, size: int) -> None:
+    def count_memory(self, size: int) -> None:
         """Count bytes of memory as held. Raises Refusal where there is none left."""
-        if self.held + size > MOCK_HELD_MAX:
+        if self.memory_used + size > MOCK_HELD_MAX:
             self.note(f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets: it takes no more of them")
             raise Refusal(POLICY_VIOLATION, "the mock's memory for records and offsets is full")
-        self.held += size
+        self.memory_used += size
 
     # topics
 
@@ -215,7 +215,7 @@ class Cluster:
         if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
             self.note(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions: it takes no more topics")
             raise Refusal(POLICY_VIOLATION, "the mock takes no more partitions")
-        self.hold(PARTITION_COST * len(leaders))
+        self.count_memory(PARTITION_COST * len(leaders))
         if topic_id is None or topic_id in self.topics_by_id:
             topic_id = UUID(bytes=blake2b(f"{self.cluster_id} {name}".encode(), digest_size=16).digest())
         topic = Topic(name, topic_id, leaders, [PartitionLog() for _ in leaders], internal)
@@ -233,7 +233,7 @@ class Cluster:
 
     def delete_topic(self, topic: Topic) -> None:
         """Delete a topic and its logs."""
-        self.held -= sum(log.size for log in topic.logs) + PARTITION_COST * len(topic.logs)
+        self.memory_used -= sum(log.size for log in topic.logs) + PARTITION_COST * len(topic.logs)
         del self.topics[topic.name], self.topics_by_id[topic.id]
 
     def find_topic(self, named: Mapping[str, Any]) -> Topic:
@@ -257,7 +257,7 @@ class Cluster:
             raise Refusal(NOT_LEADER_OR_FOLLOWER)
         return topic.logs[partition]
 
-    def appended(self, where: TopicPartition) -> None:
+    def notify_appended(self, where: TopicPartition) -> None:
         """Tell the watchers that a partition has something new."""
         for watcher in list(self.append_watchers):
             watcher(where)
@@ -298,9 +298,9 @@ class Cluster:
         before = known.get(where)
         metadata_size = len(committed.metadata or "") - len((before.metadata if before else "") or "")
         if before is None:
-            self.hold(OFFSET_COST + metadata_size)
+            self.count_memory(OFFSET_COST + metadata_size)
         elif metadata_size > 0:
-            self.hold(metadata_size)
+            self.count_memory(metadata_size)
         known[where] = committed
 
     # recorded errors

@@ -97,7 +97,7 @@ class ConsumerGroup:
         if member.epoch != epoch:
             raise Refusal(STALE_MEMBER_EPOCH)
 
-    def beat(self, call: Call) -> dict[str, Any]:
+    def take_heartbeat(self, call: Call) -> dict[str, Any]:
         """Take a heartbeat, by which a member joins, stays or leaves. Raises Refusal."""
         body = call.body
         epoch = body["member_epoch"]
@@ -293,13 +293,13 @@ def handle_consumer_group_heartbeat(cluster: Cluster, call: Call) -> dict[str, A
     if found is not None and found.kind != ConsumerGroup.kind and not found.is_empty:
         raise Refusal(INCONSISTENT_GROUP_PROTOCOL)
     if isinstance(found, ConsumerGroup):
-        return found.beat(call)
+        return found.take_heartbeat(call)
     if call.body["member_epoch"] != 0:
         raise Refusal(UNKNOWN_MEMBER_ID)
     if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
         cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
         raise Refusal(GROUP_MAX_SIZE_REACHED)
     made = ConsumerGroup(cluster, group_id)
-    answer = made.beat(call)
+    answer = made.take_heartbeat(call)
     cluster.groups[group_id] = made
     return answer

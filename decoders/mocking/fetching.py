@@ -15,7 +15,7 @@ from uuid import UUID
 from decoders.limits import MOCK_SESSIONS_MAX
 from decoders.mocking.cluster import Call, Cluster, Refusal, Timer, TopicPartition
 from decoders.mocking.partition_log import MAGIC, PartitionLog, without_codec
-from decoders.mocking.results import Outcome, refused
+from decoders.mocking.results import Outcome, refusal_body
 
 __all__ = ["Fetches", "handle_fetch"]
 
@@ -31,12 +31,12 @@ Wanted = tuple[str | UUID, int]
 
 @dataclass(slots=True)
 class _Session:
-    """`partitions`: what the client asks for; `told`: what it was last told (high watermark, start, stable end)."""
+    """`partitions`: what the client asks for; `offsets_sent`: last sent (high watermark, start, stable end)."""
 
     id: int
     epoch: int
     partitions: dict[Wanted, dict[str, Any]] = field(default_factory=dict)
-    told: dict[Wanted, tuple[int, ...]] = field(default_factory=dict)
+    offsets_sent: dict[Wanted, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -100,12 +100,12 @@ class Fetches:
         found.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
         for key, row in asked.items():
             found.partitions[key] = row
-            found.told.pop(key, None)
+            found.offsets_sent.pop(key, None)
         for topic in body["forgotten_topics_data"]:
             for number in topic["partitions"]:
                 key = (topic.get("topic_id") or topic["topic"], number)
                 found.partitions.pop(key, None)
-                found.told.pop(key, None)
+                found.offsets_sent.pop(key, None)
         return found, True
 
     def _answer(self, waiting: _WaitingFetch) -> tuple[list[tuple[Wanted, dict[str, Any]]], int, bool]:
@@ -135,7 +135,7 @@ class Fetches:
             if not log.start <= offset <= log.end:
                 raise Refusal(OFFSET_OUT_OF_RANGE)
         except Refusal as refusal:
-            answer = refused(call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True)
+            answer = refusal_body(call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True)
             row: dict[str, Any] = answer["responses"][0]["partitions"][0]
             return row
         waiting.places.add((topic.name, key[1]))
@@ -175,8 +175,8 @@ class Fetches:
         for key, row in rows:
             news = (row["high_watermark"], row.get("log_start_offset", -1), row.get("last_stable_offset", -1))
             if session is not None:
-                known = session.told.get(key)
-                session.told[key] = news
+                known = session.offsets_sent.get(key)
+                session.offsets_sent[key] = news
                 if waiting.incremental and not row["records"] and not row["error_code"] and known == news:
                     continue
             topics.setdefault(key[0], {**_named(key), "partitions": []})["partitions"].append(row)

@@ -8,7 +8,7 @@ from uuid import UUID
 from decoders.mocking.classic_groups import ClassicGroup, State
 from decoders.mocking.cluster import Call, Cluster, Refusal
 from decoders.mocking.consumer_groups import ConsumerGroup, Place
-from decoders.mocking.results import refused
+from decoders.mocking.results import refusal_body
 
 __all__ = [
     *("handle_consumer_group_describe", "handle_delete_groups", "handle_describe_groups", "handle_list_groups"),
@@ -59,7 +59,7 @@ def _check_known(cluster: Cluster, call: Call, name: str) -> None:
 
 def _refused_row(call: Call, refusal: Refusal, asked: str, name: str, told: str = "groups") -> dict[str, Any]:
     """The row of a group with an error; `asked` and `told` are where requests and responses have their groups."""
-    row: dict[str, Any] = refused(call, refusal, {asked: [name]})[told][0]
+    row: dict[str, Any] = refusal_body(call, refusal, {asked: [name]})[told][0]
     return row
 
 

@@ -117,7 +117,7 @@ class PartitionLog:
             known.next_sequence = (batch.base_sequence + batch.record_count) % _SEQUENCES
             known.batches.append((batch.base_sequence, batch.record_count, batch.base_offset))
 
-    def place(self, batch: StoredBatch) -> int | None:
+    def find_duplicate(self, batch: StoredBatch) -> int | None:
         """The offset at which an idempotent batch was written before; None where it is new. Raises ProducerError."""
         if batch.base_sequence < 0:
             return None
@@ -172,7 +172,7 @@ class PartitionLog:
             self._producers[producer_id] = _Producer(epoch, 0)
         return len(data)
 
-    def fill(self, end: int) -> None:
+    def skip_to(self, end: int) -> None:
         """Move the end of the log to `end` by an empty batch, as compaction leaves it: readers pass unknown offsets."""
         if end > self.end:
             data = encode_batch([], Batch(base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0))

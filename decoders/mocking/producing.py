@@ -8,7 +8,7 @@ from decoders.mocking.cluster import Call, Cluster, Refusal, each_partition
 from decoders.mocking.partition_log import PartitionLog, ProducerError, StoredBatch
 from decoders.mocking.results import Outcome
 from decoders.mocking.stored_batches import RecordsError, split_records
-from decoders.mocking.transactions import check_write
+from decoders.mocking.transactions import add_partition_on_write
 
 __all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]
 
@@ -72,15 +72,15 @@ def _append_all(
     for batch in batches:
         if batch.control:
             raise Refusal(INVALID_RECORD, "clients write no control batches")
-        known = log.place(batch)
+        known = log.find_duplicate(batch)
         if known is None:
             if batch.transactional:
-                check_write(cluster, call, place, batch)
-            cluster.hold(len(batch.data))
+                add_partition_on_write(cluster, call, place, batch)
+            cluster.count_memory(len(batch.data))
             known = log.append(batch)
         if first < 0:
             first = known
-    cluster.appended(place)
+    cluster.notify_appended(place)
     return first
 
 

@@ -299,8 +299,8 @@ class Recording:
             for number, partition in topic.partitions.items():
                 log = added.logs[number]
                 _fill(log, partition, self._results)
-                made.held += log.size
-        made.hold(0)
+                made.memory_used += log.size
+        made.count_memory(0)
         made.absent = {name for name in self._absent if name not in self._topics}
         for group, offsets in self._offsets.items():
             for place, committed in offsets.items():
@@ -336,7 +336,7 @@ def _fill(log: Any, partition: _Partition, results: dict[int, bool]) -> None:
     for batch in rows:
         if batch.base_offset >= log.end:
             log.add(batch)
-    log.fill(partition.end)
+    log.skip_to(partition.end)
     for producer_id in list(log.open):
         epoch = max(batch.producer_epoch for batch in rows if batch.producer_id == producer_id)
         log.end_transaction(producer_id, epoch, 0, commit=results.get(producer_id, False))

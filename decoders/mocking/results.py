@@ -14,7 +14,7 @@ from decoders.schema.model import Plan, resolve
 if TYPE_CHECKING:
     from decoders.mocking.cluster import Refusal
 
-__all__ = ["Outcome", "fit_to_version", "raw_token_follows", "refusal_answer", "refused"]
+__all__ = ["Outcome", "fit_to_version", "raw_token_follows", "refusal_answer", "refusal_body"]
 
 
 class AskedRequest(Protocol):
@@ -72,7 +72,7 @@ def refusal_answer(
     )
 
 
-def refused(
+def refusal_body(
     call: AskedRequest, refusal: Refusal, asked: Mapping[str, Any] | None = None, *, in_partitions: bool = False
 ) -> dict[str, Any]:
     """The body of the response to a request that is refused; empty for a request that is never answered."""

@@ -15,7 +15,7 @@ from decoders.mocking.cluster import (
     Refusal,
     Topic,
 )
-from decoders.mocking.results import refused
+from decoders.mocking.results import refusal_body
 
 __all__ = [
     *("handle_create_topics", "handle_delete_topics", "handle_describe_cluster", "handle_find_coordinator"),
@@ -42,7 +42,7 @@ def _broker(node: Node, key: str = "node_id") -> dict[str, Any]:
 
 def _refused_row(call: Call, refusal: Refusal, field: str, asked: Any, told: str | None = None) -> dict[str, Any]:
     """The response row, with an error, of one element of a request's `field`; `told`: the field of the response."""
-    row: dict[str, Any] = refused(call, refusal, {field: [asked]})[told or field][0]
+    row: dict[str, Any] = refusal_body(call, refusal, {field: [asked]})[told or field][0]
     return row
 
 

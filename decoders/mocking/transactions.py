@@ -19,7 +19,7 @@ from decoders.mocking.committed_offsets import check_member, commit_each
 from decoders.mocking.partition_log import StoredBatch
 
 __all__ = [
-    *("check_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),
+    *("add_partition_on_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),
     *("handle_init_producer_id", "handle_txn_offset_commit"),
 ]
 
@@ -92,7 +92,7 @@ def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
     for name, number in transaction.partitions:
         topic = cluster.topics.get(name)
         if topic is not None:
-            cluster.held += topic.logs[number].end_transaction(
+            cluster.memory_used += topic.logs[number].end_transaction(
                 producer_id, transaction.epoch, cluster.now_ms, commit=commit
             )
     for group, offsets in transaction.offsets.items():
@@ -110,7 +110,7 @@ def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
     if transaction.timer is not None:
         transaction.timer.cancel()
     for place in changed:
-        cluster.appended(place)
+        cluster.notify_appended(place)
 
 
 def _find(cluster: Cluster, call: Call, transactional_id: str, producer_id: int, epoch: int) -> _Transaction:
@@ -247,7 +247,7 @@ def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
 
     def keep(place: TopicPartition, committed: Committed) -> None:
         assert found is not None
-        cluster.hold(0 if place in found.offsets.get(group, {}) else 256)
+        cluster.count_memory(0 if place in found.offsets.get(group, {}) else 256)
         found.offsets.setdefault(group, {})[place] = committed
         cluster.pending.setdefault(group, {}).setdefault(place, set()).add(found.producer_id)
 
@@ -280,8 +280,8 @@ def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 
-def check_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
-    """Check that a transaction may write a batch there, and add the partition (KIP-890). Raises Refusal."""
+def add_partition_on_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
+    """Check that a transaction may write a batch there, and add the partition to it (KIP-890). Raises Refusal."""
     transactional_id = call.body.get("transactional_id")
     found: _Transaction | None = cluster.transactions.get(transactional_id or "")
     if found is None or found.producer_id != batch.producer_id:

@@ -93,14 +93,14 @@ class Facts:
         for endpoint, rows in brokers.items():
             for row in rows:
                 since_ns, client = fields(row, int, str)
-                self.vouch(endpoint, since_ns, client)
+                self.add_broker(endpoint, since_ns, client)
         for identity, row in topics.items():
             name, since_ns = fields(row, str, int)
             known = self.topics.get(identity)
             if known is None or since_ns < known[1]:
                 self.topics[identity] = (name, since_ns)
 
-    def vouch(self, endpoint: str, since_ns: int, client: str) -> None:
+    def add_broker(self, endpoint: str, since_ns: int, client: str) -> None:
         """Note that a client has shown an endpoint to be a broker."""
         rows = self.brokers.setdefault(endpoint, [])
         if len(rows) == 2 and since_ns >= rows[1][0]:
@@ -110,7 +110,7 @@ class Facts:
             first.setdefault(who, since)
         rows[:] = [(since, who) for who, since in first.items()][:2]
 
-    def others(self, key: bytes) -> dict[str, int]:
+    def brokers_without(self, key: bytes) -> dict[str, int]:
         """The brokers that connections of other keys have shown, and since when they are known."""
         own = endpoints(key)
         found = {

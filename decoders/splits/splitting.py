@@ -10,14 +10,14 @@ The idea. Each process decodes the segments that cannot depend on the past, and 
 split 1          split 2                     split 3
 ────────┬────────────────────────────┬──────────────────
  SYN …  │ … in step, nothing held …  │ … hole …            one connection
- rows   │ run of rows (a stretch)    │ segments            parts, by key and split
+ rows   │ run of rows (a clean run)  │ segments            parts, by key and split
         └────────────┬───────────────┴──────► stitcher (stitching.py): one key, its parts in order
                      agrees with the exact state there? its rows count : read the segments again
 ```
 
 - A connection whose SYN is in the split is decoded here (`OpenedConnection`). If it is TLS and a secret was missing, it
   says which one: the secret may come later in the capture, or belong to a session that began in another split.
-- A stretch (clean_segment.py) begins where the past does not matter for the decoding of all that follows. It ends
+- A clean run (clean_run.py) begins where the past does not matter for the decoding of all that follows. It ends
   before its first segment that reassembly's fast path does not take.
 - All other segments are handed on undecoded to a stitcher, also those of a TLS connection whose hellos are not in the
   split.
@@ -25,8 +25,8 @@ split 1          split 2                     split 3
 What always holds: any split of a capture gives the same rows as reading it whole. Rows are handed on in batches that
 are believed or not as a whole; segments of the current batch are kept, or can be read again.
 
-What is given up: work is done twice where a stretch does not fit the state before it. Parts may be large where no
-stretch can begin.
+What is given up: work is done twice where a clean run does not fit the state before it. Parts may be large where no
+clean run can begin.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
 from decoders.exchanges.pairer import Pairer, doubtful
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
 from decoders.limits import SEGMENT_COST
-from decoders.splits.clean_segment import Stretch, core
+from decoders.splits.clean_run import CleanRun, required_state
 from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
 from decoders.tcp.chunks import Chunk, How, Segment
 from decoders.tcp.connections import MASK, Connection, Half, turned
@@ -59,7 +59,7 @@ class Watcher(Protocol):
     """The methods that Watched calls."""
 
     def flush(self) -> None:
-        """Called when the chunks given so far have to be taken (`Watched.given`) before reassembly goes on."""
+        """Called when the chunks given so far have to be taken (`Watched.take_chunks`) before reassembly goes on."""
 
     def before(self, flow: Half | None, segment: Segment) -> None:
         """Called before a segment that the fast path does not take."""
@@ -78,7 +78,7 @@ class Watched(Reassembly):
         super().__init__()
         self._watcher = watcher
 
-    def given(self) -> list[Chunk]:
+    def take_chunks(self) -> list[Chunk]:
         """Take the chunks that the current feed has given so far; it does not give them again."""
         out = self._delivery.out[:]
         self._delivery.out.clear()
@@ -119,7 +119,7 @@ class Watched(Reassembly):
 
 # About how many bytes of segments one part has.
 PART_SIZE: Final = 256 << 10
-# How many orphan responses wait for the first request of their stretch before they are handed on.
+# How many orphan responses wait for the first request of their clean run before they are handed on.
 ORPHANS_MAX: Final = 1000
 # A correlation id above all others.
 _NONE: Final = 1 << 62
@@ -145,7 +145,7 @@ class OpenedConnection:
         self.rows.append(row)
         self.made.append(row if isinstance(row, Ended) else project(row))
 
-    def run(self, late_ns: int) -> bytes:
+    def pack_run(self, late_ns: int) -> bytes:
         """The blob of the RUN part. If the broker was known before `late_ns`, the rows would be different."""
         goes_on, self.begun = self.begun, True  # begun already: a connection that took the ports without a SYN
         assert self.connection is not None
@@ -156,7 +156,7 @@ class OpenedConnection:
         lack = self.lack or lack_of(self.connection)
         return pack([True, goes_on, self.segment, second.source, late_ns, who, lack])
 
-    def tail(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
+    def pack_end(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
         """The blob of the END part, and the `late_ns` for a RUN part if the connection gave no row."""
         connection = self.connection
         assert connection is not None
@@ -173,9 +173,9 @@ class OpenedConnection:
 
 
 class Track:
-    """The parts of one key of a split. Without a stretch or a fresh connection, its segments are handed on."""
+    """The parts of one key of a split. Without a clean run or a fresh connection, its segments are handed on."""
 
-    __slots__ = ("countdown", "fresh", "key", "parts", "segments", "seq", "size", "stretch", "tries")
+    __slots__ = ("clean_run", "countdown", "fresh", "key", "parts", "segments", "seq", "size", "tries")
 
     def __init__(self, key: bytes, parts: list[Part]) -> None:
         self.key = key
@@ -183,9 +183,9 @@ class Track:
         self.seq = 0
         self.segments: list[Segment] = []
         self.size = 0
-        self.stretch: Stretch | None = None
+        self.clean_run: CleanRun | None = None
         self.fresh: OpenedConnection | None = None
-        self.tries = 1  # after how many segments to check again whether a stretch may begin
+        self.tries = 1  # after how many segments to check again whether a clean run may begin
         self.countdown = 1
 
     def add(self, segment: Segment) -> int:
@@ -208,33 +208,33 @@ class Track:
         self.parts.append(Part(self.key, self.seq, kind, blob, rows or []))
         self.seq += 1
 
-    def hand_rows(self, stretch: Stretch, rows: list[Any]) -> int:
-        """Hand on the believed rows of a stretch; returns the bytes of kept segments that were handed on before."""
-        if not stretch.begun and not rows and stretch.low is None and len(stretch.orphans) < ORPHANS_MAX:
+    def hand_rows(self, clean_run: CleanRun, rows: list[Any]) -> int:
+        """Hand on the believed rows of a clean run; returns the bytes of kept segments that were handed on before."""
+        if not clean_run.begun and not rows and clean_run.low is None and len(clean_run.orphans) < ORPHANS_MAX:
             return 0
-        size = self.begin(stretch)
-        if rows or stretch.orphans:
-            self.hand(ROWS, stretch.take_orphans(), rows)
+        size = self.begin(clean_run)
+        if rows or clean_run.orphans:
+            self.hand(ROWS, clean_run.pack_orphans(), rows)
         return size
 
-    def begin(self, stretch: Stretch) -> int:
-        """Hand on the RUN part of a stretch, once; returns the bytes of kept segments that were handed on before."""
+    def begin(self, clean_run: CleanRun) -> int:
+        """Hand on the RUN part of a clean run, once; returns the bytes of kept segments that were handed on before."""
         size = 0
-        if not stretch.begun:
+        if not clean_run.begun:
             size = self.hand_on()
-            self.hand(RUN, stretch.run())
-            if stretch.low is None:
-                stretch.low = _NONE
+            self.hand(RUN, clean_run.pack_run())
+            if clean_run.low is None:
+                clean_run.low = _NONE
         return size
 
-    def end(self, stretch: Stretch, until: int | None) -> int:
-        """Hand on the END part of a stretch, unless it is empty; returns the bytes of kept segments handed on."""
+    def end(self, clean_run: CleanRun, until: int | None) -> int:
+        """Hand on the END part of a clean run, unless it is empty; returns the bytes of kept segments handed on."""
         size = 0
-        if stretch.begun or not stretch.empty:
-            size = self.begin(stretch)
-            if stretch.orphans:
-                self.hand(ROWS, stretch.take_orphans())
-            self.hand(END, stretch.tail(until))
+        if clean_run.begun or not clean_run.empty:
+            size = self.begin(clean_run)
+            if clean_run.orphans:
+                self.hand(ROWS, clean_run.pack_orphans())
+            self.hand(END, clean_run.pack_end(until))
         return size
 
     def hand_fresh(self, fresh: OpenedConnection) -> int:
@@ -246,7 +246,7 @@ class Track:
             its = list(group)
             if fresh.ends is None or number != fresh.ends.number:
                 fresh.ends = its[0][0].ends
-                self.hand(RUN, fresh.run(fresh.ends.late_ns))
+                self.hand(RUN, fresh.pack_run(fresh.ends.late_ns))
             ended = [row.export() for row, _ in its if isinstance(row, Ended)]
             made = [each for row, each in its if not isinstance(row, Ended)]
             self.hand(ROWS, pack(ended) if ended else b"", made)
@@ -255,10 +255,10 @@ class Track:
     def end_fresh(self, fresh: OpenedConnection, until: int | None, watched: Watched, pairer: Pairer) -> int:
         """Hand on the last rows and the END part of a fresh connection; returns the bytes of kept segments before."""
         size = self.hand_fresh(fresh) if fresh.rows else 0
-        blob, late_ns = fresh.tail(until, watched, pairer)
+        blob, late_ns = fresh.pack_end(until, watched, pairer)
         if not fresh.begun:
             size += self.hand_on()
-            self.hand(RUN, fresh.run(late_ns))
+            self.hand(RUN, fresh.pack_run(late_ns))
         self.hand(END, blob)
         return size
 
@@ -272,7 +272,7 @@ PER_CONNECTION: Final = 128
 # The most bytes of segments in a batch, if they are kept until they are believed, and if they are not kept.
 KEPT_SIZE: Final = 16 << 20
 BATCH_SIZE: Final = 64 << 20
-# The most segments between two checks whether a stretch may begin.
+# The most segments between two checks whether a clean run may begin.
 TRIES_MAX: Final = 64
 _payload = itemgetter(6)
 
@@ -283,7 +283,7 @@ class Source(Protocol):
     def mark(self) -> None:
         """Note that the segments given so far will not be asked for again."""
 
-    def again(self) -> Iterable[list[Segment]]:
+    def reread(self) -> Iterable[list[Segment]]:
         """All segments given since the mark."""
 
 
@@ -322,8 +322,8 @@ class Splitter:
         self._decryption.lacks = self._lacks
         self._pairer = Pairer(ports, needs, connections=True)
         self._pairer.context.vouching = []
-        self._clean: dict[Track, Stretch] = {}
-        self._routes: dict[int, Stretch | OpenedConnection] = {}  # by number of the connection: the taker of its rows
+        self._clean: dict[Track, CleanRun] = {}
+        self._routes: dict[int, CleanRun | OpenedConnection] = {}  # by number of the connection: the taker of its rows
         self._fresh: list[OpenedConnection] = []  # with rows
         self._over: list[OpenedConnection] = []  # that ended, maybe in the current batch
         self._late: list[OpenedConnection] = []  # that ended in the batch before: late segments of these have come
@@ -354,8 +354,8 @@ class Splitter:
         """Take the end of the split; returns the remaining parts, the FACT part last."""
         self._believe()
         self._facts.sessions.add(self._decryption.sessions.export())
-        for track, stretch in self._clean.items():
-            self._size -= track.end(stretch, None)
+        for track, clean_run in self._clean.items():
+            self._size -= track.end(clean_run, None)
         for key, track in self._tracks.items():
             if track.fresh is not None and key == track.key:
                 self._size -= track.end_fresh(track.fresh, None, self._watched, self._pairer)
@@ -407,11 +407,11 @@ class Splitter:
             self._pair(self._watched.feed(segments))
 
     def _believe(self) -> None:
-        """End the batch: commit its stretches, and hand on the rows of its fresh connections."""
-        for track, stretch in list(self._clean.items()):
-            if stretch.moved():
-                self._commit(track, stretch)
-            stretch.since = None
+        """End the batch: commit its clean runs, and hand on the rows of its fresh connections."""
+        for track, clean_run in list(self._clean.items()):
+            if clean_run.has_new_packets():
+                self._commit(track, clean_run)
+            clean_run.since = None
         for fresh in self._fresh:
             if fresh.rows:
                 self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
@@ -440,7 +440,7 @@ class Splitter:
         """Add the facts that this batch has shown."""
         context = self._pairer.context
         for endpoint, since_ns, client in context.vouching or ():
-            self._facts.vouch(endpoint, since_ns, client)
+            self._facts.add_broker(endpoint, since_ns, client)
         context.vouching = []
         names = context.topics.names
         if len(names) > len(self._facts.topics):
@@ -458,7 +458,7 @@ class Splitter:
         self._take(self._pairer.feed(decrypted))
 
     def _take(self, settled: list[Settled]) -> None:
-        """Give each row to the stretch or the fresh connection of its connection; drop the others."""
+        """Give each row to the clean run or the fresh connection of its connection; drop the others."""
         routes, project = self._routes.get, self._project
         for row in settled:
             target = routes(row.ends.number)
@@ -467,45 +467,45 @@ class Splitter:
                     self._fresh.append(target)
                 target.take(row, project)
 
-    def _commit(self, track: Track, stretch: Stretch) -> None:
-        rows = stretch.commit()
+    def _commit(self, track: Track, clean_run: CleanRun) -> None:
+        rows = clean_run.commit()
         if rows is None:
-            self._roll_back(track, stretch, None)
-            stretch.connection.park()
+            self._roll_back(track, clean_run, None)
+            clean_run.connection.park()
         else:
-            self._size -= track.hand_rows(stretch, rows)
+            self._size -= track.hand_rows(clean_run, rows)
 
-    def _leave(self, track: Track, stretch: Stretch) -> None:
-        track.stretch = None
+    def _leave(self, track: Track, clean_run: CleanRun) -> None:
+        track.clean_run = None
         del self._clean[track]
-        del self._routes[stretch.connection.number]
+        del self._routes[clean_run.connection.number]
 
-    def _end(self, track: Track, stretch: Stretch, until: int) -> None:
-        """End a stretch before the segment with this packet number."""
+    def _end(self, track: Track, clean_run: CleanRun, until: int) -> None:
+        """End a clean run before the segment with this packet number."""
         self.flush()
-        rows = stretch.commit()
+        rows = clean_run.commit()
         if rows is None:
-            self._roll_back(track, stretch, until)
+            self._roll_back(track, clean_run, until)
             return
-        self._leave(track, stretch)
-        self._size -= track.hand_rows(stretch, rows)
-        self._size -= track.end(stretch, until)
+        self._leave(track, clean_run)
+        self._size -= track.hand_rows(clean_run, rows)
+        self._size -= track.end(clean_run, until)
 
-    def _roll_back(self, track: Track, stretch: Stretch, until: int | None) -> None:
-        """End a stretch before the current batch, and hand on its segments in the batch up to a packet (None: all)."""
-        self._leave(track, stretch)
+    def _roll_back(self, track: Track, clean_run: CleanRun, until: int | None) -> None:
+        """End a clean run before the current batch; hand on its segments in the batch up to a packet (None: all)."""
+        self._leave(track, clean_run)
         keys = (track.key, turned(track.key))
         segments: list[Segment] = []
         if self._source is not None and not self._batch:
-            self._batch = list(chain.from_iterable(self._source.again()))
+            self._batch = list(chain.from_iterable(self._source.reread()))
         for segment in self._batch:
             if segment[2] == until:
                 break
             if segment[0] in keys:
                 segments.append(segment)
-                if segment[2] == stretch.since:
+                if segment[2] == clean_run.since:
                     segments.clear()
-        self._size -= track.end(stretch, segments[0][2] if segments else until)
+        self._size -= track.end(clean_run, segments[0][2] if segments else until)
         for segment in segments:
             self._size += track.add(segment)
 
@@ -513,10 +513,10 @@ class Splitter:
 
     def flush(self) -> None:
         """Decode the chunks that reassembly has given so far."""
-        self._pair(self._watched.given())
+        self._pair(self._watched.take_chunks())
 
     def before(self, flow: Half | None, segment: Segment) -> None:
-        """Take an unusual segment: it ends a stretch, or begins a connection, or is handed on."""
+        """Take an unusual segment: it ends a clean run, or begins a connection, or is handed on."""
         track = self._track(segment[0])
         begins = self._watched.begins(flow, segment)
         if track.fresh is not None:
@@ -524,15 +524,15 @@ class Splitter:
                 return
             self.flush()
             self._end_fresh(track, track.fresh, segment[2])
-        elif track.stretch is not None:
-            self._end(track, track.stretch, segment[2])
+        elif track.clean_run is not None:
+            self._end(track, track.clean_run, segment[2])
         if begins:
             track.fresh = OpenedConnection(segment)
         else:
             self._size += track.add(segment)
 
     def after(self, segment: Segment) -> None:
-        """Begin a stretch after this segment, if one may begin."""
+        """Begin a clean run after this segment, if one may begin."""
         flow = self._watched.flow(segment[0])
         if flow is None:
             return
@@ -549,22 +549,22 @@ class Splitter:
                 connection.park()
 
     def _begin(self, track: Track, connection: Connection, packet: int) -> bool:
-        """Begin a stretch if the state allows it; returns whether it does."""
+        """Begin a clean run if the state allows it; returns whether it does."""
         self.flush()
         pairing = self._pairer.context.pairings.get(connection.number)
-        agreed = None if pairing is None else core(connection, pairing)
+        agreed = None if pairing is None else required_state(connection, pairing)
         if pairing is None or agreed is None:
             track.countdown = track.tries = min(2 * track.tries, TRIES_MAX)
             return False
         track.countdown = track.tries = 1
-        stretch = track.stretch = self._clean[track] = Stretch(connection, pairing, agreed, packet)
-        self._routes[connection.number] = stretch
+        clean_run = track.clean_run = self._clean[track] = CleanRun(connection, pairing, agreed, packet)
+        self._routes[connection.number] = clean_run
         return True
 
     def closing(self, connection: Connection, packet: int) -> None:
-        """Note that a connection is over. If a stretch ends, its connection was silent: stitchers find that out."""
+        """Note that a connection is over. If a clean run ends, its connection was silent: stitchers find that out."""
         target = self._routes.get(connection.number)
-        if isinstance(target, Stretch):
+        if isinstance(target, CleanRun):
             self._end(self._track(target.flows[0].key), target, packet)
         elif target is not None:
             self._over.append(target)

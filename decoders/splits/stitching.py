@@ -32,18 +32,18 @@ from decoders.exchanges.pairer_state import put, resume_pairing, resume_request,
 from decoders.exchanges.pairing import Pairing, orphan, put_response
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
-from decoders.splits.clean_segment import IDS, LANE, ORPHAN, core
+from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, required_state
 from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, RowCorrection, unpack_segments
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, unpack
 
-__all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
+__all__ = ["AdoptedConnection", "AdoptedRun", "Reread", "Stitcher"]
 
 # A run that a splitter has decoded, and the exact state before it, in; the state after it out.
 #
-# `AdoptedStretch` is a stretch (`clean_segment.py`): it is taken over if the exact state agrees with the state that it
+# `AdoptedRun` is a clean run (`clean_run.py`): it is taken over if the exact state agrees with the state that it
 # depends on. `AdoptedConnection` is a connection from its SYN on: it is taken over unless an open connection or facts
 # about the broker contradict it, or a secret that the split lacked is known here.
 
@@ -51,18 +51,18 @@ __all__ = ["AdoptedConnection", "AdoptedStretch", "Reread", "Stitcher"]
 SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
 
 
-class AdoptedStretch:
-    """A stretch that begins at the present state of an engine; `agreed`: it may be taken over."""
+class AdoptedRun:
+    """A clean run that begins at the present state of an engine; `agreed`: it may be taken over."""
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
         self._context = engine.pairer.context
-        _, self.after, self._low, self._software, self._login, self._place, self._core = fields(
+        _, self.after, self._low, self._software, self._login, self._place, self._required_state = fields(
             run, bool, int, int | None, *[dict | None] * 2, int, list
         )
         self.segments: list[Segment] = []  # to feed before the segments that `reread` gives: none
         self.agreed = False
-        flow = engine.reassembly.flow(self._core[0]) if self._core else None
+        flow = engine.reassembly.flow(self._required_state[0]) if self._required_state else None
         pairing = None if flow is None else self._context.pairings.get(flow.connection.number)
         if flow is None or pairing is None:
             return
@@ -74,9 +74,12 @@ class AdoptedStretch:
         self.agreed = self._agrees()
 
     def _agrees(self) -> bool:
-        """Whether the engine's state agrees with all that the stretch depends on."""
+        """Whether the engine's state agrees with all that the clean run depends on."""
         pairing, software = self._pairing, self._software
-        if not self._engine.reassembly.settled(self._connection) or core(self._connection, pairing) != self._core:
+        if (
+            not self._engine.reassembly.settled(self._connection)
+            or required_state(self._connection, pairing) != self._required_state
+        ):
             return False
         if software is not None and software != pairing.software:
             return False
@@ -85,19 +88,19 @@ class AdoptedStretch:
         waiting = pairing.in_flight
         low = self._low
         return waiting.count() < IN_FLIGHT_MAX // 2 and (
-            low is None or not any(low <= correlation_id < low + IDS for correlation_id in waiting)
+            low is None or not any(low <= correlation_id < low + ID_RANGE for correlation_id in waiting)
         )
 
     def patch(self) -> RowCorrection:
-        """The values that the rows of the stretch lack."""
+        """The values that the rows of the clean run lack."""
         return RowCorrection(self._pairing.ends, self._added, self._pairing.software, self._pairing.login)
 
     def answer(self, orphans: list[Any]) -> None:
-        """Match responses with their requests, which are before the stretch."""
+        """Match responses with their requests, which are before the clean run."""
         pairing = self._pairing
         for row in orphans:
             exchange = Exchange()
-            put(exchange, ORPHAN, row)
+            put(exchange, ORPHAN_ATTRIBUTES, row)
             frame = _frame(exchange)
             correlation_id = exchange.correlation_id
             assert correlation_id is not None
@@ -110,7 +113,7 @@ class AdoptedStretch:
                 pairing.settle(asked)
 
     def absorb(self, tail: list[Any]) -> None:
-        """Take over the state that the stretch adds. Raises DecodeError if `tail` is no such state."""
+        """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
         _, flows, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
@@ -122,7 +125,7 @@ class AdoptedStretch:
         for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
             state, size, begun, parts = fields(row, list, int, int, list)
             budget.held -= sum(map(len, direction.parts))
-            put(direction, LANE, state)
+            put(direction, FRAME_STATE, state)
             direction.place, direction.begun, direction.parts = place + size, place + begun, parts
             budget.held += sum(map(len, parts))
         for row in waiting:
@@ -239,9 +242,9 @@ class Stitcher:
         self.key = key
         self._reread = reread
         self._facts = facts or Facts()
-        self._run: AdoptedStretch | AdoptedConnection | None = None
+        self._run: AdoptedRun | AdoptedConnection | None = None
         self._engine = Engine(ports, needs, connections=True, keys=keys)
-        self._engine.pairer.context.brokers.update(self._facts.others(key))
+        self._engine.pairer.context.brokers.update(self._facts.brokers_without(key))
         self._engine.decryption.sessions = self._facts.sessions
 
     def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
@@ -273,7 +276,7 @@ class Stitcher:
         """Begin a run, and check whether it agrees with the exact state."""
         with _read():
             if not state or state[0] is not True:
-                self._run = AdoptedStretch(self._engine, state)
+                self._run = AdoptedRun(self._engine, state)
                 return []
             if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
                 self._run.go_on(state)

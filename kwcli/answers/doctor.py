@@ -72,7 +72,7 @@ class DoctorRenderer(AnswerRenderer):
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         fold = self.doctor = Doctor(thresholds)
         super().__init__(fold, "finding", fold.rows, findings_text, settings)
-        self.hear = fold.hear
+        self.hear = fold.set_capture_faults
         self.ended = fold.end
         self.keys = sorted(ABOUT)
 

@@ -25,7 +25,7 @@ from kwcli.options import (
     switch_option,
     with_options,
 )
-from kwcli.pipeline.command_words import KeepDays, Point, TableNames
+from kwcli.pipeline.option_types import KeepDays, Point, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables.columns import TABLES
 
@@ -328,7 +328,7 @@ def sql_command(
     Without a query they are listed. `kw sql` needs no Spark, and queries captures too.
     """
     from kwcli.pipeline.query_output import read_query, show_views
-    from kwcli.pipeline.sql import sql
+    from kwcli.pipeline.spark_sql import run_query
 
     if views and query is not None:
         raise click.UsageError("give a query, or --views", click.get_current_context())
@@ -337,7 +337,7 @@ def sql_command(
     if query is None:
         return show_views(env, settings)
     _check_installed()
-    return sql(env, settings, folder, read_query(env, query), limit=limit, master=master)
+    return run_query(env, settings, folder, read_query(env, query), limit=limit, master=master)
 
 
 def _check_installed() -> None:

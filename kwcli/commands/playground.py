@@ -129,11 +129,13 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
         Clash("mock", ("release", "jars"), "it is no Apache Kafka"),
         Clash("mock", ("keep_going",), "its nodes do not die"),
     )
-    from kwcli.playground.run import PlaygroundOptions, play
+    from kwcli.playground.run import PlaygroundOptions, run_playground
 
     env: Environment = ctx.obj
     said = {"port": wanted["port"] != FIRST_PORT, "version": wanted["release"] != RELEASES[0]}
-    return play(env, PlaygroundOptions(**wanted, said=frozenset(name for name, chosen in said.items() if chosen)))
+    return run_playground(
+        env, PlaygroundOptions(**wanted, said=frozenset(name for name, chosen in said.items() if chosen))
+    )
 
 
 @command.command("node", short_help="List, stop, kill, start, restart, pause nodes while it runs.", epilog=_NODE)
@@ -155,6 +157,6 @@ def node(
         raise click.UsageError("list takes no ID" if numbers else f"{action} which node? Give its ID, as list has them")
     if action == "list":
         refuse_typed("beside list, which waits for nothing", among=("timeout_s",))
-    from kwcli.playground.node_control import act
+    from kwcli.playground.node_control import run_action
 
-    return act(env, action, numbers, port=port, timeout_s=timeout_s, output=output)
+    return run_action(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

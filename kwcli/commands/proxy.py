@@ -12,7 +12,7 @@ from kwcli.options import gather_options, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
 from kwcli.proxy.listening_options import ListeningOptions, served_options
 from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
-from kwcli.proxy.steering import SteeringOptions, steering_options
+from kwcli.proxy.script_and_control import ScriptAndControlOptions, script_and_control_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
 
 EXAMPLES = """\b
@@ -62,7 +62,7 @@ class ProxyCommand(ConnectingCommand, click.Group):
 @click.option("--check", "only_check", is_flag=True, help="Test brokers, login, ports, certificates; then exit.")
 @served_options
 @fault_options
-@steering_options
+@script_and_control_options
 @log_options
 @gather_options("listening", ListeningOptions, ListeningOptions._fields)
 @click.pass_obj
@@ -72,7 +72,7 @@ def command(
     security: TlsOptions,
     log: LogOptions,
     faults: FaultOptions,
-    steering: SteeringOptions,
+    script_and_control: ScriptAndControlOptions,
     listening: ListeningOptions,
     only_check: bool,
 ) -> int | None:
@@ -88,4 +88,4 @@ def command(
 
     refuse_clashes(*CLASHES)
     config = read_config(env, connection, verbose=log.shown.verbose)
-    return start(env, config, listening.place(), security, log, faults, steering, only_check=only_check)
+    return start(env, config, listening.place(), security, log, faults, script_and_control, only_check=only_check)

@@ -48,6 +48,6 @@ def command(
     listed: latency_by_api, clients, old_versions, slowest, …. A query only reads; `-` reads it from standard
     input.
     """
-    from kwcli.pipeline.ask import ask
+    from kwcli.pipeline.sql_command import run_sql
 
-    return ask(env, shown.settings(env), capture, filters, limit, views=views)
+    return run_sql(env, shown.settings(env), capture, filters, limit, views=views)

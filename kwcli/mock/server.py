@@ -18,7 +18,7 @@ from kwcli.net.addresses import shown
 from kwcli.net.listening import BACKLOG
 from kwcli.net.session.aio import TlsServer
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
-from kwcli.proxy.log_once import Folded
+from kwcli.proxy.repeated_messages import RepeatFilter
 
 if TYPE_CHECKING:
     from decoders.mocking.broker import MockBrokers, MockConnection
@@ -59,7 +59,7 @@ class MockServer:
         self._tls = tls
         self._verbose = verbose
         self._quiet = quiet
-        self._folded = Folded(time.monotonic, self._say)
+        self._repeats = RepeatFilter(time.monotonic, self._say)
         self._ended: asyncio.Event | None = None
         self._timer: asyncio.TimerHandle | None = None
         if feed is not None:
@@ -86,7 +86,7 @@ class MockServer:
             protocol.close()
         await asyncio.sleep(0)
         if not self._quiet:
-            self._folded.finish()
+            self._repeats.finish()
         return Exit.DONE
 
     async def _server(self, node: int, sock: socket.socket) -> asyncio.Server | TlsServer:
@@ -99,10 +99,10 @@ class MockServer:
     def _ungreeted(self, peer: str, error: BaseException) -> None:
         assert self._tls is not None
         text = f"refused: the client {self._tls.refusal(error)}"
-        self._folded.say(f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}")
+        self._repeats.say(f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}")
 
     def _look(self) -> None:
-        self._folded.look()
+        self._repeats.say_due()
         asyncio.get_running_loop().call_later(_FOLD_S, self._look)
 
     @staticmethod
@@ -144,12 +144,12 @@ class MockServer:
         if self._verbose:
             self._say(line)
         elif loud and not self._quiet:
-            self._folded.say(f"(node {connection.node}): {text}", line)
+            self._repeats.say(f"(node {connection.node}): {text}", line)
 
     def _say(self, text: str) -> None:
         self._env.say(f"kw: {text}")
         if self.feed is not None:
-            self.feed.event(0, text, now_ns())
+            self.feed.log_event(0, text, now_ns())
 
 
 class MockProtocol(asyncio.Protocol):
@@ -175,10 +175,10 @@ class MockProtocol(asyncio.Protocol):
         server.connections[connection] = self
         server.tell(connection, "opened", loud=False)
         if self._feed is not None:
-            self._feed.opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
+            self._feed.log_opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
             link: Any = transport.get_extra_info("ssl_object")
             if link is not None:
-                self._feed.tls(connection.number, link.version(), link.cipher()[0], now_ns())
+                self._feed.log_tls(connection.number, link.version(), link.cipher()[0], now_ns())
         self.read_or_not()
 
     def _address(self, end: str) -> str:
@@ -190,7 +190,7 @@ class MockProtocol(asyncio.Protocol):
         """Hand the client's bytes to the mocked brokers."""
         if self._connection is not None:
             if self._feed is not None:
-                self._feed.chunk(self._connection.number, CLIENT, now_ns(), data)
+                self._feed.log_chunk(self._connection.number, CLIENT, now_ns(), data)
             self._server.brokers.receive(self._connection, data, self._server.now_ms())
             self._server.settle()
 
@@ -202,7 +202,7 @@ class MockProtocol(asyncio.Protocol):
         if connection.out and not transport.is_closing():
             data = connection.take_output()
             if self._feed is not None:
-                self._feed.chunk(connection.number, SERVER, now_ns(), data)
+                self._feed.log_chunk(connection.number, SERVER, now_ns(), data)
             transport.write(data)
         if connection.closed is None:
             self.read_or_not()
@@ -246,7 +246,7 @@ class MockProtocol(asyncio.Protocol):
         self._server.connections.pop(connection, None)
         self._server.tell(connection, reason, loud=loud)
         if self._feed is not None:
-            self._feed.closed(connection.number, how, now_ns(), reason)
+            self._feed.log_closed(connection.number, how, now_ns(), reason)
 
     def close(self) -> None:
         """Close the connection: the mock ends."""

@@ -38,8 +38,8 @@ from kwcli.pipeline.query_output import (
     different_names,
     names_in,
     not_there,
-    screenful,
     tables_about,
+    terminal_rows,
     write_result,
 )
 from kwcli.pipeline.tables.columns import ALL_TABLES
@@ -128,7 +128,7 @@ class TablesDatabase:
 
     def answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
         """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
-        screen = screenful(env, shown, limit)
+        screen = terminal_rows(env, shown, limit)
         found = self.check()
         rows = self._rows(found)
         if limit is not None:

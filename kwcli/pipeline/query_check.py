@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from kwcli.env import Exit, Failure
-from kwcli.pipeline.query_words import KEYWORDS
+from kwcli.pipeline.spark_keywords import KEYWORDS
 from kwcli.spelling import did_you_mean, nearest_words
 
 # What a statement that reads may begin with; others are refused once Spark has parsed them.

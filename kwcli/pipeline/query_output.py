@@ -133,7 +133,7 @@ def different_names(names: Iterable[str]) -> list[str]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def screenful(env: Environment, shown: Settings, limit: int | None) -> int | None:
+def terminal_rows(env: Environment, shown: Settings, limit: int | None) -> int | None:
     """How many rows a terminal gets without --limit; None where all rows are written."""
     return SCREEN if env.stdout_terminal and limit is None and shown.format in ("text", "table") else None
 

@@ -61,12 +61,14 @@ def run(env: Environment, options: RunOptions) -> Exit:
             env.say(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
         covered = add_covered(options, found, manifest)
-        if manifest is None or not store.holds(covered.files, options.for_rows()):
+        if manifest is None or not store.is_up_to_date(covered.files, options.for_rows()):
             return _fill(env, options, covered, store, begun)
         for problem in covered.problems:
             env.say(f"kw: {problem}")
         if not options.quiet:
-            env.say(f"kw: {options.out}: {covered.state(manifest, as_json_values(options.for_rows()), holds=True)}")
+            env.say(
+                f"kw: {options.out}: {covered.state(manifest, as_json_values(options.for_rows()), up_to_date=True)}"
+            )
         return _exit(options, covered, manifest.facts)
 
 
@@ -78,8 +80,8 @@ def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exi
     store = TableStore(files, options.out)
     manifest = store.manifest()
     covered = add_covered(options, found, manifest)
-    holds = manifest is not None and store.holds(covered.files, options.for_rows())
-    state = covered.state(manifest, as_json_values(options.for_rows()), holds=holds)
+    up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.for_rows())
+    state = covered.state(manifest, as_json_values(options.for_rows()), up_to_date=up_to_date)
     planned = plan_all(options, _captures(covered))
     chosen = choose_engine(options, _size(covered.files), env.variables)
     lines = explain_lines(options, covered, planned, chosen, state, env.variables)
@@ -246,9 +248,9 @@ def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     """The function of the engine; its Spark, if any, runs for as long as the context is open."""
     if chosen.engine == "local":
-        from kwcli.pipeline import one_process
+        from kwcli.pipeline import local_engine
 
-        yield one_process.run
+        yield local_engine.run
         return
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.sessions import LEAN, own_session

@@ -34,11 +34,11 @@ class CoveredCaptures(NamedTuple):
     new: int
     asked: int
 
-    def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, holds: bool) -> str:
+    def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, up_to_date: bool) -> str:
         """What the run does with the folder, in words."""
         if manifest is None:
             return "new"
-        if holds:
+        if up_to_date:
             damaged = manifest.facts.get("damaged", 0)
             which = f"{_these(self)}{f', {damaged:,} damaged,' if damaged else ''}"
             return f"covers {which} already: nothing to do"

@@ -15,7 +15,7 @@ from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
 if TYPE_CHECKING:
     from kwcli.env import Environment
 
-__all__ = ["MECHANISMS", "ListenerConfig", "client_configs", "forget", "make_certificates", "remember"]
+__all__ = ["MECHANISMS", "ListenerConfig", "add_profile", "client_configs", "make_certificates", "remove_profiles"]
 
 MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER")
 USER: Final = "alice"
@@ -126,7 +126,7 @@ PREFIX: Final = "playground"
 _LIST: Final = "profiles"
 
 
-def remember(env: Environment, folder: Path, config: ListenerConfig) -> str:
+def add_profile(env: Environment, folder: Path, config: ListenerConfig) -> str:
     """Make a profile for a way into a cluster; returns its name, with a number where the usual name is taken."""
     profiles = Profiles.of(env)
     taken = set(profiles.names())
@@ -140,7 +140,7 @@ def remember(env: Environment, folder: Path, config: ListenerConfig) -> str:
     return name
 
 
-def forget(env: Environment, folder: Path) -> None:
+def remove_profiles(env: Environment, folder: Path) -> None:
     """Remove the profiles of the playground in this folder."""
     try:
         names = (folder / _LIST).read_text(encoding="utf-8").split()

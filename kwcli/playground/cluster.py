@@ -17,7 +17,7 @@ from kwcli.playground import properties
 from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.jars import broker_jars, cache
 from kwcli.playground.ports import free_ports, next_ports
-from kwcli.playground.process import JAVA_FLAGS, Process, answers, brokers_known, run_java
+from kwcli.playground.process import JAVA_FLAGS, Process, brokers_known, is_kafka_answering, run_java
 from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, NodePlan
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
@@ -190,7 +190,7 @@ class Cluster:
         if process.paused:
             return "paused"
         port = self._plain_port(number)
-        return "up" if port is None or answers(self.options.host, port, timeout_s=_LOOK_S) else "silent"
+        return "up" if port is None or is_kafka_answering(self.options.host, port, timeout_s=_LOOK_S) else "silent"
 
     def running(self, number: int) -> bool:
         """Whether the process of this node is alive."""
@@ -201,7 +201,7 @@ class Cluster:
         node, process = self.node(number), self._processes[number]
         port = self._plain_port(number)
         deadline = time.monotonic() + self.options.start_timeout_s
-        while port is not None and not answers(self.options.host, port):
+        while port is not None and not is_kafka_answering(self.options.host, port):
             if not process.running or time.monotonic() > deadline:
                 raise StartFailed(f"node {number} does not answer: {process.tail()}{self._log_tail(node)}")
             time.sleep(0.05)
@@ -332,7 +332,7 @@ def _class_archive(version: str, jars: Sequence[Path], folder: Path) -> Path:
             process = Process(
                 [*command, "kafka.Kafka", str(node.folder / "server.properties")], node.folder / "cds.log"
             )
-            while process.running and not answers(warm.options.host, node.ports["PLAINTEXT"]):
+            while process.running and not is_kafka_answering(warm.options.host, node.ports["PLAINTEXT"]):
                 time.sleep(0.05)
             process.terminate()
             process.wait(60.0)

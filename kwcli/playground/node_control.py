@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from kwcli.env import Exit, Failure
 from kwcli.playground.cluster import Cluster
-from kwcli.playground.temp_dirs import playgrounds
+from kwcli.playground.temp_dirs import playgrounds_folder
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
 
-__all__ = ["ACTIONS", "SOCKET", "VARIABLE", "Control", "act", "ask"]
+__all__ = ["ACTIONS", "SOCKET", "VARIABLE", "Control", "ask_playground", "run_action"]
 
 # The variable of --run's commands with the name of the playground's folder.
 VARIABLE: Final = "KW_PLAYGROUND"
@@ -33,7 +33,7 @@ _AFTER: Final = {"stop": ("down",), "kill": ("down",), "start": ("up",), "pause"
 State = dict[str, Any]
 
 
-def act(
+def run_action(
     env: Environment, action: str, numbers: Sequence[int], *, port: int | None, timeout_s: float, output: str
 ) -> Exit:
     """Have a playground do an action with nodes, wait until it is done, print all nodes. Raises Failure."""
@@ -74,7 +74,7 @@ def _why_late(step: str, late: Sequence[State], timeout_s: float) -> str:
 
 def _asked(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
     try:
-        answer = ask(folder, action, list(numbers))
+        answer = ask_playground(folder, action, list(numbers))
     except (OSError, ValueError) as error:
         raise Failure(f"the playground {folder.name} does not answer: {error}", Exit.UNREACHABLE) from None
     if "error" in answer:
@@ -85,7 +85,7 @@ def _asked(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
 
 def _found(env: Environment, port: int | None) -> Path:
     """The folder of the playground that has this port, that VARIABLE names, or that runs alone. Raises Failure."""
-    home = playgrounds(env.variables)
+    home = playgrounds_folder(env.variables)
     named = env.variables.get(VARIABLE)
     if named and port is None and "/" not in named and (home / named / SOCKET).exists():
         return home / named
@@ -107,7 +107,7 @@ def _running(home: Path) -> Iterator[tuple[Path, list[int]]]:
     """The folders of playgrounds that answer, and the ports that clients use."""
     for folder in sorted(home.glob(f"*-*/{SOCKET}")) if home.is_dir() else []:
         try:
-            nodes = ask(folder.parent, "list", [])["nodes"]
+            nodes = ask_playground(folder.parent, "list", [])["nodes"]
         except (OSError, ValueError, KeyError):
             continue  # it was killed, or is just ending
         yield folder.parent, [port for node in nodes for port in _shown(node).values()]
@@ -198,7 +198,7 @@ class Control:
             line = _line(peer)
             peer.sendall(json.dumps(self._answer(line)).encode() + b"\n")
 
-    def ended(self) -> list[int]:
+    def newly_ended(self) -> list[int]:
         """The nodes that have ended since the last call, and not by a request."""
         gone = [node.id for node in self._cluster.nodes if not self._cluster.running(node.id)]
         fresh = [number for number in gone if number not in self._down]
@@ -252,7 +252,7 @@ class Control:
         return {"node": number, "state": state, "pid": pid, "ports": node.ports, "why": self._cluster.why_ended(number)}
 
 
-def ask(folder: Path, action: str, numbers: list[int]) -> dict[str, Any]:
+def ask_playground(folder: Path, action: str, numbers: list[int]) -> dict[str, Any]:
     """The answer of the playground in this folder. Raises OSError where nobody listens, ValueError for nonsense."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(_TALK_S * 6)

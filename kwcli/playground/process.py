@@ -18,7 +18,7 @@ from typing import Final
 from decoders import DecodeError, decode_response, encode_request
 from decoders.apis.keys import API_VERSIONS, METADATA
 
-__all__ = ["JAVA_FLAGS", "Process", "answers", "brokers_known", "run_java"]
+__all__ = ["JAVA_FLAGS", "Process", "brokers_known", "is_kafka_answering", "run_java"]
 
 JAVA_FLAGS: Final = ("-Xms64m", "-Duser.timezone=UTC", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 
@@ -139,7 +139,7 @@ _METADATA_VERSION = 4  # it can be told to create no topics
 _ANSWER_MAX = 1 << 20
 
 
-def answers(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
+def is_kafka_answering(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     """Whether a Kafka listener without TLS answers ApiVersions v0 (SASL listeners do, before authentication)."""
     try:
         frame = _asked(host, port, encode_request(API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s)

@@ -15,18 +15,18 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from kwcli.env import Exit, Failure
-from kwcli.playground.client_configs import ListenerConfig, client_configs, forget, remember
+from kwcli.playground.client_configs import ListenerConfig, add_profile, client_configs, remove_profiles
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.node_control import VARIABLE, Control
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
-from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
+from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
 
 if TYPE_CHECKING:
     from kwcli.env import Environment
 
-__all__ = ["MockCluster", "PlaygroundOptions", "play"]
+__all__ = ["MockCluster", "PlaygroundOptions", "run_playground"]
 
 
 WAIT_S: Final = 5.0
@@ -128,14 +128,14 @@ class _Stage:
             time.sleep(timeout_s)
             return []
         self._control.serve(timeout_s)
-        return [f"node {number} {self.cluster.why_ended(number)}" for number in self._control.ended()]
+        return [f"node {number} {self.cluster.why_ended(number)}" for number in self._control.newly_ended()]
 
 
-def play(env: Environment, wish: PlaygroundOptions) -> int:
+def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     """Run a playground to its end; returns the exit code."""
     env.keep_secret(PASSWORDS.values())  # these are public, but a place that shows them would show others too
-    home = playgrounds(env.variables)
-    for folder in clean_abandoned(home, lambda folder: forget(env, folder)):
+    home = playgrounds_folder(env.variables)
+    for folder in clean_abandoned(home, lambda folder: remove_profiles(env, folder)):
         _say(env, wish, f"cleaned what a playground left behind that was killed ({folder.name})")
     with _signals():
         try:
@@ -213,8 +213,8 @@ def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Pat
         (folder / f"{config.name}.conf").write_text(as_text(config.plain))
         (folder / f"{config.name}.properties").write_text(as_text(config.java))
         if config.listener != "PLAINTEXT":
-            named.append((config, remember(env, folder, config)))
-    stack.callback(forget, env, folder)
+            named.append((config, add_profile(env, folder, config)))
+    stack.callback(remove_profiles, env, folder)
     bootstrap = next(iter(shown.values()))
     inside = shown.get("PLAINTEXT") or cluster.bootstrap("INTERNAL")
     control = stack.enter_context(Control(folder, cluster, lambda text: _say(env, wish, text)))

@@ -16,12 +16,12 @@ from typing import Final
 from kwcli.env import own_folder
 from kwcli.user_files import began, is_alive
 
-__all__ = ["Scratch", "clean_abandoned", "playgrounds"]
+__all__ = ["Scratch", "clean_abandoned", "playgrounds_folder"]
 
 OWNER: Final = "owner"
 
 
-def playgrounds(variables: Mapping[str, str]) -> Path:
+def playgrounds_folder(variables: Mapping[str, str]) -> Path:
     """The folder in which all playgrounds of this user have their folders (XDG base directories: state)."""
     return own_folder("state", variables) / "playgrounds"
 

@@ -44,7 +44,7 @@ class Client(ClusterClient):
     def __init__(self, bootstrap: str, client_id: str) -> None:
         super().__init__(ClientConfig(addresses(bootstrap), client_id=client_id), _patience())
 
-    def again(self) -> Self:
+    def with_new_deadline(self) -> Self:
         """This client with a new deadline, for looking something up."""
         self.renew(_patience())
         return self
@@ -53,7 +53,7 @@ class Client(ClusterClient):
         """Send a request to a node; returns the body of the response. Raises Failure, also where the node is None."""
         if to is None:
             raise Failure("the topic has gone")
-        return self.again().ask(to, key, self.version(to, key, most=_CAPS.get(key, 99)), body)
+        return self.with_new_deadline().ask(to, key, self.version(to, key, most=_CAPS.get(key, 99)), body)
 
 
 def _patience() -> Deadline:
@@ -75,7 +75,7 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
     left: list[tuple[str, int]] = list(topics)
     with Client(bootstrap, "playground") as client:
         while left:
-            answer = client.request(client.again().any(), CREATE_TOPICS, _wanted(left, copies))
+            answer = client.request(client.with_new_deadline().any(), CREATE_TOPICS, _wanted(left, copies))
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
                 if row["error_code"] not in _SOON or time.monotonic() > deadline:
@@ -138,7 +138,7 @@ class TrafficMaker:
         number = 0
         while not self._over.wait(PAUSE_S):
             topic = random.choice(self._topics)
-            partition = random.choice(client.again().partitions(topic))
+            partition = random.choice(client.with_new_deadline().partitions(topic))
             records: list[Record] = []
             for _ in range(random.randint(1, 5)):
                 number += 1
@@ -147,7 +147,7 @@ class TrafficMaker:
                 records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
             data = {"index": partition, "records": encode_batch(records, Batch(codec="lz4"))}
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
-            answer = client.request(client.again().leader(topic, partition), PRODUCE, body)
+            answer = client.request(client.with_new_deadline().leader(topic, partition), PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
                 client.forget()
 
@@ -190,7 +190,9 @@ class TrafficMaker:
         self, client: Client, coordinator: Connection, member: str, generation: int, members: list[dict[str, Any]]
     ) -> list[tuple[str, int]]:
         """The partitions assigned to this member; the leader, which knows the members, assigns them."""
-        every = [(topic, partition) for topic in self._topics for partition in client.again().partitions(topic)]
+        every = [
+            (topic, partition) for topic in self._topics for partition in client.with_new_deadline().partitions(topic)
+        ]
         rows = []
         for place, row in enumerate(members):
             share = every[place :: len(members)]
@@ -226,7 +228,7 @@ class TrafficMaker:
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
         body["topics"] = [{"topic": topic, "partitions": [wanted]}]
-        answer = client.request(client.again().leader(topic, partition), FETCH, body)
+        answer = client.request(client.with_new_deadline().leader(topic, partition), FETCH, body)
         row = answer["responses"][0]["partitions"][0]
         if row["error_code"]:
             client.forget()

@@ -40,7 +40,7 @@ class LoginBackoff:
         self._now_s = now_s
         self._known: dict[Address, tuple[float, float]] = {}  # when the pause ends, and its length
 
-    def begin(self, address: Address) -> float | None:
+    def pause(self, address: Address) -> float | None:
         """Begin the pause after a failed login; its length in seconds, None where a pause goes on already."""
         until, last_s = self._known.get(address, (0.0, 0.0))
         if self._now_s() < until:
@@ -49,11 +49,11 @@ class LoginBackoff:
         self._known[address] = (self._now_s() + length_s, length_s)
         return length_s
 
-    def end(self, address: Address) -> None:
+    def forget(self, address: Address) -> None:
         """Forget the pauses of a broker that took a login."""
         self._known.pop(address, None)
 
-    def holds(self, address: Address) -> bool:
+    def is_paused(self, address: Address) -> bool:
         """Whether the broker's pause goes on, so that nobody should try to log in."""
         return address in self._known and self._now_s() < self._known[address][0]
 
@@ -72,7 +72,7 @@ async def dial_first(
     """Dial the targets one after the other, until one takes the connection."""
     failures, paused = [], []
     for target in targets:
-        if backoff.holds(target):
+        if backoff.is_paused(target):
             paused.append(f"{shown(target)} did not take the proxy's login; it is not asked again for a while")
             continue
         try:

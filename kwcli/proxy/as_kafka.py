@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
     from decoders.schema.model import Versions
     from kwcli.proxy.deciders import ClientConnection
-    from kwcli.proxy.relay.intervention import Decision, HeldExchange
+    from kwcli.proxy.relay.intervention import Decision, InterceptedExchange
 
 # Since this release a broker that lacks the version of an ApiVersions request says which it has (KIP-511).
 _RANGE_TOLD: Final = "2.4"
@@ -64,7 +64,7 @@ class ServedVersions:
             parts.append(f"{api(key).name} up to {versions.high}" if versions else f"no {api(key).name}")
         return ", ".join(parts)
 
-    def served(self, api_key: int) -> Versions:
+    def served_versions(self, api_key: int) -> Versions:
         """The versions of an API that are served."""
         from decoders.schema.model import ALL, NONE
 
@@ -82,16 +82,16 @@ class ServedVersions:
         else:
             most = self._limits.get(api_key, NONE)
             by = f"--max {name}={most.high}" if most else f"--hide {name}"
-        return by, served_text(self.served(api_key))
+        return by, served_text(self.served_versions(api_key))
 
-    def offered(self, api_key: int, versions: Versions) -> Versions:
+    def offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions of an API that clients are told, of those that brokers offer."""
-        left = self.served(api_key) & versions
+        left = self.served_versions(api_key) & versions
         if left and api_key == PRODUCE and self._newer[_PRODUCE_LISTED]:
             return left._replace(low=versions.low)
         return left
 
-    def levels(self, feature: str) -> Versions | None:
+    def feature_levels(self, feature: str) -> Versions | None:
         """The levels of a feature that clients may be told; None: any."""
         from decoders.schema.model import NONE
 
@@ -106,7 +106,7 @@ class ServedVersions:
         found = []
         have = served_of(offered)
         for key in sorted(self._stable or ()):
-            wanted, its = self.served(key), have.get(key, NONE)
+            wanted, its = self.served_versions(key), have.get(key, NONE)
             if key in OPTIONAL or "broker" not in api(key).listeners or not wanted or (wanted & its) == wanted:
                 continue
             left = wanted & its
@@ -133,7 +133,7 @@ class ServedVersions:
         from decoders.frames.live_framing import with_size
         from decoders.messages.whole_messages import encode_response
 
-        versions = self.served(API_VERSIONS)
+        versions = self.served_versions(API_VERSIONS)
         told = self.release is None or self._newer[_RANGE_TOLD]
         row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
         body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
@@ -159,7 +159,7 @@ class VersionGate:
 
     def wants(self, api_key: int, version: int) -> bool:
         """Whether such requests are not served, or tell clients apart (ApiVersions, Metadata)."""
-        return api_key in (API_VERSIONS, METADATA) or version not in self.served.served(api_key)
+        return api_key in (API_VERSIONS, METADATA) or version not in self.served.served_versions(api_key)
 
     def connection(self, relay: ClientConnection) -> ConnectionGate:
         """The decider for one connection."""
@@ -169,7 +169,9 @@ class VersionGate:
         """False: no client is turned away before its first request."""
         return False
 
-    def met(self, client: AuditedClient, broker: str, use: tuple[int, int], now_ns: int, *, served: bool) -> None:
+    def count_request(
+        self, client: AuditedClient, broker: str, use: tuple[int, int], now_ns: int, *, served: bool
+    ) -> None:
         """Count a request of a client; `use` is its API key and version."""
         from decoders.limits import HISTORY_MAX
 
@@ -203,7 +205,7 @@ class VersionGate:
         from decoders.analysis.audit import AuditTarget
         from decoders.apis import KEYS
 
-        served = {key: versions for key in KEYS if (versions := self.served.served(key))}
+        served = {key: versions for key in KEYS if (versions := self.served.served_versions(key))}
         rows = self._audit.rows(AuditTarget(self.served.name, served, self.served.release))
         found = {}
         for row in rows:
@@ -229,7 +231,7 @@ def _refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> st
     parts = []
     for key, version in sorted(uses):
         name = api(key).name if key in NAMES else f"API {key}"
-        parts.append(f"{name} {version} ({served_text(served.served(key))})")
+        parts.append(f"{name} {version} ({served_text(served.served_versions(key))})")
     return ", ".join(parts)
 
 
@@ -247,17 +249,19 @@ class ConnectionGate:
         """Whether the gate wants requests of this API and version."""
         return self._gate.wants(api_key, version)
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Refuse a request that is not served, else let it pass."""
         from kwcli.proxy.relay.intervention import PASS, Decision, Then
 
         key, version = exchange.api_key, exchange.version
-        served = version in self._gate.served.served(key)
+        served = version in self._gate.served.served_versions(key)
         if key == API_VERSIONS:
             self._learn(exchange)
-        fallback = key == API_VERSIONS and bool(self._gate.served.served(key))
+        fallback = key == API_VERSIONS and bool(self._gate.served.served_versions(key))
         listener = self._relay.listener
-        self._gate.met(self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback)
+        self._gate.count_request(
+            self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback
+        )
         if served:
             return PASS
         self._relay.tell_refusal(exchange.correlation_id, *self._gate.served.refusal(key, version))
@@ -266,7 +270,7 @@ class ConnectionGate:
         reason = f"{exchange.base} is not served by {self._gate.served.name}"
         return Decision(b"", then=Then.CLOSE, reason=reason)
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
         """PASS: the gate does not look at answers."""
         from kwcli.proxy.relay.intervention import PASS
 
@@ -275,7 +279,7 @@ class ConnectionGate:
     def leave(self) -> None:
         """Called when the connection is over; nothing is to be done."""
 
-    def _learn(self, exchange: HeldExchange) -> None:
+    def _learn(self, exchange: InterceptedExchange) -> None:
         from decoders.errors import DecodeError
         from decoders.messages.whole_messages import decode_request
 
@@ -285,7 +289,7 @@ class ConnectionGate:
             return
         self._software = (body.get("client_software_name") or None, body.get("client_software_version") or None)
 
-    def _client(self, exchange: HeldExchange) -> AuditedClient:
+    def _client(self, exchange: InterceptedExchange) -> AuditedClient:
         from decoders.analysis.audit import AuditedClient
         from decoders.errors import DecodeError
         from decoders.frames.headers import request_head

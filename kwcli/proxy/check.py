@@ -25,7 +25,7 @@ from kwcli.net.listening import listening
 from kwcli.net.session.session import impossible
 from kwcli.output.units import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
-from kwcli.proxy.relay.rewrite import ROWS, highest
+from kwcli.proxy.relay.rewrite import ROWS, highest_version
 from kwcli.telemetry.http_server import metrics_socket
 from kwcli.terminal import clean
 
@@ -185,7 +185,7 @@ def _versions(name: str, connection: Connection) -> Iterator[CheckLine]:
 
 def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
     for key in ROWS:
-        most = highest(key)
+        most = highest_version(key)
         versions = offered.get(key)
         if versions is None or most is None or versions.high <= most:
             continue
@@ -237,7 +237,7 @@ def _certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine:
         return CheckLine("certificate", failure.text, Exit.FINDINGS)
     if tls.trust is not None:
         return CheckLine("certificate", f"made for {advertise}; clients trust {tls.trust}")
-    ends, names = tls.shown()
+    ends, names = tls.describe_certificate()
     if ends < datetime.now(UTC):
         return CheckLine("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
     if not _covers(names, advertise):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.options import FaultOptions
     from kwcli.proxy.faults.rule_files import RuleFiles
-    from kwcli.proxy.steering import SteeringOptions
+    from kwcli.proxy.script_and_control import ScriptAndControlOptions
     from kwcli.proxy.tls.inbound import Inbound
 
 
@@ -32,7 +32,7 @@ def start(
     security: TlsOptions,
     log: LogOptions,
     faults: FaultOptions,
-    steering: SteeringOptions,
+    script_and_control: ScriptAndControlOptions,
     *,
     only_check: bool,
 ) -> int:
@@ -43,9 +43,9 @@ def start(
     host = advertised_host(bind, advertise)
     check_exposure(security, config, bind)
     make = partial(_inbound, env, security, [host, bind]) if security.tls else None
-    plan = log.plan(env, recording=steering.control is not None)
-    rules = faults.rules(env.now_ns, controlled=steering.control is not None)
-    steers = steering.check()
+    plan = log.plan(env, recording=script_and_control.control is not None)
+    rules = faults.rules(env.now_ns, controlled=script_and_control.control is not None)
+    in_use = script_and_control.check()
     if only_check:
         from kwcli.proxy.check import CheckOptions, check
 
@@ -57,11 +57,11 @@ def start(
     )
     gate = None if served is None else VersionGate(served)
     settings = settings._replace(gate=gate)
-    if steers:
-        from kwcli.proxy.steering import Steering
+    if in_use:
+        from kwcli.proxy.script_and_control import ScriptAndControl
 
-        steered = Steering(env, steering, rules, reveal=log.content.reveal_secrets, gate=gate)
-        settings = settings._replace(deciders=steered.deciders, rules=steered.rules, steering=steered)
+        made = ScriptAndControl(env, script_and_control, rules, reveal=log.content.reveal_secrets, gate=gate)
+        settings = settings._replace(deciders=made.deciders, rules=made.rules, script_and_control=made)
     else:
         settings = settings._replace(deciders=deciders_of(gate, rules), rules=rules)
     try:
@@ -69,8 +69,8 @@ def start(
             return serve(Proxy(env, settings, found))
         return _logged(env, settings, found, plan, log.overflow)
     finally:
-        if settings.steering is not None:
-            settings.steering.close()
+        if settings.script_and_control is not None:
+            settings.script_and_control.close()
 
 
 def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
@@ -86,7 +86,7 @@ def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders |
         return None
     deciders = Deciders(found)
     if rules is not None:
-        rules.faults.changed = deciders.changed
+        rules.faults.wants_changed = deciders.ask_wants_again
     return deciders
 
 
@@ -98,8 +98,8 @@ def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbou
 
 def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
     """Run the proxy with a log's process beside it, which gets the time to write what it has."""
-    steering = settings.steering
-    controlled = steering is not None and steering.server is not None
+    script_and_control = settings.script_and_control
+    controlled = script_and_control is not None and script_and_control.server is not None
     plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
 
@@ -107,8 +107,8 @@ def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: 
         proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
         log.feed.pause = proxy.pause
         if plan.report:
-            told = proxy.metrics.errors if proxy.metrics is not None else lambda _: None
-            log.feed.report_to(told, steering.ring.add if steering is not None else None)
+            told = proxy.metrics.add_errors if proxy.metrics is not None else lambda _: None
+            log.feed.report_to(told, script_and_control.ring.add if script_and_control is not None else None)
         log.feed.events = plan.events
         if proxy.metrics is not None:
             proxy.metrics.dropped = lambda: log.feed.dropped

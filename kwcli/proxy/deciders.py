@@ -6,8 +6,8 @@ frame ──▶ Decider 1 ──▶ Decider 2 ──▶ … ──▶ one Decisi
 
 Each decider sees the frame as those before it have left it: a changed request is in `exchange.request`, a changed
 answer in `exchange.response`. Delays add up. After a final decision (the frame does not pass, or the connection ends)
-no other decider is asked. A decider that returns None decides later, by `ConnectionDeciders.later`; those behind it are
-asked then. If the connection has ended meanwhile, `later` does nothing.
+no other decider is asked. A decider that returns None decides later, by `ConnectionDeciders.finish_decision`; those
+behind it are asked then. If the connection has ended meanwhile, `finish_decision` does nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.filters.prefilter import Possible, some
+from decoders.filters.prefilter import Possible, join_by_or
 from decoders.limits import HELD_MAX
-from kwcli.proxy.relay.intervention import Decision, HeldExchange, Routes
+from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Routes
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -31,7 +31,7 @@ class ClientConnection(Protocol):
     peer: str
     deciding: ConnectionDeciders | None
 
-    def decided(self, exchange: HeldExchange, decision: Decision) -> object:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> object:
         """Carry out a decision that came later."""
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
@@ -45,7 +45,7 @@ class Decider(Protocol):
     """An object that decides about the frames of all connections."""
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of this API and version are held and shown; call `Deciders.changed` when that changes."""
+        """Whether exchanges of this API and version are intercepted; call `Deciders.ask_wants_again` at a change."""
 
     def connection(self, relay: ClientConnection) -> ConnectionDecider:
         """The decider for one connection's frames."""
@@ -60,10 +60,10 @@ class ConnectionDecider(Protocol):
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header the decider may want (see `Interventions`)."""
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about a request; None: it comes later."""
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about an answer; None: it comes later."""
 
     def leave(self) -> None:
@@ -82,7 +82,7 @@ class Deciders:
     def _wants(self, api_key: int, version: int) -> bool:
         return any(each.wants(api_key, version) for each in self._deciders)
 
-    def changed(self) -> None:
+    def ask_wants_again(self) -> None:
         """Ask the deciders anew which exchanges they want, since that has changed."""
         self.routes.forget()
 
@@ -106,7 +106,9 @@ class ConnectionDeciders:
         self._deciders = deciders
         self._kept = 0
         self._left = False
-        self._pending: dict[HeldExchange, tuple[int, Decision]] = {}  # index of the awaited decider, decision so far
+        self._pending: dict[
+            InterceptedExchange, tuple[int, Decision]
+        ] = {}  # index of the awaited decider, decision so far
         self.routes = all_of.routes
 
     def keep(self, size: int) -> bool:
@@ -132,28 +134,28 @@ class ConnectionDeciders:
 
     def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a decider may want."""
-        return some(each.possible(api_key, version, client_id) for each in self._deciders)
+        return join_by_or(each.possible(api_key, version, client_id) for each in self._deciders)
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about a request; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about an answer; None: it comes later."""
         return self._ask(exchange, 0, Decision(), now_ns)
 
-    def later(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
+    def finish_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
         """Take the decision of a decider that returned None, and ask those behind it."""
         waiting = self._pending.pop(exchange, None)
         if waiting is None or self._left:
             return
         at, before = waiting
-        made = together(exchange, before, decision)
+        made = combine_decisions(exchange, before, decision)
         final = made if made.final else self._ask(exchange, at + 1, made, now_ns)
         if final is not None:
-            self._relay.decided(exchange, final)
+            self._relay.apply_decision(exchange, final)
 
-    def _ask(self, exchange: HeldExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
+    def _ask(self, exchange: InterceptedExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
         answer = exchange.response is not None
         for number in range(at, len(self._deciders)):
             each = self._deciders[number]
@@ -161,13 +163,13 @@ class ConnectionDeciders:
             if decision is None:
                 self._pending[exchange] = (number, made)
                 return None
-            made = together(exchange, made, decision)
+            made = combine_decisions(exchange, made, decision)
             if made.final:
                 break
         return made
 
 
-def together(exchange: HeldExchange, before: Decision, now: Decision) -> Decision:
+def combine_decisions(exchange: InterceptedExchange, before: Decision, now: Decision) -> Decision:
     """Two decisions as one; a new frame goes into the exchange, where the next deciders see it."""
     if now.frame:
         if exchange.response is None:

@@ -1,8 +1,8 @@
 """Frames of a connection in, the filters that match them out, judged by what is known at that moment.
 
-`Watching` is the state that all connections share, `WatchedConnection` the state of one. Before a request is held,
-`possible` says by its header and bytes whether a filter may match it (decoders/filters/prefilter.py). A request that is
-held becomes an exchange, which filters are asked about.
+`Watching` is the state that all connections share, `WatchedConnection` the state of one. Before a request is
+intercepted, `possible` says by its header and bytes whether a filter may match it (decoders/filters/prefilter.py). A
+request that is intercepted becomes an exchange, which filters are asked about.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange
 from decoders.exchanges.learned_names import Topics
 from decoders.exchanges.pairing import begin, put_no_request, put_no_response, put_request, put_response
 from decoders.filters import Filter, Phase
-from decoders.filters.prefilter import Possible, Prefilter, TopicIds, some
+from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
 from decoders.frames.headers import request_head
 from decoders.frames.live_framing import SIZE_FIELD
@@ -26,7 +26,7 @@ from kwcli.net.addresses import shown
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciders import ClientConnection
-    from kwcli.proxy.relay.intervention import HeldExchange
+    from kwcli.proxy.relay.intervention import InterceptedExchange
 
 _SOFTWARE: Final = frozenset({"software", "software_version"})
 # The node that a connection's listener is for; known as soon as a client connects.
@@ -72,10 +72,10 @@ class Watching:
         self,
         filters: Iterable[Filter],
         topics: Topics | None = None,
-        changed: Callable[[], None] = lambda: None,
+        wants_changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`changed` is called when topic names or client software were learnt, so that `possible` may say otherwise."""
-        self.changed = changed
+        """`wants_changed` is called when topic names or client software are learnt: then `possible` may differ."""
+        self.wants_changed = wants_changed
         filters = tuple(filters)
         self.specs = ApiVersions(FilterNeeds(filters))
         self.topics = Topics() if topics is None else topics
@@ -94,7 +94,7 @@ class Watching:
         known = len(self.topics.names)
         exchange.spec.teach(exchange, self.topics)
         if len(self.topics.names) > known:
-            self.changed()
+            self.wants_changed()
 
     def prefilter(self, head: Exchange) -> Prefilter:
         """The prefilter that says whether a request with this header may match a filter."""
@@ -131,13 +131,15 @@ class WatchedConnection:
             exchange.extra = {"node": {"id": self._node}}
         return exchange
 
-    def connected(self, watching: Watching, now_ns: int) -> Exchange:
+    def exchange_of_client(self, watching: Watching, now_ns: int) -> Exchange:
         """An exchange of what is known when a client has connected: no request, no answer."""
         exchange = self._begun(watching, now_ns)
         put_no_request(exchange)
         return exchange
 
-    def head(self, watching: Watching, api_key: int, version: int, client_id: bytes | None, now_ns: int) -> Exchange:
+    def exchange_of_header(
+        self, watching: Watching, api_key: int, version: int, client_id: bytes | None, now_ns: int
+    ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
         exchange = self._begun(watching, now_ns)
         exchange.spec = watching.specs.get(api_key, version)
@@ -146,17 +148,17 @@ class WatchedConnection:
         exchange.client_software = self._software
         return exchange
 
-    def asked(self, watching: Watching, held: HeldExchange) -> Exchange:
-        """The exchange of a held request, without its answer."""
-        frame = held.request
+    def exchange_of_request(self, watching: Watching, frames: InterceptedExchange) -> Exchange:
+        """The exchange of an intercepted request, without its answer."""
+        frame = frames.request
         try:
             name = request_head(frame, 0, len(frame)).client_id
         except (DecodeError, IndexError):
             name = None
-        exchange = self.head(watching, held.api_key, held.version, name, held.at_ns)
-        exchange.correlation_id = held.correlation_id
-        put_request(exchange, Frame(frame, len(frame) - SIZE_FIELD, (held.at_ns, 0), (held.at_ns, 0), 0))
-        if held.api_key == API_VERSIONS and held.version >= SOFTWARE_SINCE:
+        exchange = self.exchange_of_header(watching, frames.api_key, frames.version, name, frames.at_ns)
+        exchange.correlation_id = frames.correlation_id
+        put_request(exchange, Frame(frame, len(frame) - SIZE_FIELD, (frames.at_ns, 0), (frames.at_ns, 0), 0))
+        if frames.api_key == API_VERSIONS and frames.version >= SOFTWARE_SINCE:
             self._introduce(watching, client_software(exchange))
         exchange.client_software = self._software
         return exchange
@@ -165,43 +167,47 @@ class WatchedConnection:
         """Remember the client's software, which an ApiVersions request names."""
         before, self._software = self._software, software or self._software
         if before is not None and self._software != before:
-            watching.changed()
+            watching.wants_changed()
 
-    def answered(self, watching: Watching, held: HeldExchange, now_ns: int) -> Exchange:
-        """The exchange of a held request and its answer."""
-        exchange = self.asked(watching, held)
-        assert held.response is not None
-        frame = held.response
+    def exchange_of_answer(self, watching: Watching, frames: InterceptedExchange, now_ns: int) -> Exchange:
+        """The exchange of an intercepted request and its answer."""
+        exchange = self.exchange_of_request(watching, frames)
+        assert frames.response is not None
+        frame = frames.response
         put_response(exchange, Frame(frame, len(frame) - SIZE_FIELD, (now_ns, 0), (now_ns, 0), 0))
         return exchange
 
     def possible(
         self, watching: Watching, askers: Iterable[Asker], api_key: int, version: int, client_id: bytes | None
     ) -> Possible:
-        """Which requests with such a header have to be held for one of the askers."""
+        """Which requests with such a header have to be intercepted for one of the askers."""
         if watching.wants(api_key, version):
             return True
-        prefilter = watching.prefilter(self.head(watching, api_key, version, client_id, 0))
-        return some(
+        prefilter = watching.prefilter(self.exchange_of_header(watching, api_key, version, client_id, 0))
+        return join_by_or(
             prefilter.possible(each.when, answered=each.side == "response") for each in askers if each.can_be(api_key)
         )
 
-    def requested(self, watching: Watching, askers: Iterable[Asker], held: HeldExchange) -> tuple[list[Asker], bool]:
+    def match_request(
+        self, watching: Watching, askers: Iterable[Asker], frames: InterceptedExchange
+    ) -> tuple[list[Asker], bool]:
         """The askers that want a request, and whether its answer is to be shown too."""
-        askers = [each for each in askers if each.can_be(held.api_key)]
-        learns = watching.wants(held.api_key, held.version)
+        askers = [each for each in askers if each.can_be(frames.api_key)]
+        learns = watching.wants(frames.api_key, frames.version)
         if not askers and not learns:
             return [], False
-        seen = self.asked(watching, held)
+        seen = self.exchange_of_request(watching, frames)
         look = learns or any(
             each.side == "response" and each.when.decide(seen, Phase.REQUEST) is not False for each in askers
         )
-        return [each for each in askers if each.side == "request" and each.when.matches(seen)], look and held.answered
+        return [each for each in askers if each.side == "request" and each.when.matches(seen)], look and frames.answered
 
-    def responded(self, watching: Watching, askers: Iterable[Asker], held: HeldExchange, now_ns: int) -> list[Asker]:
+    def match_response(
+        self, watching: Watching, askers: Iterable[Asker], frames: InterceptedExchange, now_ns: int
+    ) -> list[Asker]:
         """The askers that want an answer."""
-        seen = self.answered(watching, held, now_ns)
-        if watching.wants(held.api_key, held.version):
+        seen = self.exchange_of_answer(watching, frames, now_ns)
+        if watching.wants(frames.api_key, frames.version):
             watching.learn(seen)
-        wanted = [each for each in askers if each.side == "response" and each.can_be(held.api_key)]
+        wanted = [each for each in askers if each.side == "response" and each.can_be(frames.api_key)]
         return [each for each in wanted if each.when.matches(seen)]

@@ -15,7 +15,7 @@ from decoders.apis import api
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import HELD_MAX
 from kwcli.proxy.deciders import ClientConnection
-from kwcli.proxy.relay.intervention import Decision, HeldExchange, Then
+from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Then
 
 # Clients give up a request after 30 s (request.timeout.ms): a frame that nobody releases goes on before that.
 HOLD_S: Final = 25.0
@@ -29,7 +29,7 @@ RELEASES: Final = {
 
 
 class _Held(NamedTuple):
-    exchange: HeldExchange
+    exchange: InterceptedExchange
     relay: ClientConnection
     decision: Decision  # what happens to it when it goes on
     since_ns: int
@@ -52,7 +52,7 @@ class HeldExchanges:
         self._held: dict[int, _Held] = {}
         self._done: Counter[str] = Counter()
 
-    def hold(self, exchange: HeldExchange, relay: ClientConnection, decision: Decision) -> bool:
+    def hold(self, exchange: InterceptedExchange, relay: ClientConnection, decision: Decision) -> bool:
         """Hold an exchange, for a decider that returns None then. False: there is no room, and it must pass at once."""
         size = len(exchange.request if exchange.response is None else exchange.response)
         if self._size + size > self._most:
@@ -77,7 +77,7 @@ class HeldExchanges:
             self._done[how] += 1
             held.relay.tell_fault(held.exchange.correlation_id, 0, f"control {_DONE[how]}", self._done[how])
         if held.relay.deciding is not None:
-            held.relay.deciding.later(held.exchange, decision or held.decision, self._now_ns())
+            held.relay.deciding.finish_decision(held.exchange, decision or held.decision, self._now_ns())
         return True
 
     def leave(self, relay: ClientConnection) -> None:

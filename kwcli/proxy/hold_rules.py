@@ -15,7 +15,7 @@ from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange
+from kwcli.proxy.relay.intervention import PASS, Decision, InterceptedExchange
 
 Side = Literal["request", "response"]
 
@@ -48,7 +48,7 @@ class HoldRules:
         self.held = held
         self.rules: dict[int, HoldRule] = {}
         self.watching = Watching(())
-        self.changed: Callable[[], None] = lambda: None
+        self.wants_changed: Callable[[], None] = lambda: None
         self._count = 0
 
     def add(self, when: str, side: Side, first: int | None) -> HoldRule:
@@ -71,8 +71,8 @@ class HoldRules:
 
     def _watch(self) -> None:
         filters = (rule.when for rule in self.rules.values())
-        self.watching = Watching(filters, self.watching.topics, lambda: self.changed())
-        self.changed()
+        self.watching = Watching(filters, self.watching.topics, lambda: self.wants_changed())
+        self.wants_changed()
 
     def active(self) -> list[HoldRule]:
         """The rules that may still hold exchanges."""
@@ -109,25 +109,25 @@ class _HeldConnection:
         rules = self._rules
         return self._watched.possible(rules.watching, rules.active(), api_key, version, client_id)
 
-    def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
         """Hold the request (None) if a rule says so; else pass it, with `look` where a rule may want its answer."""
         rules = self._rules
-        wanted, look = self._watched.requested(rules.watching, rules.active(), exchange)
+        wanted, look = self._watched.match_request(rules.watching, rules.active(), exchange)
         decision = Decision(look=look)
         return None if wanted and self._hold(wanted[0], exchange, decision) else decision
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Hold the answer (None) if a rule says so, else pass it."""
         rules = self._rules
-        wanted = self._watched.responded(rules.watching, rules.active(), exchange, now_ns)
+        wanted = self._watched.match_response(rules.watching, rules.active(), exchange, now_ns)
         return None if wanted and self._hold(wanted[0], exchange, PASS) else PASS
 
-    def _hold(self, rule: HoldRule, exchange: HeldExchange, decision: Decision) -> bool:
+    def _hold(self, rule: HoldRule, exchange: InterceptedExchange, decision: Decision) -> bool:
         if not self._rules.held.hold(exchange, self._relay, decision):
             return False
         rule.held += 1
         if rule.left is not None:
             rule.left -= 1
             if not rule.left:
-                self._rules.changed()
+                self._rules.wants_changed()
         return True

@@ -170,12 +170,12 @@ class ProxyListeners:
         boot = [self.boot] if self.boot is not None else []
         return [*boot, *(self._nodes[number] for number in sorted(self._nodes))]
 
-    def leads(self, listener: Listener) -> list[Address]:
+    def brokers_of(self, listener: Listener) -> list[Address]:
         """The brokers that a listener leads to; for bootstrap the given servers first, then the nodes found since."""
         others = self._nodes.values() if listener is self.boot else ()
         return list(dict.fromkeys([*listener.targets, *(target for each in others for target in each.targets)]))
 
-    def where(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
+    def listen_for(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes that an answer names; nodes without a listener are left out."""
         places: dict[int, Address] = {}
         for each in found:

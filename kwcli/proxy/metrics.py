@@ -38,12 +38,12 @@ class Meter:
         self.failed = 0  # brokers that could not be reached
         self.listening = True  # clients are let in
 
-    def begun(self) -> None:
+    def count_client(self) -> None:
         """Count a client that has connected."""
         self.total += 1
         self.open += 1
 
-    def answered(self, api_key: int, took_ns: int) -> None:
+    def count_answer(self, api_key: int, took_ns: int) -> None:
         """Count an answer whose first byte has come, `took_ns` after its request."""
         found = self.apis.get(api_key)
         if found is None:
@@ -67,7 +67,7 @@ class Metrics:
         """The meter of a listener; a new one the first time."""
         return self._meters.setdefault(listener.name, Meter())
 
-    def errors(self, found: Iterable[tuple[str, str, int]]) -> None:
+    def add_errors(self, found: Iterable[tuple[str, str, int]]) -> None:
         """Add counts of errors: (API, error's name, count) each."""
         for name, error, count in found:
             key = (name, error)

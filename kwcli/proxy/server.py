@@ -21,13 +21,13 @@ from kwcli.net.session.aio import Dialler, Logins, TlsServer
 from kwcli.proxy.accepting import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
 from kwcli.proxy.log.log_queue import now_ns
-from kwcli.proxy.log_once import Folded, SaidOnce
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import SharedMemory
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
+from kwcli.proxy.repeated_messages import RepeatFilter, SeenTexts
 from kwcli.proxy.settings import Discovered, ProxySettings
 from kwcli.telemetry.http_server import MetricsConnection, metrics_socket
 
@@ -75,7 +75,7 @@ class Proxy:
         self._told: socket.socket | None = None  # listens for Prometheus
         self.budget = SharedMemory(settings.budget)
         gate = settings.gate
-        self.remembered = Remembered(served=None if gate is None else gate.served)
+        self.rewritten_answers = RewrittenAnswers(served=None if gate is None else gate.served)
         self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
@@ -90,15 +90,15 @@ class Proxy:
         self._starting: set[asyncio.Task[None]] = set()
         self._count = 0
         self.backoff = LoginBackoff(time.monotonic)
-        self._notes = SaidOnce()
-        self._folded = Folded(time.monotonic, self._say)
+        self._notes = SeenTexts()
+        self._repeats = RepeatFilter(time.monotonic, self._say)
         self._signals = 0
         self._ended = asyncio.Event()
         self._trimmer = Trimmer()
 
     # Messages about sessions
 
-    def told(self, session: Relay, text: str, *, loud: bool) -> None:
+    def report(self, session: Relay, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
         if not loud and not self.settings.verbose:
             return
@@ -107,17 +107,17 @@ class Proxy:
         if self.settings.verbose:
             self._say(line)
         else:
-            self._folded.say(f"({name}): {text}", line)
+            self._repeats.say(f"({name}): {text}", line)
 
     def note(self, text: str, session: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
-        if self._notes.first(text):
-            self.told(session, text, loud=True)
+        if self._notes.is_new(text):
+            self.report(session, text, loud=True)
 
     def _say(self, text: str) -> None:
         self.env.say(f"kw: {text}")
         if self.feed is not None:
-            self.feed.event(0, text, now_ns())
+            self.feed.log_event(0, text, now_ns())
 
     def pause(self, paused: bool) -> None:
         """Stop reading from all connections, or read on, as the log asks for it."""
@@ -156,8 +156,8 @@ class Proxy:
         if self._told is not None and self.metrics is not None:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
-        if self.settings.steering is not None:
-            await self.settings.steering.begin(self.sessions.values, lambda: self.listeners.all)
+        if self.settings.script_and_control is not None:
+            await self.settings.script_and_control.serve(self.sessions.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
         self._look_at_rules()
@@ -167,7 +167,7 @@ class Proxy:
 
     def _trim(self) -> None:
         self._trimmer.trim()
-        self._folded.look()
+        self._repeats.say_due()
         self._make_room()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
 
@@ -182,7 +182,7 @@ class Proxy:
         """Cut off clients that do not read the answers they have room for, while other clients wait for room."""
         for session in list(self.sessions.values()):
             link = session.client.transport
-            if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.short:
+            if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.has_waiters:
                 session.end("the client reads nothing, and others wait for the room that its answers take", loud=True)
                 session.client.reset()
 
@@ -203,7 +203,7 @@ class Proxy:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
             self._say(line)
-        for line in self.settings.steering.lines() if self.settings.steering is not None else []:
+        for line in self.settings.script_and_control.lines() if self.settings.script_and_control is not None else []:
             self.env.say(line)
         if self._told is not None:
             self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
@@ -226,7 +226,7 @@ class Proxy:
             sock,
             partial(self._server, listener),
             partial(self._answers, listener),
-            lambda text, more: self._folded.say(f"{listener.title}: {text}", f"{listener.title}: {text}{more}"),
+            lambda text, more: self._repeats.say(f"{listener.title}: {text}", f"{listener.title}: {text}{more}"),
             partial(self._let_in, listener),
         )
         await self._accepting[listener].begin()
@@ -240,7 +240,7 @@ class Proxy:
 
     # Brokers that do not answer
 
-    def unreachable(self, session: Relay, reached: Reached) -> None:
+    def end_unreachable(self, session: Relay, reached: Reached) -> None:
         """End a session that no broker took, and refuse further clients of its listener until a broker answers."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:
@@ -263,7 +263,7 @@ class Proxy:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 made.append(transport)
 
-        reached = await dial_first(self.listeners.leads(listener), self.dialler, self.backoff, Probe)
+        reached = await dial_first(self.listeners.brokers_of(listener), self.dialler, self.backoff, Probe)
         for transport in made:
             transport.close()
         return reached.target is not None
@@ -281,7 +281,7 @@ class Proxy:
         if self.metrics is not None:
             self.metrics.refused += 1
         text = f"refused: the client {self.settings.tls.refusal(error)}"
-        if self._notes.first(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
+        if self._notes.is_new(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
             self._say(f"connection from {peer} {text}")
 
     def login(self, session: Relay, address: Address) -> BrokerLogin | None:
@@ -298,8 +298,8 @@ class Proxy:
 
     async def _drain(self) -> None:
         """Take no new connections and requests; end when all answers are sent, or the time is up."""
-        if self.settings.steering is not None:
-            self.settings.steering.release()
+        if self.settings.script_and_control is not None:
+            self.settings.script_and_control.release_all()
         await asyncio.gather(*self._starting)
         for each in self._accepting.values():
             each.close()
@@ -319,13 +319,15 @@ class Proxy:
         self._cut()
         await asyncio.sleep(0)
         if not self.settings.quiet:
-            self._folded.finish()
-            self._notes.repeat(self._say)
+            self._repeats.finish()
+            self._notes.say_repeats(self._say)
             for line in self.settings.gate.lines() if self.settings.gate is not None else []:
                 self._say(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
                 self._say(line)
-            for line in self.settings.steering.closing_lines() if self.settings.steering is not None else []:
+            for line in (
+                self.settings.script_and_control.closing_lines() if self.settings.script_and_control is not None else []
+            ):
                 self._say(line)
 
     def _idle(self) -> bool:

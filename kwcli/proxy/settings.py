@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.as_kafka import ServedVersions, VersionGate
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.rule_files import RuleFiles
-    from kwcli.proxy.steering import Steering
+    from kwcli.proxy.script_and_control import ScriptAndControl
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092
@@ -56,7 +56,7 @@ class ProxySettings(NamedTuple):
     gate: VersionGate | None = None  # limits what clients are offered
     deciders: Deciders | None = None  # who decides about single frames
     rules: RuleFiles | None = None  # the fault rules
-    steering: Steering | None = None  # a script, the control interface
+    script_and_control: ScriptAndControl | None = None  # a script, the control interface
 
 
 # How to connect to a cluster in, its nodes out, before the first client connects.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api_name
 from decoders.messages.record import SCHEMA, to_json_dict
+from decoders.replaying.answer_comparison import Difference, error_text
 from decoders.replaying.api_classes import api_class
-from decoders.replaying.comparing import Difference, error_text
 from decoders.schema.json_form import json_text
 from decoders.wire.units import format_latency
 from kwcli.output.records import JsonWriter
@@ -24,7 +24,7 @@ from kwcli.terminal import clean
 if TYPE_CHECKING:
     from kwcli.env import Settings
     from kwcli.output import Write
-    from kwcli.replay.lane import Outcome
+    from kwcli.replay.replayed_client import Outcome
     from kwcli.replay.run import ReplayCounts
 
 __all__ = ["FORMATS", "ReplayOutput", "closing_lines"]

@@ -20,7 +20,7 @@ from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.replaying.api_classes import ApiClass, api_class
-from decoders.replaying.mapping import NotReplayable
+from decoders.replaying.id_map import NotReplayable
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.text import in_bytes
 from kwcli.env import Exit, Failure

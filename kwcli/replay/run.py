@@ -4,10 +4,10 @@ The problem. Clients ask side by side, and a request may depend on those of othe
 is produced to, a member joins while the others wait for it. When answers take other times than in the recording, a
 request must neither overtake requests that it depends on, nor wait for requests that wait for it.
 
-The idea. Each recorded connection is a lane (lane.py) with a thread of its own, so that a request that waits at a
-broker holds up no other client. One dispatcher hands requests to lanes in the order of their recorded times, at the
-speed that was asked for. Where changes are allowed, a request is also held until all requests have been answered that
-were answered before it in the recording: what its client may have known is true again.
+The idea. Each recorded connection is a client (replayed_client.py) with a thread of its own, so that a request that
+waits at a broker holds up no other one. One dispatcher hands requests to clients in the order of their recorded times,
+at the speed that was asked for. Where changes are allowed, a request is also held until all requests have been answered
+that were answered before it in the recording: what its client may have known is true again.
 
 ```
 recording   A ──────┤          C knew A's answer, and not B's
@@ -33,11 +33,11 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.replaying.api_classes import CLASSES
-from decoders.replaying.mapping import IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import Tape
 from kwcli.env import Exit, Failure
-from kwcli.replay.lane import Lane, LaneContext, Outcome
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording
+from kwcli.replay.replayed_client import Outcome, ReplayContext, ReplayedClient
 from kwcli.replay.target import ReplayTarget
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayCounts", "ReplaySettings", "list_requests", "replay"]
 
-# How many lanes do not wait for each other.
+# How many clients do not wait for each other.
 THREADS_MAX: Final = 256
 # How often (s) the dispatcher looks for outcomes, while no request is due.
 _LOOK_S: Final = 0.05
@@ -119,7 +119,7 @@ def replay(
     ids.topic_id = target.topic_id
     ids.topic_named_there = lambda identity: target.topic_names.get(identity)
     brokers = {address: nodes[node] for address, node in recording.nodes.items() if node in nodes}
-    shared = LaneContext(env, target, ids, Tape(), brokers, settings.client_id)
+    shared = ReplayContext(env, target, ids, Tape(), brokers, settings.client_id)
     run = _Replay(env, recording.requests, shared, settings, show)
     try:
         return run.counts, run.go()
@@ -129,20 +129,20 @@ def replay(
 
 
 class _Task(NamedTuple):
-    """A request on its lane; `last`: the lane has no other."""
+    """A request and the client that sends it; `last`: the client has no other."""
 
     number: int
     request: RecordedRequest
-    lane: Lane
+    client: ReplayedClient
     last: bool
 
 
 class _Worker:
-    """A thread for one lane, or for several where there are more lanes than threads."""
+    """A thread for one client, or for several where there are more clients than threads."""
 
     def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_Task, Outcome]]) -> None:
         self._env = env
-        self.lanes = 0
+        self.clients = 0
         self.tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
         self._results = results
         threading.Thread(target=self._work, daemon=True).start()
@@ -150,14 +150,14 @@ class _Worker:
     def _work(self) -> None:
         while (task := self.tasks.get()) is not None:
             try:
-                outcome = task.lane.ask(task.request)
+                outcome = task.client.ask(task.request)
             except Exception as defect:  # else the thread would end, and the replay wait for ever
                 outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
                 if self._env.debug:
                     for line in traceback.format_exc().splitlines():
                         self._env.say(line)
             if task.last:
-                task.lane.close()
+                task.client.close()
             self._results.put((task, outcome))
 
 
@@ -168,7 +168,7 @@ class _Replay:
         self,
         env: Environment,
         requests: Sequence[RecordedRequest],
-        shared: LaneContext,
+        shared: ReplayContext,
         settings: ReplaySettings,
         show: Show,
     ) -> None:
@@ -185,7 +185,7 @@ class _Replay:
         self._requests = [request for request in requests if request.problem is None]
         self._left = Counter(request.client for request in self._requests)
         self._workers: list[_Worker] = []
-        self._lanes: dict[tuple[int, str | None], tuple[_Worker, Lane]] = {}
+        self._clients: dict[tuple[int, str | None], tuple[_Worker, ReplayedClient]] = {}
         self._results: queue.SimpleQueue[tuple[_Task, Outcome]] = queue.SimpleQueue()
         self._begun: float | None = None
         self._begun_ns = 0
@@ -236,23 +236,23 @@ class _Replay:
                 self._take_result(_LOOK_S)
 
     def _hand_over(self, number: int, request: RecordedRequest) -> None:
-        client = request.client
-        if client not in self._lanes:
-            self._lanes[client] = self._free_worker(), Lane(self._shared, request.exchange.client_id)
-        worker, lane = self._lanes[client]
+        key = request.client
+        if key not in self._clients:
+            self._clients[key] = self._free_worker(), ReplayedClient(self._shared, request.exchange.client_id)
+        worker, client = self._clients[key]
         ended = request.ended_ns
         if ended is not None:
             heappush(self._waiting, (ended, number))
-        self._left[client] -= 1
-        worker.tasks.put(_Task(number, request, lane, not self._left[client]))
+        self._left[key] -= 1
+        worker.tasks.put(_Task(number, request, client, not self._left[key]))
 
     def _free_worker(self) -> _Worker:
-        """A worker without a lane, else a new one, else the one with the fewest lanes."""
-        found = min(self._workers, key=lambda worker: worker.lanes, default=None)
-        if found is None or (found.lanes and len(self._workers) < THREADS_MAX):
+        """A worker without a client, else a new one, else the one with the fewest clients."""
+        found = min(self._workers, key=lambda worker: worker.clients, default=None)
+        if found is None or (found.clients and len(self._workers) < THREADS_MAX):
             found = _Worker(self._env, self._results)
             self._workers.append(found)
-        found.lanes += 1
+        found.clients += 1
         return found
 
     def _take_results(self) -> None:
@@ -267,8 +267,8 @@ class _Replay:
         self._back += 1
         self._answered.add(task.number)
         if task.last:
-            worker, _ = self._lanes.pop(task.request.client)
-            worker.lanes -= 1
+            worker, _ = self._clients.pop(task.request.client)
+            worker.clients -= 1
         self.counts.count(outcome)
         with self._shared.lock:
             self._show(outcome)

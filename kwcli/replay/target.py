@@ -15,8 +15,8 @@ from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, METADATA, 
 from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
 from decoders.apis.places import places
 from decoders.apis.routing import route
-from decoders.replaying.carrying import nearest_version
-from decoders.replaying.mapping import NotReplayable
+from decoders.replaying.id_map import NotReplayable
+from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions
 from kwcli.calling.run import Router
 from kwcli.net.cluster import ClusterClient
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.session.credentials import Credentials
 
-__all__ = ["ReplayTarget", "Stop"]
+__all__ = ["NodeRequest", "ReplayTarget"]
 
 # The internal topics of coordinators, by what they coordinate (_KEY_TYPES: by the key type of FindCoordinator).
 INTERNAL: Final[Mapping[str, str]] = {
@@ -41,7 +41,7 @@ ABSENT_S: Final = 2.0
 _KEY_TYPES: Final[Mapping[int, str]] = {0: "group", 1: "transaction", 2: "share"}
 
 
-class Stop(NamedTuple):
+class NodeRequest(NamedTuple):
     """A node that gets a request, or its share of it; `node` is -1 where its id is not known."""
 
     address: Address
@@ -121,7 +121,7 @@ class ReplayTarget:
         elif key == FIND_COORDINATOR:
             self._check_internal(_KEY_TYPES.get(body.get("key_type", 0), "group"))
 
-    def stops(self, key: int, version: int, body: Mapping[str, Any], node: int | None) -> list[Stop]:
+    def node_requests(self, key: int, version: int, body: Mapping[str, Any], node: int | None) -> list[NodeRequest]:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
         way = route(key)
         cluster = self._asking()
@@ -132,10 +132,10 @@ class ReplayTarget:
         if way.to in INTERNAL:
             self._check_internal(way.to)
         found = Router(cluster, api(key), None, split=True).stops(version, body)
-        return [Stop(each.connection.address, _number(each.connection.node_id), each.body) for each in found]
+        return [NodeRequest(each.connection.address, _number(each.connection.node_id), each.body) for each in found]
 
-    def at_node(self, node: int, body: Mapping[str, Any]) -> list[Stop]:
-        """The stop of a request that goes to a certain node. Raises Failure."""
+    def at_node(self, node: int, body: Mapping[str, Any]) -> list[NodeRequest]:
+        """The request for one certain node. Raises Failure."""
         cluster = self._asking()
         return [self._at(cluster, node, body)]
 
@@ -143,12 +143,12 @@ class ReplayTarget:
         """Forget leaders and coordinators, which may have moved."""
         self._cluster.forget()
 
-    def _at(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> Stop:
+    def _at(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
         known = cluster.nodes()
         if node is None or node not in known:
             first = cluster.any()
-            return Stop(first.address, _number(first.node_id), body)
-        return Stop(known[node].address, node, body)
+            return NodeRequest(first.address, _number(first.node_id), body)
+        return NodeRequest(known[node].address, node, body)
 
     def _check_internal(self, kind: str) -> None:
         name = INTERNAL[kind]

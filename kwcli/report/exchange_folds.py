@@ -173,8 +173,8 @@ class ReportFolds:
         found, rows = {**self._all(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
-            found["time"], found["time api"] = over.joined(), over.statistics
-            found["all"], found["latency api"] = over.summed(()), over.summed(("api",))
+            found["time"], found["time api"] = over.by_slice(), over.statistics
+            found["all"], found["latency api"] = over.by_dimensions(()), over.by_dimensions(("api",))
             counts = found["all"].rows()
             rows["exchanges"] = counts[0]["count"] if counts else 0
         return FoldResults(

@@ -61,7 +61,7 @@ class ReportRenderer(AnswerRenderer):
 
     def _hear(self, faults: list[str]) -> None:
         if "findings" in self.folds.found:
-            self.folds.found["findings"].hear(faults)
+            self.folds.found["findings"].set_capture_faults(faults)
 
     def _ended(self, ended: Ended) -> None:
         if "findings" in self.folds.found:

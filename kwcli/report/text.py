@@ -12,7 +12,7 @@ from kwcli.output.table import Column, draw_table
 from kwcli.output.units import Palette, cell_width, count_of, palette
 from kwcli.report.build_report import Report, moment, numbers, slices
 from kwcli.report.sections import NOTHING, SECTIONS, Section, percent, title_of
-from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrapped
+from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -157,4 +157,4 @@ def _left_out(report: Report) -> Iterator[str]:
 
 
 def _note(note: str, width: int | None, paint: Palette) -> list[str]:
-    return [f"{paint.dim}{line}{paint.off}" for line in wrapped(note, width)]
+    return [f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, width)]

@@ -56,7 +56,15 @@ from io import BytesIO
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from decoders.messages.row_packing import Packed, RowPacker, RowUnpacker, TopicNews, learn, news, room_for
+from decoders.messages.exchange_serialization import (
+    NewTopicNames,
+    PackedRows,
+    RowPacker,
+    RowUnpacker,
+    add_topic_names,
+    max_packed_size,
+    new_topic_names,
+)
 from kwcli.env import Failure
 from kwcli.sniff.row_work import RowCounts, RowStep
 
@@ -107,16 +115,16 @@ class PackedPart(NamedTuple):
     number: int
     slot: int
     lengths: list[tuple[int, ...]]
-    rows: Packed
+    rows: PackedRows
     news: list[Settled]
 
 
 class Message(NamedTuple):
     """What a worker is sent: names of topics that are new to it, rows that it missed, and a part without its news."""
 
-    topics: TopicNews
+    topics: NewTopicNames
     missed: int
-    missed_rows: Packed
+    missed_rows: PackedRows
     missed_written: bytes
     part: PackedPart
 
@@ -292,7 +300,7 @@ class RenderJobs:
     # Parts.
 
     def _add(self, step: RowStep) -> None:
-        size = sum(map(room_for, step))
+        size = sum(map(max_packed_size, step))
         if self._first > 0:
             self._first -= sum(map(len, step)) if self._output.begun or not self._work.writes_rows else 0
             self._do_here([step])
@@ -343,7 +351,7 @@ class RenderJobs:
 
     def _ended(self, packer: RowPacker) -> PackedPart:
         self._number += 1
-        part = PackedPart(self._number, self._slot, self._lengths, packer.packed(), self._news)
+        part = PackedPart(self._number, self._slot, self._lengths, packer.finish(), self._news)
         self._packer, self._lengths, self._news = None, [], []
         self._rows = self._size = 0
         return part
@@ -371,7 +379,7 @@ class RenderJobs:
         written = BytesIO()
         missed = RowPacker(written.write)
         missed.add(worker.missed)
-        names, packed = news(self._topics, worker.known), missed.packed()
+        names, packed = new_topic_names(self._topics, worker.known), missed.finish()
         message = Message(names, missed.count, packed, written.getvalue(), part._replace(news=[]))
         worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []
@@ -532,16 +540,16 @@ class RenderJobs:
         return PartResult(work.counts().since(before), frozenset() if held else frozenset(output.told), held)
 
     def _received_steps(self, message: Message) -> Iterator[RowStep]:
-        learn(self._topics, message.topics)
+        add_topic_names(self._topics, message.topics)
         if message.missed:
             rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._specs, self._topics)
-            self._work.notice(rows.take(message.missed))
+            self._work.notice(rows.unpack(message.missed))
         return self._steps(message.part)
 
     def _steps(self, part: PackedPart) -> Iterator[RowStep]:
         rows = RowUnpacker(part.rows, self._slots[part.slot], self._specs, self._topics)
         for lengths in part.lengths:
-            yield RowStep(*map(rows.take, lengths))
+            yield RowStep(*map(rows.unpack, lengths))
 
 
 def _received(number: int) -> bytearray | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
     from decoders.tls.key_log import Origin
 
-__all__ = ["NEVER_NS", "LoggedEngine", "MetConnection", "Run", "SegmentLog", "Side"]
+__all__ = ["NEVER_NS", "FrameBytes", "LoggedEngine", "MetConnection", "SegmentLog", "Side"]
 
 # Segments of the log are found by the 4 KiB of sequence numbers that they are in.
 _BUCKET: Final = 12
@@ -73,7 +73,7 @@ class MetConnection:
         return 0 if self.sides[0].half.source == source else 1
 
 
-class Run(NamedTuple):
+class FrameBytes(NamedTuple):
     """`size` bytes of a frame in one packet: from `at` in the frame, from number `seq` on; `ack`: the packet's ack."""
 
     at: int
@@ -209,7 +209,7 @@ class SegmentLog:
         client = met.side(ends.client)
         met.sides[client].base, met.sides[1 - client].base = ends.uncounted
 
-    def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[Run]:
+    def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[FrameBytes]:
         """The parts of packets that hold `size` bytes of a side's stream, from a place on."""
         first = met.sides[index].number(place)
         buckets = self._log.get(met.sides[index].half.key, {})
@@ -220,7 +220,7 @@ class SegmentLog:
             step = ahead(seq, first)
             begin, end = max(step, 0), min(step + length, size)
             if begin < end and met.began_ns <= time_ns < met.ended_ns:
-                yield Run(begin, end - begin, packet, first + begin & MASK, ack)
+                yield FrameBytes(begin, end - begin, packet, first + begin & MASK, ack)
 
 
 class LoggedEngine(Engine):

@@ -108,7 +108,7 @@ class _Watcher:
             for row in rows:
                 if row.kind == "exchange":
                     self._exporter.add(row)
-            self._exporter.told(self._traffic.families)
+            self._exporter.send_metrics_if_due(self._traffic.families)
         self._renderer.write(rows)
 
     def notice(self, rows: list[Settled]) -> None:

@@ -195,7 +195,7 @@ def text(counted: StatsResult, settings: Settings) -> str:
     if notes:
         out += [
             *[""] * bool(out),
-            *(f"{paint.dim}{line}{paint.off}" for note in notes for line in wrapped(note, settings.width)),
+            *(f"{paint.dim}{line}{paint.off}" for note in notes for line in wrap_note(note, settings.width)),
         ]
     return "".join(f"{line}\n" for line in out)
 
@@ -223,7 +223,7 @@ def _columns(counted: StatsResult) -> list[Column]:
         paints = "api" if name == "api" else "dim" if name == "time" else "client"
         right = name in NUMBERS or name == "time"
         least = 0 if right else NAME_CUTS[min(len(asked.by), len(NAME_CUTS) - 1)]
-        title = zoned(name, rows[0]["time"]) if name == "time" else name
+        title = time_title(name, rows[0]["time"]) if name == "time" else name
         found.append(Column(title, shown, 0, right=right, paint=paints, cut=least))
     for one in COLUMNS[asked.metric]:
         shown = [one.cell(row) for row in rows]
@@ -254,7 +254,7 @@ def _name(value: Any) -> str:
     return "–" if value is None else clean(str(value))
 
 
-def zoned(title: str, time: str) -> str:
+def time_title(title: str, time: str) -> str:
     """The title of a column of times, with their zone: `time UTC`, `time +01:00`."""
     return f"{title} {'UTC' if time.endswith('Z') else time[-OFFSET:]}"
 
@@ -294,7 +294,7 @@ def _slowest(rows: list[Row]) -> list[Column]:
         column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
         column("request", _request, 0, paint="api", cut=16),
         column("packets", lambda row: packets(row["packets"]), 1),
-        column(zoned("time", rows[0]["time"]), lambda row: _of_day(row["time"]), 2, paint="dim"),
+        column(time_title("time", rows[0]["time"]), lambda row: _of_day(row["time"]), 2, paint="dim"),
         column("client", _client, 3, paint="client", cut=12),
         column("broker", lambda row: row["broker"], 4),
         column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
@@ -344,7 +344,7 @@ def _notes(counted: StatsResult) -> list[str]:
     return notes
 
 
-def wrapped(note: str, width: int | None) -> list[str]:
+def wrap_note(note: str, width: int | None) -> list[str]:
     """A note in lines of at most `width` characters."""
     if width is None or len(note) <= width:
         return [note]

@@ -39,7 +39,7 @@ def records(counted: StatsResult) -> list[Row]:
     ]
 
 
-def written(counted: StatsResult, settings: Settings) -> str:
+def render_records(counted: StatsResult, settings: Settings) -> str:
     """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
     writer = record_writer(settings, parts.append)
@@ -99,10 +99,10 @@ def _codes(codes: dict[str, int], between: str) -> str:
 FORMATS: Final = {
     "text": ("text", "text"),
     "table": ("view", "table"),
-    "ndjson": ("view", "written"),
-    "json": ("view", "written"),
-    "yaml": ("view", "written"),
-    "fields": ("view", "written"),
+    "ndjson": ("view", "render_records"),
+    "json": ("view", "render_records"),
+    "yaml": ("view", "render_records"),
+    "fields": ("view", "render_records"),
     "csv": ("view", "csv"),
 }
 
@@ -139,16 +139,18 @@ class Stats(FoldRenderer):
         """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
         times = [row.time_ns for row in rows if row.kind == "exchange"]
         if times:
-            self._statistics.cover(min(times), max(times))
+            self._statistics.extend_time(min(times), max(times))
 
-    def _zoned(self, row: Row) -> Row:
+    def _in_zone(self, row: Row) -> Row:
         """The row with its time in the zone that was asked for."""
         zone = find_zone(self._settings.zone)
         return row if zone.utc or not isinstance(row.get("time"), str) else {**row, "time": zone.exact(row["time"])}
 
     def close(self) -> None:
         """Write the statistics."""
-        found = list(zip(self._statistics.rows(), (group for _, group in self._statistics.found()), strict=True))
+        found = list(
+            zip(self._statistics.rows(), (group for _, group in self._statistics.sorted_groups()), strict=True)
+        )
         found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
         more = max(len(found) - (self._asked.top or len(found)), 0)
         found = found[: len(found) - more]
@@ -156,10 +158,10 @@ class Stats(FoldRenderer):
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
         counted = StatsResult(
             self._asked,
-            [self._zoned(row) for row, _ in found],
+            [self._in_zone(row) for row, _ in found],
             [group.slices for _, group in found],
             self._statistics.slices(),
-            [self._zoned(row) for row in self._slowest.rows()],
+            [self._in_zone(row) for row in self._slowest.rows()],
             more,
         )
         self._write(show(counted, self._settings).encode("utf-8", "backslashreplace"))

@@ -125,7 +125,7 @@ class Exporter:
         self._first_ns = self._last_ns = 0
         self._next_s = 0.0  # when metrics are sent next
         self._rests_s = 0.0  # until then nothing is sent
-        self._told = False
+        self._failure_reported = False
         self.lost = 0  # spans that did not arrive
         self.crowded = 0  # spans that there was no room for
         self._thread = Thread(target=self._run, name="otlp", daemon=True)
@@ -142,7 +142,7 @@ class Exporter:
         self._last_ns = max(self._last_ns, span.end_time or 0)
         self._put(span)
 
-    def told(self, families: Callable[[], list[Family]]) -> None:
+    def send_metrics_if_due(self, families: Callable[[], list[Family]]) -> None:
         """Send metrics, if it is time to."""
         now = time.monotonic()
         if now >= self._next_s:
@@ -184,9 +184,9 @@ class Exporter:
                 reached = False
             if not reached:
                 self._rests_s = time.monotonic() + _REST_S
-                if not self._told:
+                if not self._failure_reported:
                     self._say(f"kw: --otlp {self._where}: the collector takes nothing")
-                self._told = True
+                self._failure_reported = True
 
     def _batches(self) -> Iterator[tuple[list[ReadableSpan], MetricsData | None]]:
         spans: list[ReadableSpan] = []

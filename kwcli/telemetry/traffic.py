@@ -103,7 +103,7 @@ class Traffic:
     def _lags(self) -> dict[Labels, int]:
         found: Counter[Labels] = Counter()
         for (group, topic, number), commit in self._offsets.commits.items():
-            committed = self._offsets.committed(commit)[1]
+            committed = self._offsets.latest_commit(commit)[1]
             end = self._offsets.ends.get((topic, number))
             last = end.latest()[1] if end is not None else NOTHING
             if committed != NOTHING and last != NOTHING:

@@ -11,9 +11,9 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER
-from decoders.analysis.doctor.looks import LOOKS
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.keys import (
@@ -102,10 +102,10 @@ def test_the_table_of_codes_names_codes_and_findings() -> None:
     assert {*CODES.values(), OTHER} <= set(FINDINGS)
 
 
-@pytest.mark.parametrize("key", LOOKS)
+@pytest.mark.parametrize("key", BODY_OBSERVERS)
 @pytest.mark.parametrize("side", ["request", "response"])
 def test_what_is_read_is_declared(key: int, side: Any) -> None:
-    for path in LOOKS[key].needs(side):
+    for path in BODY_OBSERVERS[key].needs(side):
         fields = api(key).message(side).fields
         for step in path.partition(":")[0].split("."):
             (field,) = (each for each in fields if each.name == step.removesuffix("[]"))

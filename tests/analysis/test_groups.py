@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoders import encode_embedded
 from decoders.analysis.groups import groups, offsets
 from decoders.analysis.groups.groups import Groups
-from decoders.analysis.groups.offsets import Moments, united
+from decoders.analysis.groups.offsets import Moments, merge_ranges
 from decoders.analysis.security import Security
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.files import CaptureReader
@@ -446,7 +446,7 @@ def test_moments_do_not_depend_on_the_order(points: list[tuple[int, int]], draw:
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=20))
 def test_ranges_hold_the_same_offsets(spans: list[tuple[int, int]]) -> None:
     ranges = [(start, start + size) for start, size in spans]
-    made = united(ranges)
+    made = merge_ranges(ranges)
     assert {at for span in made for at in range(*span)} == {at for span in ranges for at in range(*span)}
     assert all(one[1] < other[0] for one, other in pairwise(made))
 
@@ -455,7 +455,7 @@ def test_time_that_is_between_moments() -> None:
     moments = Moments()
     for at, end in ((0, 10), (10, 20), (20, 20), (30, 40)):
         moments.add((BEGUN + at * NS, end))
-    assert moments.passed(9) is None
-    assert moments.passed(14) == BEGUN + 5 * NS
-    assert moments.passed(20) == BEGUN + 20 * NS + NS // 2
-    assert moments.passed(40) is None
+    assert moments.time_of(9) is None
+    assert moments.time_of(14) == BEGUN + 5 * NS
+    assert moments.time_of(20) == BEGUN + 20 * NS + NS // 2
+    assert moments.time_of(40) is None

@@ -65,7 +65,7 @@ def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
 
     with open_store(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereader", rereading):
         order = StageInput(job.spec, len(job.splits), store.staging(), raw=False)
-        Coordination(order.staging).planned(job.splits)
+        Coordination(order.staging).set_splits(job.splits)
         began = time.process_time()
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         read = time.process_time()

@@ -13,7 +13,7 @@ import pytest
 
 from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.ports import free_ports
-from kwcli.playground.process import answers
+from kwcli.playground.process import is_kafka_answering
 from tests.broker.clients.everything import offered
 from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.fixture import cluster, needs_brokers
@@ -52,7 +52,7 @@ def _gone(pid: int) -> bool:
 
 def test_a_cluster_answers_what_its_release_speaks(cluster: Cluster) -> None:
     port = cluster.nodes[0].ports["PLAINTEXT"]
-    assert answers("127.0.0.1", port)
+    assert is_kafka_answering("127.0.0.1", port)
     versions = offered("127.0.0.1", port)
     assert versions[0] == (0, 13)
     assert 4 not in versions
@@ -65,12 +65,12 @@ def test_a_node_may_stop_crash_and_come_back(tmp_path: Path) -> None:
     with Cluster(options, folder=tmp_path / "cluster") as started:
         port = started.nodes[0].ports["PLAINTEXT"]
         started.stop_node(1)
-        assert not answers("127.0.0.1", port, timeout_s=0.5)
+        assert not is_kafka_answering("127.0.0.1", port, timeout_s=0.5)
         started.start_node(1)
         started.kill_node(1)
         assert not started.running(1)
         started.start_node(1)
-        assert answers("127.0.0.1", port)
+        assert is_kafka_answering("127.0.0.1", port)
         pid = started._processes[1].pid
     assert _gone(pid)
     entries = read_logs(started.request_logs)
@@ -96,7 +96,7 @@ def test_a_crash_of_ours_ends_the_brokers() -> None:
 def test_free_ports_are_a_row_and_free() -> None:
     ports = free_ports(20)
     assert ports == list(range(ports[0], ports[0] + 20))
-    assert not any(answers("127.0.0.1", port, timeout_s=0.2) for port in ports)
+    assert not any(is_kafka_answering("127.0.0.1", port, timeout_s=0.2) for port in ports)
 
 
 def test_a_row_of_ports_does_not_reach_into_those_of_another_process() -> None:

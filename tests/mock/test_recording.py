@@ -252,7 +252,7 @@ def test_clusters_start_alike(recorded: Recording) -> None:
     one, other = (recorded.cluster(recorded.nodes()) for _ in range(2))
     assert isinstance(one, Cluster)
     for topic in one.topics.values():
-        topic.logs[0].fill(topic.logs[0].end + 5)
+        topic.logs[0].skip_to(topic.logs[0].end + 5)
     assert [log.end for log in other.topics["orders"].logs] == [171, 124, 125]
 
 

@@ -295,7 +295,7 @@ def test_of_two_places_for_one_node_a_proxy_takes_the_first_and_stays_there() ->
     )
     found = [Endpoint(2, host, 9092, 0, 0) for host in ("a", "b", "a")]
     for _ in range(3):
-        assert listeners.where(found) == {2: ("127.0.0.1", base + 3)}
+        assert listeners.listen_for(found) == {2: ("127.0.0.1", base + 3)}
     (sock,) = opened
     sock.close()
     assert said == [f"node 2: a:9092 at 127.0.0.1:{base + 3}"]

@@ -112,7 +112,7 @@ def differences(plan: Plan, value: dict[str, Any], node: Any, names: dict[str, t
 
 
 @cache
-def _folded(name: str) -> str:
+def _repeats(name: str) -> str:
     return name.replace("_", "").lower()
 
 
@@ -122,10 +122,10 @@ def _struct(
     if not isinstance(node, dict):
         yield f"{path}: Kafka has {node!r:.60}"
         return
-    left = {_folded(name): inner for name, inner in node.items()}
+    left = {_repeats(name): inner for name, inner in node.items()}
     for field in (*plan.fields, *plan.tagged):
         place = f"{path}.{field.name}"
-        spelt = [_folded(name) for name in (field.name, *names.get(field.name, ()))]
+        spelt = [_repeats(name) for name in (field.name, *names.get(field.name, ()))]
         if field.kind == "records" and value.get(field.name) is not None:
             spelt = [name + "sizeinbytes" for name in spelt]
         found = next((name for name in spelt if name in left), None)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.dataset as ds
 
-from kwcli.pipeline import one_process
+from kwcli.pipeline import local_engine
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
 from kwcli.pipeline.plan import PendingPlan, SplitPlan, finished_plan, plan_splits
 from kwcli.pipeline.read.captures import find_captures
@@ -42,7 +42,7 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Run a job into tables in one process."""
     with open_store(str(folder)) as store:
         staging = store.staging()
-        outcome = one_process.run(job.spec, job.coming, staging)
+        outcome = local_engine.run(job.spec, job.coming, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 

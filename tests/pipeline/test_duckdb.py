@@ -352,7 +352,7 @@ def test_options_that_tables_cannot_keep_are_refused(folder: str) -> None:
 
 
 def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.pipeline.ask.find_spec", lambda name: None if name == "duckdb" else name)
+    monkeypatch.setattr("kwcli.pipeline.sql_command.find_spec", lambda name: None if name == "duckdb" else name)
     outcome = asked("select 1")
     assert outcome.code == Exit.FAILURE
     assert outcome.err == 'kw: kw sql needs duckdb, which is not installed: install "kw[sql]"\n'

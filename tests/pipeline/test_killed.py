@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 
-from kwcli.pipeline import one_process
+from kwcli.pipeline import local_engine
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.store.staging import STAGING
 from kwcli.pipeline.store.store import JOURNAL, open_store, tables_at
@@ -32,7 +32,7 @@ def run_over(out: str, words: list[str]) -> None:
     job = job_of(words, size=40_000)
     with open_store(out) as store:
         staging = store.staging()
-        done = one_process.run(job.spec, job.coming, staging)
+        done = local_engine.run(job.spec, job.coming, staging)
         store.commit(staging, done.written, sources=find_captures(words).files, options={}, tables=TABLES, facts={})
 
 

@@ -25,13 +25,13 @@ def staging(tmp_path: Path) -> Staging:
 
 def test_a_task_waits_for_its_split(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
-    driver.arrived(0, SPLITS[0])
+    driver.add_split(0, SPLITS[0])
     assert task.split(0) == SPLITS[0]
-    timer = Timer(0.1, lambda: driver.arrived(1, SPLITS[1]))
+    timer = Timer(0.1, lambda: driver.add_split(1, SPLITS[1]))
     timer.start()
     assert task.split(1) == SPLITS[1]
     timer.join()
-    timer = Timer(0.1, lambda: driver.planned(SPLITS[:2]))  # fewer splits than there could have been
+    timer = Timer(0.1, lambda: driver.set_splits(SPLITS[:2]))  # fewer splits than there could have been
     timer.start()
     assert task.split(2) is None
     timer.join()
@@ -41,7 +41,7 @@ def test_a_task_waits_for_its_split(staging: Staging) -> None:
 
 def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
-    driver.arrived(0, SPLITS[0])
+    driver.add_split(0, SPLITS[0])
     driver.not_planned("big.pcap: input/output error at byte 7")
     assert task.split(0) == SPLITS[0]
     with pytest.raises(Failure, match=r"^big\.pcap: input/output error at byte 7$"):

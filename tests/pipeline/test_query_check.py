@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from kwcli.env import Exit, Failure
 from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import columns_of
-from kwcli.pipeline.query_words import KEYWORDS
 from kwcli.pipeline.report.tables import Tables
-from kwcli.pipeline.sql import _views
+from kwcli.pipeline.spark_keywords import KEYWORDS
+from kwcli.pipeline.spark_sql import _views
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
 from tests.cli.worlds import kw

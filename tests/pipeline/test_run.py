@@ -353,7 +353,7 @@ def test_a_table_that_somebody_has_changed_is_made_again(tmp_path: Path) -> None
 
 
 def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kwcli.pipeline import one_process
+    from kwcli.pipeline import local_engine
 
     out = tmp_path / "out"
     run(TOUR, "--out", out)
@@ -362,7 +362,7 @@ def test_an_interrupted_run_leaves_the_tables_as_they_were(tmp_path: Path, monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(one_process, "run", interrupted)
+    monkeypatch.setattr(local_engine, "run", interrupted)
     run(RAW, "--out", out, code=Exit.INTERRUPTED)
     monkeypatch.undo()
     assert every_table(out) == before

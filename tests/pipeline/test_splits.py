@@ -152,12 +152,12 @@ def test_what_was_read_is_read_again(seed: int) -> None:
         for found in reading:
             since += found
             if random.random() < 0.3:
-                assert [segment for some in reading.again() for segment in some] == since
+                assert [segment for some in reading.reread() for segment in some] == since
             if random.random() < 0.2:
                 reading.mark()
                 since.clear()
         assert reading.repeats
-        assert [segment for some in reading.again() for segment in some] == since
+        assert [segment for some in reading.reread() for segment in some] == since
 
 
 @pytest.mark.long

@@ -24,11 +24,11 @@ from decoders.splits.stitching import Stitcher
 from kwcli.env import Failure
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.mend_stage import write_tables
 from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.settled_rows import RowCompletion
 from kwcli.pipeline.spark.stitch_stage import stitch
+from kwcli.pipeline.spark.write_stage import write_tables
 from kwcli.pipeline.store.store import open_store
 from kwcli.pipeline.tables.write import WrittenFile
 from tests.bench.volume import write
@@ -59,7 +59,7 @@ def run_stages(
     """
     with open_store(str(folder)) as store:
         order = StageInput(job.spec, len(job.splits), store.staging(), raw)
-        Coordination(order.staging).planned(job.splits)
+        Coordination(order.staging).set_splits(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
         numbers.append(rng.choice(numbers))  # one task runs twice, and Spark uses the first result
@@ -79,7 +79,7 @@ def run_stages(
             report: WriteReport = pickle.loads(batch.column("report")[0].as_py())
             written += report.files
             pooled += report.rows
-        assert re.fullmatch(lost, "".join(map(str, Coordination(order.staging).lost())))
+        assert re.fullmatch(lost, "".join(map(str, Coordination(order.staging).lost_connections())))
         assert pooled == sum(report.rows for report in Coordination(order.staging).reports())
         store.commit(order.staging, written, sources=[], options={}, tables=job.spec.tables, facts={})
     return int(travelled.nbytes)
@@ -249,7 +249,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
 
     with open_store(str(tmp_path / "out")) as store:
         order = StageInput(job.spec, len(job.splits), store.staging(), False)
-        Coordination(order.staging).planned(job.splits)
+        Coordination(order.staging).set_splits(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
         verdicts = list(stitch(order, ordered))
@@ -260,7 +260,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(Stitcher, "take", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
             list(stitch(order, ordered))
-        monkeypatch.setattr(RowCompletion, "told", fail)
+        monkeypatch.setattr(RowCompletion, "complete", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(order, verdicts))
 

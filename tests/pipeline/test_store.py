@@ -42,14 +42,14 @@ def test_a_run_replaces_all_tables(tmp_path: Path) -> None:
 
 def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
     with open_store(str(tmp_path)) as store:
-        assert not store.holds([source("a")], {"tag": "a"})
+        assert not store.is_up_to_date([source("a")], {"tag": "a"})
         manifest = put(store, "a", 3)
-        assert store.holds([source("a")], {"tag": "a"})
-        assert not store.holds([source("a")], {"tag": "b"})
-        assert not store.holds([source("a"), source("b")], {"tag": "a"})
-        assert not store.holds([source("a")._replace(fingerprint="other")], {"tag": "a"})
+        assert store.is_up_to_date([source("a")], {"tag": "a"})
+        assert not store.is_up_to_date([source("a")], {"tag": "b"})
+        assert not store.is_up_to_date([source("a"), source("b")], {"tag": "a"})
+        assert not store.is_up_to_date([source("a")._replace(fingerprint="other")], {"tag": "a"})
         (tmp_path / manifest.tables["exchanges"].files[0]).unlink()
-        assert not store.holds([source("a")], {"tag": "a"})
+        assert not store.is_up_to_date([source("a")], {"tag": "a"})
 
 
 # -- two at once -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import pytest
 
 from kwcli.env import Exit
 from kwcli.playground.cluster import Cluster
-from kwcli.playground.node_control import SOCKET, Control, ask
+from kwcli.playground.node_control import SOCKET, Control, ask_playground
 from kwcli.playground.process import Process
 from kwcli.playground.temp_dirs import Scratch
 from tests.broker.fixture import needs_brokers
@@ -156,12 +156,12 @@ def test_only_who_ended_by_itself_is_missed_and_once(ground: Ground) -> None:
     process = ground.cluster._processes[3]
     process._child.send_signal(signal.SIGKILL)
     process.wait()
-    assert ground.control.ended() == [3]
-    assert ground.control.ended() == []
+    assert ground.control.newly_ended() == [3]
+    assert ground.control.newly_ended() == []
     assert ground.cluster.why_ended(3) == "was killed (SIGKILL)"
     ground.node("start", "3")
     ground.cluster._processes[3].kill()
-    assert ground.control.ended() == [3]
+    assert ground.control.newly_ended() == [3]
 
 
 def test_of_several_one_is_said(ground: Ground) -> None:
@@ -204,7 +204,7 @@ def test_the_socket_goes_with_the_playground(ground: Ground) -> None:
     ground.end()
     assert not ground.folder.exists()
     with pytest.raises(OSError, match="No such file"):
-        ask(ground.folder, "list", [])
+        ask_playground(ground.folder, "list", [])
 
 
 @pytest.mark.broker

@@ -15,7 +15,7 @@ from kwcli.playground import jars
 from kwcli.playground.client_configs import ListenerConfig, client_configs
 from kwcli.playground.jars import Missing, broker_jars, java_problem
 from kwcli.playground.ports import next_ports
-from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds
+from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
 
 
 def test_a_folder_lives_as_long_as_its_block(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_process_number_that_is_used_again_is_no_owner(tmp_path: Path) -> None
     [({"XDG_STATE_HOME": "/s"}, "/s/kw/playgrounds"), ({"HOME": "/h"}, "/h/.local/state/kw/playgrounds")],
 )
 def test_playgrounds_are_in_the_users_state_folder(variables: dict[str, str], home: str) -> None:
-    assert str(playgrounds(variables)) == home
+    assert str(playgrounds_folder(variables)) == home
 
 
 def test_ports_that_are_taken_are_passed_over() -> None:

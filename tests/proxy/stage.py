@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import decoders
 from kwcli.proxy.relay.core import RelayCore
-from kwcli.proxy.relay.intervention import Decision, HeldExchange, Interventions
+from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Interventions
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewrite import Endpoint
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CAPPED,
@@ -19,16 +19,16 @@ from kwcli.proxy.relay.state import (
     END,
     MUTE,
     NOTE,
-    PAUSE,
-    READ_ON,
+    PAUSE_FOR_ANSWERS,
+    PAUSE_FOR_DECISION,
     RELEASE,
     RESERVE,
     RESET,
     RESOLVE,
-    RESUME,
+    RESUME_AFTER_ANSWERS,
+    RESUME_AFTER_DECISION,
     SEND_CLIENT,
     SEND_SERVER,
-    STOP_READING,
     TIMER,
     YIELD,
     Command,
@@ -41,16 +41,16 @@ NAMES = {
     RESOLVE: "RESOLVE",
     RESERVE: "RESERVE",
     RELEASE: "RELEASE",
-    PAUSE: "PAUSE",
-    RESUME: "RESUME",
+    PAUSE_FOR_ANSWERS: "PAUSE_FOR_ANSWERS",
+    RESUME_AFTER_ANSWERS: "RESUME_AFTER_ANSWERS",
     END: "END",
     CLOSE: "CLOSE",
     NOTE: "NOTE",
     ANSWERED: "ANSWERED",
     CAPPED: "CAPPED",
     YIELD: "YIELD",
-    STOP_READING: "STOP_READING",
-    READ_ON: "READ_ON",
+    PAUSE_FOR_DECISION: "PAUSE_FOR_DECISION",
+    RESUME_AFTER_DECISION: "RESUME_AFTER_DECISION",
     TIMER: "TIMER",
     RESET: "RESET",
     MUTE: "MUTE",
@@ -89,10 +89,10 @@ class Stage:
         *,
         at_once: bool = True,
         timed: bool = False,
-        remembered: Remembered | None = None,
+        rewritten_answers: RewrittenAnswers | None = None,
         interventions: Interventions | None = None,
     ) -> None:
-        self.connection = RelayCore(timed=timed, remembered=remembered, interventions=interventions)
+        self.connection = RelayCore(timed=timed, rewritten_answers=rewritten_answers, interventions=interventions)
         self.stopped = [False, False]  # sides that are not read because of a decision
         self.timers: list[tuple[int, int, int]] = []  # when, side
         self.muted_ns = 0
@@ -142,13 +142,13 @@ class Stage:
             timer = min(self.timers)
             self.timers.remove(timer)
             self.now_ns = timer[0]
-            self._do(self.connection.timed(timer[2], self.now_ns))
+            self._do(self.connection.timer_expired(timer[2], self.now_ns))
         self.now_ns = until
         return self
 
-    def decided(self, exchange: HeldExchange, decision: Decision) -> Self:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> Self:
         """Give a decision that was awaited."""
-        self._do(self.connection.decided(exchange, decision, self.now_ns))
+        self._do(self.connection.apply_decision(exchange, decision, self.now_ns))
         return self
 
     def answer(self) -> Self:
@@ -195,16 +195,16 @@ class Stage:
             self.notes.append(command[1])
         elif what == CLOSE:
             self.closed, self.loud = command[1], command[2]
-        elif what in (STOP_READING, READ_ON):
-            self.stopped[command[1]] = what == STOP_READING
+        elif what in (PAUSE_FOR_DECISION, RESUME_AFTER_DECISION):
+            self.stopped[command[1]] = what == PAUSE_FOR_DECISION
         elif what == TIMER:
             self.timers.append((self.now_ns + command[2], len(self.timers), command[1]))
         elif what == MUTE:
             self.muted_ns += command[1]
         elif what == RESET:
             self.reset = command[1]
-        elif what in (PAUSE, RESUME):
-            self.paused[command[1]] = what == PAUSE
+        elif what in (PAUSE_FOR_ANSWERS, RESUME_AFTER_ANSWERS):
+            self.paused[command[1]] = what == PAUSE_FOR_ANSWERS
         elif what == RELEASE:
             self.budget.release(command[1])
         elif what == ANSWERED:

@@ -17,7 +17,7 @@ from kwcli.proxy.deciders import Deciders
 from kwcli.proxy.listening_options import ServedOptions
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.rewrite import cap_api_versions
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.state import CLOSE, SEND_CLIENT, SEND_SERVER
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, PRODUCE, request, response
 
@@ -46,7 +46,7 @@ class Client:
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         raise AssertionError((correlation_id, rule, action, hit))
 
-    def decided(self, exchange: object, decision: object) -> None:
+    def apply_decision(self, exchange: object, decision: object) -> None:
         raise AssertionError((exchange, decision))
 
 
@@ -146,7 +146,7 @@ def play(of: ServedVersions, *frames: bytes, client: Client | None = None) -> tu
     """The commands of a connection for these requests, and its gate."""
     gate = VersionGate(of)
     deciding = Deciders([gate]).connection(client or Client())
-    core = RelayCore(remembered=Remembered(served=of), interventions=deciding)
+    core = RelayCore(rewritten_answers=RewrittenAnswers(served=of), interventions=deciding)
     return [command for number, frame in enumerate(frames) for command in core.client_bytes(frame, number + 1)], gate
 
 
@@ -233,7 +233,7 @@ def test_the_end_says_what_audit_says() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_audit_judges_by_the_same_versions(release: str) -> None:
     """Versions differ only where brokers hide them by default; clients use such versions if they are offered."""
-    differ = {key for key in spoken(release) if served(release).served(key) != spoken(release)[key]}
+    differ = {key for key in spoken(release) if served(release).served_versions(key) != spoken(release)[key]}
     assert differ == {key for key in spoken(release) if stable(release).get(key) != spoken(release)[key]}
 
 

@@ -133,7 +133,7 @@ async def test_who_reads_nothing_takes_no_room_from_others_for_ever() -> None:
         proxy.proxy._make_room()
         assert len(proxy.proxy.sessions) == 3  # the waiting connection blocks no other
         patient[1].write(request(FETCH, 16, id=2))
-        await sooner_or_later(lambda: proxy.proxy.budget.short)
+        await sooner_or_later(lambda: proxy.proxy.budget.has_waiters)
         proxy.proxy._make_room()
         await frame(patient[0])
         assert "the client reads nothing" in proxy.said

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Routes, Then
+from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, InterceptedExchange, Routes, Then
 from kwcli.proxy.relay.request_rules import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
@@ -20,7 +20,7 @@ HERE = {1: ("127.0.0.1", 19094)}
 MS = 1_000_000
 LIST_GROUPS = 16
 LOOK = Decision(look=True)
-Decide = Callable[[HeldExchange], Decision | None]
+Decide = Callable[[InterceptedExchange], Decision | None]
 
 
 class Judge:
@@ -38,8 +38,8 @@ class Judge:
         self._possible = possible
         self.routes = Routes(lambda key, _: key in apis)
         self._request, self._response = request, response
-        self.asked: list[HeldExchange] = []
-        self.answered: list[HeldExchange] = []
+        self.asked: list[InterceptedExchange] = []
+        self.answered: list[InterceptedExchange] = []
         self.total = total
         self.kept = 0
 
@@ -57,12 +57,12 @@ class Judge:
         self.kept -= size
         assert self.kept >= 0
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         assert now_ns
         self.asked.append(exchange)
         return self._request(exchange) if callable(self._request) else self._request
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         assert now_ns
         self.answered.append(exchange)
         return self._response(exchange) if callable(self._response) else self._response
@@ -89,7 +89,7 @@ ANSWERS = beaten(1) + groups(2) + beaten(3)
 STEPS = [1, 2, 3, 5, 13, 64, 10_000]
 
 
-def refused(exchange: HeldExchange) -> Decision:
+def refused(exchange: InterceptedExchange) -> Decision:
     return Decision(reply=beaten(exchange.correlation_id, 27))
 
 
@@ -249,13 +249,13 @@ def test_decisions_may_come_later(step: int) -> None:
     judge = Judge(lambda x: None if x.correlation_id == 1 else LOOK, None)
     stage = play(judge, ASKED, b"", step)
     assert (stage.at_server, stage.stopped) == (b"", [True, False])
-    stage.decided(judge.asked[0], LOOK)
+    stage.apply_decision(judge.asked[0], LOOK)
     assert (stage.at_server, stage.stopped) == (ASKED, [False, False])
     stage.server(*pieces(ANSWERS, step))
     assert (stage.at_client, stage.stopped) == (b"", [False, True])
-    stage.decided(judge.answered[0], PASS)
+    stage.apply_decision(judge.answered[0], PASS)
     assert stage.at_client == beaten(1) + groups(2)
-    stage.decided(judge.answered[1], Decision(beaten(3, 16)))
+    stage.apply_decision(judge.answered[1], Decision(beaten(3, 16)))
     assert (stage.at_client, stage.stopped) == (beaten(1) + groups(2) + beaten(3, 16), [False, False])
 
 
@@ -263,7 +263,7 @@ def test_a_late_decision_about_a_connection_that_is_over_does_nothing() -> None:
     judge = Judge(None)
     stage = Stage(interventions=judge).client(beat(1)).server_eof()
     assert stage.closed is not None
-    assert stage.connection.decided(judge.asked[0], PASS, 1) == []
+    assert stage.connection.apply_decision(judge.asked[0], PASS, 1) == []
 
 
 DELIVERIES = {

@@ -8,7 +8,7 @@ import pytest
 
 from kwcli.net.config.client_config import Sasl
 from kwcli.proxy.accepting import BACKOFF_FIRST_S, BACKOFF_MOST_S, LoginBackoff
-from kwcli.proxy.log_once import SaidOnce
+from kwcli.proxy.repeated_messages import SeenTexts
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response
 
@@ -47,7 +47,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
         writer.write(request(3, 12, 7))
         answer = response(3, 12, 7, {"cluster_id": "cluster 7"})
         assert await reader.readexactly(len(answer)) == answer
-        assert not proxy.proxy.backoff.holds(proxy.proxy.settings.config.servers[0])
+        assert not proxy.proxy.backoff.is_paused(proxy.proxy.settings.config.servers[0])
 
 
 @in_loop
@@ -82,27 +82,27 @@ def test_pauses_grow_to_a_bound_and_end_with_a_login() -> None:
     where = ("broker", 9092)
     lengths = []
     for _ in range(8):
-        length = backoff.begin(where)
+        length = backoff.pause(where)
         assert length is not None
-        assert backoff.holds(where)
-        assert backoff.begin(where) is None
-        assert not backoff.holds(("another", 9092))
+        assert backoff.is_paused(where)
+        assert backoff.pause(where) is None
+        assert not backoff.is_paused(("another", 9092))
         lengths.append(length)
         now[0] += length
-        assert not backoff.holds(where)
+        assert not backoff.is_paused(where)
     assert lengths == [BACKOFF_FIRST_S, 2.0, 4.0, 8.0, 16.0, BACKOFF_MOST_S, BACKOFF_MOST_S, BACKOFF_MOST_S]
-    backoff.end(where)
-    assert backoff.begin(where) == BACKOFF_FIRST_S
+    backoff.forget(where)
+    assert backoff.pause(where) == BACKOFF_FIRST_S
 
 
 def test_notes_are_said_once_and_counted() -> None:
-    notes, said = SaidOnce(), list[str]()
-    assert [notes.first(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
-    notes.repeat(said.append)
+    notes, said = SeenTexts(), list[str]()
+    assert [notes.is_new(text) for text in ("a", "b", "a", "a")] == [True, True, False, False]
+    notes.say_repeats(said.append)
     assert said == ["3 times: a"]
 
 
 def test_notes_without_end_fill_no_memory() -> None:
-    notes = SaidOnce()
-    assert sum(notes.first(str(number)) for number in range(5000)) == 1000
-    assert not notes.first("4999")
+    notes = SeenTexts()
+    assert sum(notes.is_new(str(number)) for number in range(5000)) == 1000
+    assert not notes.is_new("4999")

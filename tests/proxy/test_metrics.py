@@ -42,10 +42,10 @@ def test_nothing_has_happened() -> None:
 def test_latencies_by_api_and_node() -> None:
     metrics = Metrics()
     for took_ms in (0.4, 0.5, 0.6, 7, 60_000):
-        metrics.meter(NODE).answered(1, int(took_ms * MS))
-    metrics.meter(BOOT).answered(3, 2 * MS)
-    metrics.meter(BOOT).answered(12345, 2 * MS)
-    metrics.meter(BOOT).answered(12346, 2 * MS)
+        metrics.meter(NODE).count_answer(1, int(took_ms * MS))
+    metrics.meter(BOOT).count_answer(3, 2 * MS)
+    metrics.meter(BOOT).count_answer(12345, 2 * MS)
+    metrics.meter(BOOT).count_answer(12346, 2 * MS)
     found = samples(metrics.text())
     fetch = (("api", "Fetch"), ("node", "2"))
     name = "kw_proxy_exchange_seconds"
@@ -63,8 +63,8 @@ def test_connections_bytes_and_errors() -> None:
     metrics = Metrics()
     meter = metrics.meter(NODE)
     meter.total, meter.open, meter.failed, meter.received, meter.sent = 5, 2, 1, 100, 1000
-    metrics.errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 3), ("Fetch", "UNKNOWN(-7)", 1)])
-    metrics.errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 2)])
+    metrics.add_errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 3), ("Fetch", "UNKNOWN(-7)", 1)])
+    metrics.add_errors([("Produce", "NOT_LEADER_OR_FOLLOWER", 2)])
     metrics.refused, metrics.rewritten, metrics.capped, metrics.dropped = 1, 2, 3, lambda: (4, 5, 6)
     found = samples(metrics.text())
     node = (("node", "2"),)
@@ -88,8 +88,8 @@ def test_connections_bytes_and_errors() -> None:
 def test_errors_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwcli.proxy.metrics._ERRORS_MAX", 2)
     metrics = Metrics()
-    metrics.errors(("Fetch", f"UNKNOWN({number})", 1) for number in range(10))
-    metrics.errors([("Fetch", "UNKNOWN(1)", 1)])
+    metrics.add_errors(("Fetch", f"UNKNOWN({number})", 1) for number in range(10))
+    metrics.add_errors([("Fetch", "UNKNOWN(1)", 1)])
     assert sum(name == "kw_proxy_errors_total" for name, _ in samples(metrics.text())) == 2
 
 

@@ -18,7 +18,7 @@ from kwcli.proxy.deciders import ConnectionDeciders
 from kwcli.proxy.faults.decider import may_be_in_session
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.listeners import Listener
-from kwcli.proxy.relay.intervention import HeldExchange
+from kwcli.proxy.relay.intervention import InterceptedExchange
 from kwcli.proxy.relay.request_rules import RequestRule, read_client_id
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.proxy.faults.playing import FaultyStage
@@ -40,7 +40,7 @@ class Client:
         self.deciding: ConnectionDeciders | None = None
         self.listener = Listener(1, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
 
-    def decided(self, *_: object) -> None:
+    def apply_decision(self, *_: object) -> None:
         raise AssertionError
 
     def tell_refusal(self, *_: object) -> None:
@@ -87,13 +87,13 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
         client_id = read_client_id(key, version, frame, 0, len(frame))
         if client_id is None:
             continue
-        held = HeldExchange(
+        held = InterceptedExchange(
             RequestRule(key, version, 0, 0), int.from_bytes(frame[8:12], "big"), frame, 1, answered=True
         )
-        seen = watched.asked(watching, held)
+        seen = watched.exchange_of_request(watching, held)
         kind = key, version, client_id[1]
         if kind not in known:
-            prefilter = watching.prefilter(watched.head(watching, *kind, 1))
+            prefilter = watching.prefilter(watched.exchange_of_header(watching, *kind, 1))
             known[kind] = prefilter.possible(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))

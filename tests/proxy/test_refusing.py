@@ -14,8 +14,8 @@ from kwcli.net.config.client_config import Address
 from kwcli.net.listening import listening
 from kwcli.playground.ports import free_ports
 from kwcli.proxy import accepting
-from kwcli.proxy.log_once import FOLD_S, Folded
 from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.proxy.repeated_messages import PAUSE_FIRST_S, RepeatFilter
 from tests.proxy.running import WAIT_S, Running, beat, echo, in_loop, rest, running, sooner_or_later
 from tests.proxy.test_metrics import samples
 
@@ -115,7 +115,7 @@ async def test_one_broker_of_several_is_down() -> None:
     dead = place()
     async with running(echo) as proxy:
         alive = proxy.proxy.settings.config.servers[0]
-        where = proxy.proxy.listeners.where([Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)])
+        where = proxy.proxy.listeners.listen_for([Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)])
         await refused(proxy, where[1][1])
         await beat(await proxy.connect(where[2][1]), 1)
         await beat(await proxy.connect(), 2)
@@ -128,7 +128,7 @@ async def test_the_bootstrap_listener_leads_to_every_broker_that_is_known() -> N
     async with running(echo) as other:
         alive = ("127.0.0.1", other.base)
         async with running(None, servers=[dead]) as proxy:
-            proxy.proxy.listeners.where([Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)])
+            proxy.proxy.listeners.listen_for([Endpoint(1, *dead, 0, 0), Endpoint(2, *alive, 0, 0)])
             await beat(await proxy.connect(), 1)
 
 
@@ -154,9 +154,9 @@ async def test_a_node_that_moves_is_found_at_its_new_place() -> None:
     async with running(echo) as proxy:
         alive = proxy.proxy.settings.config.servers[0]
         listeners = proxy.proxy.listeners
-        port = listeners.where([Endpoint(1, *dead, 0, 0)])[1][1]
+        port = listeners.listen_for([Endpoint(1, *dead, 0, 0)])[1][1]
         await refused(proxy, port)
-        listeners.where([Endpoint(1, *alive, 0, 0)])
+        listeners.listen_for([Endpoint(1, *alive, 0, 0)])
         await proxy.until("let in again")
         await beat(await proxy.connect(port), 1)
 
@@ -187,44 +187,44 @@ def test_no_other_program_can_take_the_port_meanwhile(reuse: int) -> None:
 
 def test_equal_lines_are_folded_and_counted() -> None:
     now, said = [0.0], list[str]()
-    folded = Folded(lambda: now[0], said.append)
+    repeats = RepeatFilter(lambda: now[0], said.append)
     for number in range(1000):
-        folded.say("(node 1): refused", f"connection {number} (node 1): refused")
-    folded.say("(node 2): refused", "connection 7 (node 2): refused")
-    folded.look()
+        repeats.say("(node 1): refused", f"connection {number} (node 1): refused")
+    repeats.say("(node 2): refused", "connection 7 (node 2): refused")
+    repeats.say_due()
     assert said == ["connection 0 (node 1): refused", "connection 7 (node 2): refused"]
-    now[0] += FOLD_S
-    folded.look()
+    now[0] += PAUSE_FIRST_S
+    repeats.say_due()
     assert said[2:] == ["999 more times: (node 1): refused"]
-    folded.say("(node 2): refused", "connection 8 (node 2): refused")  # forgotten, so it is news
-    folded.say("(node 1): refused", "connection 9 (node 1): refused")
-    now[0] += FOLD_S
-    folded.look()
+    repeats.say("(node 2): refused", "connection 8 (node 2): refused")  # forgotten, so it is news
+    repeats.say("(node 1): refused", "connection 9 (node 1): refused")
+    now[0] += PAUSE_FIRST_S
+    repeats.say_due()
     assert said[3:] == ["connection 8 (node 2): refused"]  # pauses between lines grow with the outage
-    folded.finish()
+    repeats.finish()
     assert said[4:] == ["1 more time: (node 1): refused"]
 
 
 def test_lines_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwcli.proxy.log_once._MOST", 10)
+    monkeypatch.setattr("kwcli.proxy.repeated_messages._MOST", 10)
     said = list[str]()
-    folded = Folded(lambda: 0.0, said.append)
+    repeats = RepeatFilter(lambda: 0.0, said.append)
     for number in range(100):
-        folded.say(f"line-{number}", f"{number}")
-        folded.say(f"line-{number}", f"{number}")
-    assert len(folded._known) == 10
-    folded.finish()
+        repeats.say(f"line-{number}", f"{number}")
+        repeats.say(f"line-{number}", f"{number}")
+    assert len(repeats._known) == 10
+    repeats.finish()
     assert len(said) == 200  # no line is lost
 
 
 def test_counts_make_no_other_line() -> None:
     said: list[str] = []
-    folded = Folded(lambda: 0.0, said.append)
+    repeats = RepeatFilter(lambda: 0.0, said.append)
     for port, unanswered in ((40_001, 9_131), (40_002, 10_742), (40_003, 9_131)):
-        folded.say(f"(bootstrap): reset with {unanswered} unanswered", f"127.0.0.1:{port} reset with {unanswered}")
-    folded.say("(node 2): 10.0.0.2:9092 refused", "node 2")
-    folded.say("(node 2): 10.0.0.3:9092 refused", "elsewhere")
-    folded.finish()
+        repeats.say(f"(bootstrap): reset with {unanswered} unanswered", f"127.0.0.1:{port} reset with {unanswered}")
+    repeats.say("(node 2): 10.0.0.2:9092 refused", "node 2")
+    repeats.say("(node 2): 10.0.0.3:9092 refused", "elsewhere")
+    repeats.finish()
     assert said == [
         *("127.0.0.1:40001 reset with 9131", "node 2", "elsewhere"),
         "2 more times: (bootstrap): reset with N unanswered",

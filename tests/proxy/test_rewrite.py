@@ -21,8 +21,8 @@ from kwcli.proxy.relay.rewrite import (
     RewriteFailed,
     cap_api_versions,
     endpoints,
-    held,
-    highest,
+    highest_version,
+    is_buffered,
     rewrite,
     row_of,
 )
@@ -275,10 +275,10 @@ def test_every_row_covers_every_version_with_places() -> None:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             holds = _has_places(key, version)
             assert (row_of(key, version) is not None) == holds, (key, version)
-            assert held(key, version) == holds
-        assert highest(key) == api(key).versions.high
-    assert held(18, 3)
-    assert not held(11, 5)
+            assert is_buffered(key, version) == holds
+        assert highest_version(key) == api(key).versions.high
+    assert is_buffered(18, 3)
+    assert not is_buffered(11, 5)
 
 
 def _has_places(key: int, version: int) -> bool:

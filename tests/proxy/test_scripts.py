@@ -9,7 +9,7 @@ import pytest
 
 import decoders
 from decoders.schema.model import Side
-from kwcli.proxy.log.redact import hidden
+from kwcli.proxy.log.redact import find_secrets
 from kwcli.proxy.scripts.script_file import Exchanged, ScriptError, load_script
 from kwcli.proxy.scripts.script_process import pack, run_message, unpack
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, framed, request, response
@@ -23,7 +23,7 @@ def run(source: str, key: int, version: int, asked: bytes, answer: bytes | None 
     script = load_script("s.py", source.encode())
     side: Side = "request" if answer is None else "response"
     original = asked if answer is None else answer
-    spans = hidden(original, side, (key, version))[0]
+    spans = find_secrets(original, side, (key, version))[0]
     starred = bytearray(original)
     for start, end in spans:
         starred[start:end] = b"*" * (end - start)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import decoders
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS
-from kwcli.proxy.relay.rewrite import held, row_of
+from kwcli.proxy.relay.rewrite import is_buffered, row_of
 from tests.proxy.stage import METADATA, PRODUCE, SASL_HANDSHAKE, Stage, framed, metadata, pieces, request, response
 
 EVERY = [(key, version) for key in sorted(NAMES) for version in api(key).versions]
@@ -33,7 +33,7 @@ def test_requests_go_through_as_they_are(key: int, version: int) -> None:
 
 
 STREAMED = [
-    (key, version) for key, version in EVERY if not held(key, version) and (key, version) != (SASL_HANDSHAKE, 0)
+    (key, version) for key, version in EVERY if not is_buffered(key, version) and (key, version) != (SASL_HANDSHAKE, 0)
 ]
 
 
@@ -47,10 +47,10 @@ def test_responses_outside_the_table_go_through_in_their_pieces(key: int, versio
     assert Stage().client(asked(key, version)).server(*pieces(answer, 1)).at_client == answer
 
 
-HELD = [(key, version) for key, version in EVERY if row_of(key, version) is not None]
+BUFFERED = [(key, version) for key, version in EVERY if row_of(key, version) is not None]
 
 
-@pytest.mark.parametrize(("key", "version"), HELD, ids=[f"{api(key).name}-{version}" for key, version in HELD])
+@pytest.mark.parametrize(("key", "version"), BUFFERED, ids=[f"{api(key).name}-{version}" for key, version in BUFFERED])
 def test_responses_of_the_table_that_name_nobody_are_not_touched(key: int, version: int) -> None:
     answer = response(key, version, {}, id=5)
     for step in (1, 9, len(answer)):
@@ -151,5 +151,5 @@ def test_answers_in_any_other_order_end_the_connection(order: list[int]) -> None
 
 
 def test_the_table_is_not_everything() -> None:
-    assert len(STREAMED) > 5 * len(HELD) > 0
+    assert len(STREAMED) > 5 * len(BUFFERED) > 0
     assert decoders.api("Metadata").key == METADATA

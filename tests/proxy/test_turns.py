@@ -115,7 +115,7 @@ async def test_others_have_their_turn_between_pieces() -> None:
             asyncio.get_running_loop().call_soon(other)
 
     for number in range(3):
-        turns.later(lambda number=number: work(str(number)))  # type: ignore[misc]  # lambda with a default
+        turns.run_later(lambda number=number: work(str(number)))  # type: ignore[misc]  # lambda with a default
     other()
     while done.count("-") < 4:
         await asyncio.sleep(0)
@@ -128,8 +128,8 @@ async def test_a_piece_that_fails_does_not_stop_the_others() -> None:
     failed: list[object] = []
     done = asyncio.Event()
     asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(context["exception"]))
-    turns.later(lambda: [][0])
-    turns.later(done.set)
+    turns.run_later(lambda: [][0])
+    turns.run_later(done.set)
     await asyncio.wait_for(done.wait(), 20)
     assert len(failed) == 1
 
@@ -165,7 +165,7 @@ async def test_large_pieces_wait_behind_those_that_wait_already() -> None:
 
         turns = proxy.proxy.turns
         turns.waiting.extend([busy] * PIECES)  # no work behind these has a turn
-        turns.later(busy)
+        turns.run_later(busy)
         large[1].write(data)
         large[1].write_eof()
         small[1].write(data[:100])

@@ -12,7 +12,7 @@ import decoders
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl import mechanism
 from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, Command
-from kwcli.proxy.relay.upstream_login import CREDENTIALS, HOLD, READY, UpstreamLogin
+from kwcli.proxy.relay.upstream_login import CREDENTIALS, PAUSE_CLIENT, READY, UpstreamLogin
 from tests.net.playbook import MODERN, framed, offers
 
 SECOND = 1_000_000_000
@@ -93,13 +93,15 @@ class Play:
             elif what == NOTE:
                 self.notes.append(command[1])
             else:
-                self.words.append({CREDENTIALS: "credentials", HOLD: "hold", READY: "ready", END: "end"}[what])
+                self.words.append(
+                    {CREDENTIALS: "credentials", PAUSE_CLIENT: "pause client", READY: "ready", END: "end"}[what]
+                )
             if what == CREDENTIALS and self.credentials:
                 self.give()
 
     def give(self) -> None:
         plain = mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None)
-        self.act(self.login.given(plain, self.now_ns))
+        self.act(self.login.log_in_with(plain, self.now_ns))
 
     def client(self, data: bytes) -> Play:
         step = self.pieces or len(data)
@@ -129,7 +131,7 @@ def test_nothing_of_the_client_is_sent_before_the_login_and_nothing_of_the_login
     assert play.broker.seen == [*LOGIN, ("Metadata", 12)]
     assert play.broker.bodies[-1] == request(3, 12, 0)[4:]
     assert play.to_client == response(3, 12, 0, {"cluster_id": "cluster 0"})
-    assert play.words == ["credentials", "hold", "ready"]
+    assert play.words == ["credentials", "pause client", "ready"]
 
 
 def test_the_client_ends_before_the_login_is_done() -> None:
@@ -138,7 +140,7 @@ def test_the_client_ends_before_the_login_is_done() -> None:
     play.act(play.login.end())
     assert "end" not in play.words
     play.server()
-    assert play.words == ["credentials", "hold", "ready", "end"]
+    assert play.words == ["credentials", "pause client", "ready", "end"]
     assert play.broker.seen[-1] == ("Metadata", 12)
 
 
@@ -157,7 +159,7 @@ def test_a_login_is_renewed_between_requests_while_earlier_answers_flow() -> Non
     play.server()
     assert play.broker.seen == [*LOGIN, ("Metadata", 12), *AGAIN, ("Metadata", 12)]
     assert play.to_client.endswith(response(3, 12, 2, {"cluster_id": "cluster 2"}))
-    assert play.words == ["credentials", "ready", "credentials", "hold", "ready"]
+    assert play.words == ["credentials", "ready", "credentials", "pause client", "ready"]
 
 
 def test_a_request_is_never_cut_by_a_new_login() -> None:

@@ -15,13 +15,13 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.apis.keys import PRODUCE
-from decoders.replaying.mapping import NameMap
+from decoders.replaying.id_map import NameMap
 from kwcli.env import Exit, Settings
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.playground.run import MockCluster
 from kwcli.replay import run as running
-from kwcli.replay.lane import Outcome
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording
+from kwcli.replay.replayed_client import Outcome
 from kwcli.replay.run import ReplaySettings
 from kwcli.sniff.run import Sniffing, SniffView
 from tests.cli.worlds import kw, world
@@ -271,13 +271,13 @@ def recorded(*changes: str, file: str = TOUR) -> Recording:
 
 
 class Stage:
-    """A stand-in for a lane: records when each request was sent and answered, and takes a different time for each."""
+    """A stand-in for a client: records when each request was sent and answered, and takes a different time for each."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, RecordedRequest]] = []
         self.lock = threading.RLock()
 
-    def lane(self, _shared: object, _client_id: str | None) -> Stage:
+    def client(self, _shared: object, _client_id: str | None) -> Stage:
         return self
 
     def ask(self, request: RecordedRequest) -> Outcome:
@@ -304,7 +304,7 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
                 timeout_s = 30.0
 
     stage = Stage()
-    monkeypatch.setattr(running, "Lane", stage.lane)
+    monkeypatch.setattr(running, "ReplayedClient", stage.client)
     monkeypatch.setattr(running, "THREADS_MAX", most)
     recording = recorded("data", "admin:create_topics")
     settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), NameMap(), None)
@@ -325,4 +325,4 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     order = Counter[object]()
     for what, request in stage.events:
         order[request.client] += 1 if what == "asked" else -1
-        assert order[request.client] <= 1, "two requests of a lane at a time"
+        assert order[request.client] <= 1, "two requests of a client at a time"

@@ -55,7 +55,7 @@ class Listed:
     def mark(self) -> None:
         self._begin = self._end
 
-    def again(self) -> Iterator[list[Segment]]:
+    def reread(self) -> Iterator[list[Segment]]:
         AGAIN.append(self._end - self._begin)
         yield self._segments[self._begin : self._end]
 

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds
     from decoders.schema.model import Versions
 
-__all__ = ["LISTED", "NS", "Case", "Found", "api_text", "clients_in", "less_severe", "rate_of", "united", "words_of"]
+__all__ = [
+    "LISTED",
+    "NS",
+    "Case",
+    "Found",
+    "api_text",
+    "clients_in",
+    "less_severe",
+    "merge_observations",
+    "rate_of",
+    "words_of",
+]
 
 NS: Final = 1_000_000_000
 # The most names that a finding lists.
@@ -56,7 +67,7 @@ class Case:
             self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
         self.last = max((its.last for _, its in seen.of("client")), default=0)
 
-    def found(self, kind: str, seen: Observation, **values: Any) -> Found:
+    def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""
         return Found(kind, FINDINGS[kind].severity, seen, values)
 
@@ -68,7 +79,7 @@ def words_of(value: Any) -> str:
     return str(value)
 
 
-def united(several: Iterable[Observation]) -> Observation:
+def merge_observations(several: Iterable[Observation]) -> Observation:
     whole = Observation()
     for each in several:
         whole.merge(each)

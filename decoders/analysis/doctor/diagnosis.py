@@ -15,8 +15,8 @@ from decoders.analysis.doctor.case import (
     api_text,
     clients_in,
     less_severe,
+    merge_observations,
     rate_of,
-    united,
     words_of,
 )
 from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER, SEVERITIES
@@ -111,7 +111,7 @@ def _errors(case: Case) -> Iterator[Found]:
 def _told(
     case: Case, what: str, code: int, kind: str, subject: str | None, some: list[tuple[str, int, Observation]]
 ) -> Found:
-    whole = united(seen for _, _, seen in some)
+    whole = merge_observations(seen for _, _, seen in some)
     about = subject if kind != "client_id" else None
     went_on = all(_went_on(case, client, key, about, seen) for client, key, seen in some)
     row = FINDINGS[what]
@@ -120,7 +120,7 @@ def _told(
         severity = less_severe(severity)
     clients = Observation()
     for client, _, seen in some:
-        clients.meet("clients", client, seen.count)
+        clients.count_name("clients", client, seen.count)
     names = most_named(clients.names["clients"])
     values: dict[str, Any] = {kind: subject, "error": error_name(code), "subject": _subject(kind, subject)}
     values["clients"] = names[:LISTED]
@@ -184,10 +184,10 @@ def _unanswered(case: Case) -> Iterator[Found]:
         about = {"client": client, "clients": [client], "api": api_text(key), "broker": broker}
         if known and (versions is None or not versions.low <= version <= versions.high):
             about |= {"api_version": version, "offered": _offered(case, broker, key), "pace": _pace(case, seen)}
-            yield case.found("version-refused", seen, **about)
+            yield case.make_finding("version-refused", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
-            yield case.found("unanswered", seen, closed=_CLOSED.get(closed, closed), then=then, **about)
+            yield case.make_finding("unanswered", seen, closed=_CLOSED.get(closed, closed), then=then, **about)
 
 
 _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
@@ -206,7 +206,7 @@ def _partitions(case: Case) -> Iterator[Found]:
             nodes = tuple(sorted(seen.names.get("replicas", {})))
             found[healed, nodes][topic, number] = seen
         for (healed, nodes), some in found.items():
-            whole = united(some.values())
+            whole = merge_observations(some.values())
             topics = sorted({topic for topic, _ in some})
             values: dict[str, Any] = {"topics": topics[:LISTED], "went_on": healed or None}
             if len(topics) == 1:
@@ -230,10 +230,10 @@ def _in_sync(case: Case) -> Iterator[Found]:
             shrunk[topic, number] = seen
     for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
         if some:
-            whole = united(some.values())
+            whole = merge_observations(some.values())
             topics = sorted({str(topic) for topic, _ in some})[:LISTED]
             places = [f"{topic}-{number}" for topic, number in some]
-            yield case.found(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
+            yield case.make_finding(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
 
 
 def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
@@ -245,15 +245,15 @@ def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
 def _brokers(case: Case) -> Iterator[Found]:
     """Brokers that are slower than their peers in the same work."""
     for broker, key, ms, usual in case.latencies.slow(case.limits):
-        seen = united(its for (_, _, where), its in case.seen.of("client") if where == broker)
+        seen = merge_observations(its for (_, _, where), its in case.seen.of("client") if where == broker)
         words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
-        yield case.found("slow-broker", seen, broker=broker, api=api_text(key), **words)
+        yield case.make_finding("slow-broker", seen, broker=broker, api=api_text(key), **words)
 
 
 def _elections(case: Case) -> Iterator[Found]:
     seen = case.seen.get("election")
     if seen is not None:
-        yield case.found("election", seen, nodes=most_named(seen.names["nodes"]))
+        yield case.make_finding("election", seen, nodes=most_named(seen.names["nodes"]))
 
 
 def _followers(case: Case) -> Iterator[Found]:
@@ -261,14 +261,14 @@ def _followers(case: Case) -> Iterator[Found]:
     found: dict[int, dict[tuple[str, int], Observation]] = defaultdict(dict)
     for (replica, _, topic, number), seen in case.seen.of("follower"):
         if seen.most["behind"] >= case.limits["follower.records"] and seen.count >= case.limits["follower.fetches"]:
-            found[replica][str(topic), number] = united(
+            found[replica][str(topic), number] = merge_observations(
                 each for each in (found[replica].get((str(topic), number)), seen) if each is not None
             )
     for replica, some in found.items():
-        whole = united(some.values())
+        whole = merge_observations(some.values())
         about = {"node_id": replica, "topics": sorted({topic for topic, _ in some})[:LISTED]}
         places = [f"{topic}-{number}" for topic, number in sorted(some)]
-        yield case.found("follower-behind", whole, places=places, behind=f"{whole.most['behind']:,}", **about)
+        yield case.make_finding("follower-behind", whole, places=places, behind=f"{whole.most['behind']:,}", **about)
 
 
 def _leaders(case: Case) -> Iterator[Found]:
@@ -285,11 +285,13 @@ def _leaders(case: Case) -> Iterator[Found]:
     for topic, some in by_controller.items():
         moves = sum(last - first for (_, first), (_, last) in (seen.edges["epoch"] for seen in some))
         found[topic] = max(
-            (moves, len(some), united(some)), found.get(topic, (0, 0, Observation())), key=lambda its: its[0]
+            (moves, len(some), merge_observations(some)),
+            found.get(topic, (0, 0, Observation())),
+            key=lambda its: its[0],
         )
     for topic, (moves, partitions, seen) in sorted(found.items()):
         if moves >= max(least, each * partitions):
-            yield case.found("leaders-move", seen, topic=topic, moves=f"{moves:,}", parts=f"{partitions:,}")
+            yield case.make_finding("leaders-move", seen, topic=topic, moves=f"{moves:,}", parts=f"{partitions:,}")
 
 
 # Groups, transactions.
@@ -300,7 +302,7 @@ def _groups(case: Case) -> Iterator[Found]:
     for (group, _), seen in case.seen.of("generation"):
         generations[group].append(seen)
     for group, some in generations.items():
-        whole = united(some)
+        whole = merge_observations(some)
         members = len(whole.names.get("clients", ()))
         its = case.seen.get("group", group)
         came = sum(its.names.get("came", {}).values()) if its is not None else 0
@@ -310,7 +312,7 @@ def _groups(case: Case) -> Iterator[Found]:
             about = {"group": group, "clients": clients_in(whole), "reasons": reasons or None}
             if its is not None:
                 about |= {"cause": _cause(its), "waited": _longest(its)}
-            yield case.found("rebalance-storm", whole, generations=len(some), members=members, **about)
+            yield case.make_finding("rebalance-storm", whole, generations=len(some), members=members, **about)
 
 
 _CAUSES: Final = {"came": "joins", "again": "joins again", "left": "leaves"}
@@ -340,7 +342,7 @@ def _heartbeats(case: Case) -> Iterator[Found]:
         pause, timeout, second, _ = max(some, key=lambda its: its[:3])
         words = {"pause": format_latency(pause * 1000), "timeout": format_latency(timeout), "client": client}
         about = {"group": group, "client_id": client}
-        yield case.found("heartbeats-late", united(its for *_, its in some), **words, **about)
+        yield case.make_finding("heartbeats-late", merge_observations(its for *_, its in some), **words, **about)
 
 
 def _transactions(case: Case) -> Iterator[Found]:
@@ -349,10 +351,10 @@ def _transactions(case: Case) -> Iterator[Found]:
         aborts, commits = seen.sums.get("aborts", 0), seen.sums.get("commits", 0)
         about = {"transactional_id": name, "clients": clients_in(seen)}
         if aborts >= limits["aborts.least"] and aborts >= limits["aborts.share"] * (aborts + commits):
-            yield case.found("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
+            yield case.make_finding("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
         begun = seen.most.get("begun", 0)
         if begun > seen.most.get("ended", 0) and case.last - begun >= limits["transaction.open"] * NS:
-            yield case.found("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
+            yield case.make_finding("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
 
 
 def _lags(case: Case) -> Iterator[Found]:
@@ -365,9 +367,9 @@ def _lags(case: Case) -> Iterator[Found]:
     for (client, topic), some in found.items():
         before, after = sum(each[0] for each in some), sum(each[1] for each in some)
         if after >= limits["lag.records"] and after >= limits["lag.growth"] * before:
-            whole = united(seen for _, _, seen in some)
+            whole = merge_observations(seen for _, _, seen in some)
             about = {"client": client, "client_id": client, "topic": topic}
-            yield case.found("lag-growing", whole, lag=f"{after:,}", before=f"{before:,}", **about)
+            yield case.make_finding("lag-growing", whole, lag=f"{after:,}", before=f"{before:,}", **about)
 
 
 def _read_again(case: Case) -> Iterator[Found]:
@@ -381,7 +383,9 @@ def _read_again(case: Case) -> Iterator[Found]:
         again = sum(max(seen.sums["offsets"] - seen.most["end"] - seen.most["start"], 0) for seen in some)
         if again >= limits["again.offsets"] and again >= limits["again.share"] * read:
             words = {"again": f"{again:,}", "read": f"{read:,}"}
-            yield case.found("read-again", united(some), client=client, client_id=client, topic=topic, **words)
+            yield case.make_finding(
+                "read-again", merge_observations(some), client=client, client_id=client, topic=topic, **words
+            )
 
 
 # Producers and their records.
@@ -389,17 +393,19 @@ def _read_again(case: Case) -> Iterator[Found]:
 
 def _records(case: Case) -> Iterator[Found]:
     for (client, topic, how), seen in case.seen.of("crc"):
-        yield case.found("records-corrupt", seen, client=client, client_id=client, topic=topic, how=how)
+        yield case.make_finding("records-corrupt", seen, client=client, client_id=client, topic=topic, how=how)
     old: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)
     for (client, topic, does), seen in case.seen.of("old-format"):
         old[client, does][str(topic)] = seen
     for (client, does), its in old.items():
         about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
-        yield case.found("old-format", united(its.values()), **about)
+        yield case.make_finding("old-format", merge_observations(its.values()), **about)
     for (client,), seen in case.seen.of("clock"):
         ahead = seen.most.get("ahead", 0)
         if ahead >= case.limits["clock.ahead"] * NS:
-            yield case.found("clock-ahead", seen, client=client, client_id=client, ahead=format_latency(ahead / _MS))
+            yield case.make_finding(
+                "clock-ahead", seen, client=client, client_id=client, ahead=format_latency(ahead / _MS)
+            )
 
 
 def _producers(case: Case) -> Iterator[Found]:
@@ -411,24 +417,24 @@ def _producers(case: Case) -> Iterator[Found]:
         small = batches and records / batches < limits["batch.records"]
         if small and batches >= limits["batch.least"] and rate >= limits["batch.rate"]:
             mean = f"{records / batches:.1f}"
-            yield case.found("small-batches", seen, records=mean, rate=f"{rate:.0f}", **about)
+            yield case.make_finding("small-batches", seen, records=mean, rate=f"{rate:.0f}", **about)
         plain = seen.sums.get("plain", 0)
         if plain >= limits["plain.size"]:
-            yield case.found("no-compression", seen, size=format_size(plain), **about)
+            yield case.make_finding("no-compression", seen, size=format_size(plain), **about)
     for (topic,), seen in case.seen.of("skew"):
         sizes = seen.names.get("partitions", {})
         total = sum(sizes.values())
         partition, most = max(sizes.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         if len(sizes) >= 4 and total >= limits["skew.size"] and most >= limits["skew.share"] * total:
-            writers = united(its for (_, where), its in case.seen.of("produce") if where == topic)
+            writers = merge_observations(its for (_, where), its in case.seen.of("produce") if where == topic)
             about = {"topic": topic, "partition": int(partition), "share": f"{most / total:.0%}"}
-            yield case.found("skew", writers, **about)
+            yield case.make_finding("skew", writers, **about)
 
 
 def _sent_again(case: Case) -> Iterator[Found]:
     """Batches that were sent more than once; those that may be stored twice are findings of their own."""
     found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
-    for its in case.seen.sent.again():
+    for its in case.seen.sent.sent_again():
         what = "sent-twice" if its.unknown and not its.idempotent else "sent-again"
         found[what, its.client, its.topic].append(its)
     for (what, client, topic), some in found.items():
@@ -436,11 +442,11 @@ def _sent_again(case: Case) -> Iterator[Found]:
             continue
         seen = Observation()
         for its in some:
-            seen.see_again(its.last)
+            seen.count_evidence(its.last)
         refused = sum(its.refused > 0 for its in some)
         why = "which were refused first" if 2 * refused > len(some) else "for no answer came, or one of a time-out"
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
-        yield case.found(what, seen, why=why, **about)
+        yield case.make_finding(what, seen, why=why, **about)
 
 
 def _in_flight(case: Case) -> Iterator[Found]:
@@ -454,9 +460,9 @@ def _in_flight(case: Case) -> Iterator[Found]:
         about = {"client": client, "client_id": client, "broker": broker, "mean": f"{mean:.1f}"}
         about["took"] = format_latency(seen.sums["took"] / seen.count / _MS)
         if mean > limits["in-flight.most"] and (client, INIT_PRODUCER_ID) not in case.answered:
-            yield case.found("many-in-flight", seen, **about)
+            yield case.make_finding("many-in-flight", seen, **about)
         elif limits["in-flight.alone"] <= mean <= 1:
-            yield case.found("one-in-flight", seen, **about)
+            yield case.make_finding("one-in-flight", seen, **about)
 
 
 def _load(case: Case) -> Iterator[Found]:
@@ -464,33 +470,33 @@ def _load(case: Case) -> Iterator[Found]:
     for (client,), seen in case.seen.of("fetch-waits"):
         if seen.count >= limits["fetch.waits"]:
             words = {"count": f"{seen.count:,}", "waited": format_latency(seen.sums["waited"] / seen.count / _MS)}
-            yield case.found("fetch-waits", seen, client=client, client_id=client, **words)
+            yield case.make_finding("fetch-waits", seen, client=client, client_id=client, **words)
     for (client, broker), seen in case.seen.of("throttle"):
         total = seen.sums["ms"]
         if total >= limits["throttle.total"]:
             words = {"total": format_latency(total), "most": format_latency(seen.most["ms"])}
-            yield case.found("throttled", seen, client=client, client_id=client, broker=broker, **words)
+            yield case.make_finding("throttled", seen, client=client, client_id=client, broker=broker, **words)
     for (client, broker), seen in case.seen.of("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:
             about = {"client": client, "client_id": client, "broker": broker}
-            yield case.found("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
+            yield case.make_finding("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
     for (client,), seen in case.seen.of("metadata"):
         rate = rate_of(seen, seen.count)
         if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
             about = {"client": client, "client_id": client, "api": api_text(METADATA)}
-            yield case.found("metadata-storm", seen, rate=f"{rate:.1f}", **about)
+            yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
     for (client, key, side), seen in case.seen.of("large"):
         if seen.most["size"] >= limits["huge.size"]:
             about = {"client": client, "client_id": client, "api": api_text(key)}
-            yield case.found("huge-frames", seen, side=side, size=format_size(seen.most["size"]), **about)
+            yield case.make_finding("huge-frames", seen, side=side, size=format_size(seen.most["size"]), **about)
 
 
 def _captures(case: Case) -> Iterator[Found]:
     for fault in case.faults:
         late = fault.startswith(BEGINS_LATE)
-        yield case.found("capture-begins-late" if late else "capture", Observation(), fault=fault)
+        yield case.make_finding("capture-begins-late" if late else "capture", Observation(), fault=fault)
     if case.seen.left_out:
-        yield case.found("left-out", Observation())
+        yield case.make_finding("left-out", Observation())
 
 
 EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (

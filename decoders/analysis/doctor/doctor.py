@@ -5,7 +5,7 @@ Theory of operation. No exchange is judged when it comes, since what comes later
 ```
 end of a connection ─► resets, windows of 0                ┐
 exchange ─► how it went (errors, unanswered, throttled)    ┤
-         ─► what its API says (looks.py)                   ├─► observations ─► diagnosis.py ─► findings
+         ─► what its API says (body_observers.py)          ├─► observations ─► diagnosis.py ─► findings
          ─► what went well, with whom and when last        ┘    (merge)          (once)
 ```
 
@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.audit import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, produced_in_vain
 from decoders.analysis.doctor.diagnosis import diagnose
-from decoders.analysis.doctor.looks import LOOKS, produced_in_vain
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
@@ -74,25 +74,25 @@ class Doctor:
         self._links: dict[ConnectionInfo, tuple[str | None, str, Observation]] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The paths of names, of throttling, and those that the looks read."""
+        """The paths of names, of throttling, and those that observers of bodies read."""
         entities = frozenset(path for _, entity in _ENTITIES for path in entity_paths(key, side, entity))
-        look = LOOKS[key].needs(side) if key in LOOKS else frozenset()
+        observed = BODY_OBSERVERS[key].needs(side) if key in BODY_OBSERVERS else frozenset()
         # An error code is about the partition that its own struct names.
         partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
         offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
         found = needs_of(("topic",), key, side) | entities | WAITS.of(key, side) | throttle_needs(key, side)
-        return found | look | partitions | offered
+        return found | observed | partitions | offered
 
-    def hear(self, faults: list[str]) -> None:
+    def set_capture_faults(self, faults: list[str]) -> None:
         """Set the faults of the captures themselves, a sentence each."""
         self._faults = faults
 
     def observe(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
         """Count an observation from a look at the cluster itself; of the values in `most` the greatest are kept."""
         its = self._seen.at(kind, *subject)
-        its.at(time_ns)
+        its.count_at(time_ns)
         for name, value in most.items():
-            its.peak(name, value)
+            its.keep_greatest(name, value)
 
     def add(self, exchange: Exchange) -> None:
         """Observe an exchange; an exchange of no known API is ignored."""
@@ -105,7 +105,7 @@ class Doctor:
         client_id, client, link = self._links.get(ends) or self._link(exchange)
         if client_id != exchange.client_id:
             _, client, link = self._link(exchange)
-        link.see(exchange)
+        link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add("connections", 1)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
@@ -115,8 +115,8 @@ class Doctor:
         if exchange.outcome == "unanswered":
             self._unanswered(exchange, key, client)
             return
-        look = LOOKS.get(key)
-        topics = look.watch(seen, exchange, client) if look is not None else None
+        observer = BODY_OBSERVERS.get(key)
+        topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
             for number, versions in offered_in(exchange).items():
                 where = ends.broker, number
@@ -124,9 +124,9 @@ class Doctor:
         throttled = throttle_ns(exchange)
         if throttled:
             its = seen.at("throttle", client, ends.broker)
-            its.see(exchange)
+            its.count_exchange(exchange)
             its.add("ms", throttled // NS_PER_MS)
-            its.peak("ms", throttled // NS_PER_MS)
+            its.keep_greatest("ms", throttled // NS_PER_MS)
         if exchange.error_codes and exchange.unexpected:
             self._errors(exchange, key, client)
         else:
@@ -152,7 +152,7 @@ class Doctor:
             silent = not ended.server_packets
             refused = ended.how == "rst" and ended.server_quiet_ns == 0 and ended.server_packets == 1
             if ended.opened and not (ended.client_bytes or ended.server_bytes) and (silent or refused):
-                seen.at("no-entry", host, ends.broker, "silent" if silent else "refused").see_end(ended)
+                seen.at("no-entry", host, ends.broker, "silent" if silent else "refused").count_end(ended)
             return
         client = client_of(ended.client_id, ends.client)
         for side, quiet_ns, shut_ns in (
@@ -161,20 +161,20 @@ class Doctor:
         ):
             if ended.how == "rst" and quiet_ns >= NS_PER_S:
                 its = seen.at("cut", client, host, ends.broker, side)
-                its.see_end(ended)
-                its.meet("seconds", str(quiet_ns // NS_PER_S))
+                its.count_end(ended)
+                its.count_name("seconds", str(quiet_ns // NS_PER_S))
             if shut_ns:
                 its = seen.at("shut", client, host, ends.broker, side)
-                its.see_end(ended)
+                its.count_end(ended)
                 its.add("ns", shut_ns)
-                its.peak("ns", shut_ns)
+                its.keep_greatest("ns", shut_ns)
 
     def _sizes(self, exchange: Exchange, key: int, client: str) -> None:
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
             if size is not None and size >= _LARGE:
                 its = self._seen.at("large", client, key, side)
-                its.see(exchange)
-                its.peak("size", size)
+                its.count_exchange(exchange)
+                its.keep_greatest("size", size)
 
     def _unanswered(self, exchange: Exchange, key: int, client: str) -> None:
         closed = exchange.closed
@@ -182,7 +182,7 @@ class Doctor:
             produced_in_vain(self._seen, exchange, client)
         if closed not in ("capture_end", None):
             version = exchange.api_version
-            self._seen.at("unanswered", client, exchange.ends.broker, key, version, closed).see(exchange)
+            self._seen.at("unanswered", client, exchange.ends.broker, key, version, closed).count_exchange(exchange)
 
     def _errors(self, exchange: Exchange, key: int, client: str) -> None:
         entity, names = self._about(exchange)
@@ -193,15 +193,15 @@ class Doctor:
                 found.setdefault((code, *about), []).append(partition)
         for (code, kind, subject), partitions in found.items():
             its = self._seen.at("error", code, key, client, kind, subject)
-            its.see(exchange)
-            its.meet("brokers", exchange.ends.broker)
-            its.meet("versions", str(exchange.api_version))
+            its.count_exchange(exchange)
+            its.count_name("brokers", exchange.ends.broker)
+            its.count_name("versions", str(exchange.api_version))
             user = exchange.user
             if user:
-                its.meet("users", user)
+                its.count_name("users", user)
             for number in partitions:
                 if number is not None:
-                    its.meet("partitions", str(number))
+                    its.count_name("partitions", str(number))
 
     def _succeeded(self, exchange: Exchange, key: int, client: str, topics: list[str | None] | None) -> None:
         done, time_ns = self._done, exchange.time_ns

@@ -45,30 +45,30 @@ class Observation:
         self.evidence: list[Evidence] = []
         self.marks: dict[int, int] = {}
 
-    def see(self, exchange: Exchange) -> None:
+    def count_exchange(self, exchange: Exchange) -> None:
         """Count an exchange, and keep it as evidence if it is among the earliest."""
         time_ns = exchange.time_ns
         if self.count and time_ns >= self.last:
             self.last = time_ns  # most come in order
             self.count += 1
         else:
-            self.at(time_ns)
+            self.count_at(time_ns)
         evidence = self.evidence
         if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
             self._keep([shown_by(exchange)])
 
-    def see_end(self, ended: Ended) -> None:
+    def count_end(self, ended: Ended) -> None:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
-        self.at(ended.last_ns)
+        self.count_at(ended.last_ns)
         ends = ended.ends
         self._keep([(ended.last_ns, ends.number, ends.client, ends.broker, None, None, None)])
 
-    def see_again(self, evidence: Evidence) -> None:
+    def count_evidence(self, evidence: Evidence) -> None:
         """Count an exchange of which only the evidence was kept."""
-        self.at(evidence[0])
+        self.count_at(evidence[0])
         self._keep([evidence])
 
-    def at(self, time_ns: int) -> None:
+    def count_at(self, time_ns: int) -> None:
         """Count one occurrence at a time in ns, without an exchange."""
         if not self.count:
             self.first = self.last = time_ns
@@ -88,13 +88,13 @@ class Observation:
         for name, amount in amounts:
             sums[name] = sums.get(name, 0) + amount
 
-    def peak(self, name: str, value: int) -> None:
+    def keep_greatest(self, name: str, value: int) -> None:
         """Keep the greatest of the values with this name."""
         before = self.most.get(name)
         if before is None or value > before:
             self.most[name] = value
 
-    def meet(self, facet: str, name: str, count: int = 1) -> None:
+    def count_name(self, facet: str, name: str, count: int = 1) -> None:
         """Count a name of a facet; names beyond NAMES_OBSERVED_MAX are not kept."""
         names = self.names.get(facet)
         if names is None:
@@ -105,7 +105,7 @@ class Observation:
         elif len(names) < NAMES_OBSERVED_MAX:
             names[name] = count
 
-    def edge(self, name: str, time_ns: int, value: int) -> None:
+    def keep_first_and_last(self, name: str, time_ns: int, value: int) -> None:
         """Take the value that `name` has at a time; the first and the last are kept."""
         found = (time_ns, value)
         before = self.edges.get(name)
@@ -116,7 +116,7 @@ class Observation:
         else:
             self.edges[name] = (min(before[0], found), before[1])
 
-    def mark(self, begin_ns: int, end_ns: int) -> None:
+    def mark_seconds(self, begin_ns: int, end_ns: int) -> None:
         """Mark the seconds from one time to another, in ns; seconds beyond the limits are not kept."""
         end = end_ns // _NS
         for second in range(max(begin_ns // _NS, end - _MARKED_MOST), end + 1):
@@ -149,13 +149,13 @@ class Observation:
         for name, amount in other.sums.items():
             self.add(name, amount)
         for name, value in other.most.items():
-            self.peak(name, value)
+            self.keep_greatest(name, value)
         for facet, names in other.names.items():
             for name, count in names.items():
-                self.meet(facet, name, count)
+                self.count_name(facet, name, count)
         for name, (first, last) in other.edges.items():
-            self.edge(name, *first)
-            self.edge(name, *last)
+            self.keep_first_and_last(name, *first)
+            self.keep_first_and_last(name, *last)
         for minute, seconds in other.marks.items():
             self._mark(minute, seconds)
         self._keep(other.evidence)

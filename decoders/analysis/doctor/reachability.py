@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from typing import Final
 
-from decoders.analysis.doctor.case import LISTED, NS, Case, Found, clients_in, rate_of, united, words_of
+from decoders.analysis.doctor.case import LISTED, NS, Case, Found, clients_in, merge_observations, rate_of, words_of
 from decoders.analysis.doctor.findings import FINDINGS
 from decoders.analysis.doctor.observations import Observation
 from decoders.wire.units import format_latency
@@ -29,11 +29,11 @@ def _listeners(case: Case) -> Iterator[Found]:
             place = None
         strangers = [name for name in seen.names.get("clients", ()) if not _is_loopback(name)]
         if place is not None and place.is_unspecified:
-            yield case.found("advertised-wildcard", seen, **about)
+            yield case.make_finding("advertised-wildcard", seen, **about)
         elif strangers and (host in _HERE or (place is not None and place.is_loopback)):
-            yield case.found("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:LISTED]})
+            yield case.make_finding("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:LISTED]})
         elif _is_mapped(case, asked, host, port):
-            yield case.found("advertised-elsewhere", seen, **about)
+            yield case.make_finding("advertised-elsewhere", seen, **about)
 
 
 def _is_loopback(host: str) -> bool:
@@ -65,16 +65,18 @@ def _links(case: Case) -> Iterator[Found]:
     for (client, _, _), seen in case.seen.of("client"):
         by_client[client].append(seen)
     for client, some in by_client.items():
-        whole = united(some)
+        whole = merge_observations(some)
         opened = whole.sums.get("connections", 0)
         each = whole.count / opened if opened else 0
         many = opened >= limits["connections.least"] and rate_of(whole, opened) >= limits["connections.rate"]
         if many and each <= limits["connections.exchanges"]:
             rate, exchanges = f"{rate_of(whole, opened):.1f}", f"{each:.1f}"
-            yield case.found("connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges)
+            yield case.make_finding(
+                "connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges
+            )
     for (host, broker), whole in _lossy_links(case).items():
         share = f"{whole.sums['retransmitted'] / whole.count:.0%}"
-        yield case.found("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
+        yield case.make_finding("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
 
 
 def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
@@ -84,7 +86,7 @@ def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
         by_link[host, broker].append(seen)
     found = {}
     for link, some in by_link.items():
-        whole = united(some)
+        whole = merge_observations(some)
         again = whole.sums.get("retransmitted", 0)
         if again >= limits["retransmitted.least"] and again >= limits["retransmitted.share"] * whole.count:
             found[link] = whole
@@ -104,7 +106,7 @@ def _cut(case: Case) -> Iterator[Found]:
             about = {"client": client, "client_id": client, "broker": broker, "cuts": count}
             about["whose"] = "broker's" if side == "broker" else "client's"
             about["idle"] = least if least == most else f"{least} to {most}"
-            yield case.found("idle-cut", seen, **about)
+            yield case.make_finding("idle-cut", seen, **about)
     lossy = _lossy_links(case)
     for (client, host, broker, side), seen in case.seen.of("shut"):
         # Buffers are full of bytes that came behind a lost packet: the network is to blame.
@@ -112,7 +114,7 @@ def _cut(case: Case) -> Iterator[Found]:
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
             who, other = (broker, client) if side == "broker" else (client, broker)
             about = {"who": who, "other": other, "client_id": client, "broker": broker}
-            yield case.found("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
+            yield case.make_finding("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
 
 
 def _not_let_in(case: Case) -> Iterator[Found]:
@@ -141,30 +143,32 @@ def _live(case: Case) -> Iterator[Found]:
     for (address, number, why), seen in case.seen.of("unreachable"):
         about = {"address": address, "node_id": number, "why": why.removeprefix(address).removeprefix(":").lstrip()}
         whom = address if number is None else f"node {number} at {address}"
-        yield case.found("unreachable", seen, whom=whom, **about)
+        yield case.make_finding("unreachable", seen, whom=whom, **about)
     for (broker, why), seen in case.seen.of("controller-silent"):
-        yield case.found("controller-silent", seen, broker=broker, why=why.removeprefix(f"{broker} "))
+        yield case.make_finding("controller-silent", seen, broker=broker, why=why.removeprefix(f"{broker} "))
     late = [(f"node {number} at {address}", seen) for (address, number), seen in case.seen.of("not-looked-at")]
     if late:
-        yield case.found("not-looked-at", united(seen for _, seen in late), brokers=[name for name, _ in late])
+        yield case.make_finding(
+            "not-looked-at", merge_observations(seen for _, seen in late), brokers=[name for name, _ in late]
+        )
     releases: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
     for (release, number), seen in case.seen.of("release"):
         releases[release].append((number, seen))
     if len(releases) > 1:
         words = [f"{release} (node {words_of([n for n, _ in its])})" for release, its in sorted(releases.items())]
-        whole = united(seen for its in releases.values() for _, seen in its)
-        yield case.found("releases-differ", whole, releases="; ".join(words))
+        whole = merge_observations(seen for its in releases.values() for _, seen in its)
+        yield case.make_finding("releases-differ", whole, releases="; ".join(words))
     features: dict[str, list[Observation]] = defaultdict(list)
     for (feature, _), seen in case.seen.of("feature"):
         features[feature].append(seen)
     for feature, some in features.items():
         level, most = max(each.most["level"] for each in some), min(each.most["most"] for each in some)
         if level < most:
-            yield case.found("feature-behind", united(some), feature=feature, level=level, most=most)
+            yield case.make_finding("feature-behind", merge_observations(some), feature=feature, level=level, most=most)
     for (number,), seen in case.seen.of("controller-clock"):
         if seen.most["apart"] >= case.limits["clock.apart"] * NS:
             apart = format_latency(seen.most["apart"] / _MS)
-            yield case.found("controller-clock", seen, node_id=number, apart=apart)
+            yield case.make_finding("controller-clock", seen, node_id=number, apart=apart)
 
 
 REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_live, _listeners, _links, _cut, _not_let_in)

@@ -82,7 +82,7 @@ class SentBatches:
         # Negative hashes, so that the greatest hash comes first.
         self._heap: list[int] = []
 
-    def see(
+    def add_try(
         self, head: BatchHead, exchange: Exchange, client: str, topic: str | None, partition: Any, code: int | None
     ) -> None:
         """Count one try of a batch; `code` is the error code of its partition, None without an answer."""
@@ -134,7 +134,7 @@ class SentBatches:
         for number, its in other._entries.items():
             self._join(number, its)
 
-    def again(self) -> Iterator[SentAgain]:
+    def sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
         return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
 

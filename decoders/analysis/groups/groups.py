@@ -23,11 +23,11 @@ from decoders.analysis.groups.offsets import (
     ReaderPosition,
     ShareCounts,
     TopicPartition,
+    merge_ranges,
     offset_needs,
-    united,
 )
 from decoders.analysis.groups.timeline import Timeline, shown_assignment
-from decoders.analysis.portraits import Portrait, Portraits, Said, common_numbers, versions_used
+from decoders.analysis.portraits import Mention, Portrait, Portraits, common_numbers, versions_used
 from decoders.apis.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
@@ -79,14 +79,14 @@ class GroupMember:
 class GroupHistory:
     """What happened in one group: its latest events (`total`: how many there were), members, the latest description."""
 
-    __slots__ = ("described", "events", "members", "more", "total")
+    __slots__ = ("cut", "described", "events", "members", "total")
 
     def __init__(self) -> None:
         self.events: list[GroupEvent] = []
         self.total = 0
         self.members: dict[str, GroupMember] = {}
         self.described: tuple[Described | None, Described | None] = (None, None)  # with members, and without
-        self.more: set[str] = set()
+        self.cut: set[str] = set()
 
     def trim(self) -> int:
         """Keep only the latest GROUP_EVENTS_MAX events; returns how many were dropped."""
@@ -95,10 +95,10 @@ class GroupHistory:
         self.events.sort(key=lambda each: (*each[:5], repr(each[5:])))
         gone = len(self.events) - GROUP_EVENTS_MAX
         del self.events[:gone]
-        self.more.add("timeline")
+        self.cut.add("timeline")
         return gone
 
-    def hear(self, name: str, member: GroupMember) -> None:
+    def add_member(self, name: str, member: GroupMember) -> None:
         """Add what an exchange shows of a member; members beyond GROUP_MEMBERS_MAX are not kept."""
         before = self.members.get(name)
         if before is not None:
@@ -106,7 +106,7 @@ class GroupHistory:
         elif len(self.members) < GROUP_MEMBERS_MAX:
             self.members[name] = member
         else:
-            self.more.add("members")
+            self.cut.add("members")
 
     def describe(self, said: Described) -> None:
         """Take a description of the group; the latest with members and the latest without are kept."""
@@ -128,13 +128,13 @@ class GroupHistory:
         """The state as built-in values, for `of`."""
         members = [[name, each.state()] for name, each in self.members.items()]
         described = [None if each is None else tuple(each) for each in self.described]
-        return [[tuple(each) for each in self.events], self.total, members, described, sorted(self.more)]
+        return [[tuple(each) for each in self.events], self.total, members, described, sorted(self.cut)]
 
     @classmethod
     def of(cls, state: object) -> GroupHistory:
         """A history from its `state`. Raises DecodeError."""
         made = cls()
-        events, made.total, members, described, more = fields(state, list, int, list, list, list)
+        events, made.total, members, described, cut = fields(state, list, int, list, list, list)
         for each in events:
             made.events.append(GroupEvent(*fields(each, *_EVENT)))
         for item in members:
@@ -143,9 +143,9 @@ class GroupHistory:
         for each in fields(described, tuple | None, tuple | None):
             if each is not None:
                 made.describe(Described(*fields(each, int, str, str, str, str, int, tuple | None)))
-        if not all(isinstance(name, str) for name in more):
+        if not all(isinstance(name, str) for name in cut):
             raise Malformed("keys that are no names")
-        made.more = set(more)
+        made.cut = set(cut)
         return made
 
 
@@ -194,7 +194,7 @@ class Groups(Portraits):
             exchange.view("request")
             self._offsets.learn(exchange)
 
-    def said(self, exchange: Exchange) -> Iterable[Said]:
+    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
         """Each group, with its clients, coordinators and APIs."""
         key = exchange.api_key
         if key is None:
@@ -223,14 +223,14 @@ class Groups(Portraits):
         elif isinstance(said, Heard):
             ends, time_ns = exchange.ends, exchange.time_ns
             who = client_of(exchange.client_id, ends.client), host_of(ends.client)
-            history.hear(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
+            history.add_member(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
         else:
             self._keep(history, [said])
 
     def _keep(self, history: GroupHistory, events: list[GroupEvent]) -> None:
         history.total += len(events)
         if self._events + len(events) > GROUP_EVENTS_ALL_MAX:
-            history.more.add("timeline")
+            history.cut.add("timeline")
             return
         history.events += events
         self._events += len(events)
@@ -244,9 +244,9 @@ class Groups(Portraits):
             mine = self._histories.setdefault(group, GroupHistory())
             self._keep(mine, list(its.events))
             mine.total += its.total - len(its.events)
-            mine.more |= its.more
+            mine.cut |= its.cut
             for name, member in GroupHistory.of(its.state()).members.items():
-                mine.hear(name, member)
+                mine.add_member(name, member)
             for described in its.described:
                 if described is not None:
                     mine.describe(described)
@@ -322,7 +322,7 @@ class Groups(Portraits):
         partitions = self._partitions(timeline, readers, commits)
         latest = next((row for row in reversed(generations) if row["protocol"]), None)
         group_type = timeline.group_type
-        more = {*portrait.more, *history.more, *(("partitions",) if self._offsets.left_out else ())} - {"readers"}
+        cut = {*portrait.cut, *history.cut, *(("partitions",) if self._offsets.left_out else ())} - {"readers"}
         coordinators = portrait.facets.get("coordinators", {})
         return {
             "group": group,
@@ -346,7 +346,7 @@ class Groups(Portraits):
             **common_numbers(portrait.statistics),
             "first": rfc3339(portrait.first),
             "last": rfc3339(portrait.last),
-            **({"cut": sorted(more)} if more else {}),
+            **({"cut": sorted(cut)} if cut else {}),
         }
 
     def _members(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
@@ -390,7 +390,7 @@ class Groups(Portraits):
         return [
             self._partition(place, owners.get(place), commits.get(place), readers.get(place, ()))
             for place in sorted(places)
-            if place in owners or place in readers or self._offsets.committed(commits[place])[1] != NOTHING
+            if place in owners or place in readers or self._offsets.latest_commit(commits[place])[1] != NOTHING
         ]
 
     def _partition(
@@ -398,7 +398,7 @@ class Groups(Portraits):
     ) -> Row:
         end = self._offsets.ends.get(place)
         end_ns, last = end.latest() if end is not None else (0, NOTHING)
-        committed_ns, committed = self._offsets.committed(commit) if commit is not None else (0, NOTHING)
+        committed_ns, committed = self._offsets.latest_commit(commit) if commit is not None else (0, NOTHING)
         position_ns, position = max((each.latest for each in readers), default=(0, NOTHING))
         most = max((each.lag for each in readers), default=(NOTHING, 0))
 
@@ -407,7 +407,7 @@ class Groups(Portraits):
                 return None, None
             if at >= last:
                 return 0, 0.0
-            passed = end.moments.passed(at)
+            passed = end.moments.time_of(at)
             return last - at, None if passed is None else (end_ns - passed) / _MS
 
         (commit_lag, commit_ms), (position_lag, position_ms) = lag(committed), lag(position)
@@ -457,7 +457,7 @@ def _refetched(several: Iterable[Iterable[ReaderPosition]], shared: ShareCounts 
     for readers in several:
         its = list(readers)
         read += sum(each.read for each in its)
-        once += sum(end - start for start, end in united(span for each in its for span in each.ranges))
+        once += sum(end - start for start, end in merge_ranges(span for each in its for span in each.ranges))
     return max(read - once, 0) / read if read else None
 
 

@@ -92,7 +92,7 @@ class Moments:
         for point in other.points.values():
             self.add(point)
 
-    def passed(self, offset: int) -> int | None:
+    def time_of(self, offset: int) -> int | None:
         """When the end went past an offset, in ns, interpolated between two moments; None where no moments show it."""
         ordered = sorted(self.points.values())
         for (before_ns, before), (after_ns, after) in pairwise(ordered):
@@ -111,12 +111,12 @@ class PartitionEnd:
         self.proved: Point = (0, NOTHING)
         self.moments = Moments()
 
-    def see(self, point: Point) -> None:
+    def add_reported(self, point: Point) -> None:
         """Take the end that a broker tells, as (ns, offset)."""
         self.seen = max(self.seen, point)
         self.moments.add(point)
 
-    def prove(self, point: Point) -> None:
+    def add_appended(self, point: Point) -> None:
         """Take the end up to which a broker has appended records, as (ns, offset)."""
         self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
         self.moments.add(point)
@@ -164,13 +164,13 @@ class ReaderPosition:
     def fetch(self, start: int, end: int) -> None:
         """Count the offsets from `start` to below `end` as read."""
         self.read += end - start
-        self.ranges = united([*self.ranges, (start, end)])
+        self.ranges = merge_ranges([*self.ranges, (start, end)])
 
     def merge(self, other: ReaderPosition) -> None:
         """Add what `other` has of the same reader."""
         self.latest, self.lag = max(self.latest, other.latest), max(self.lag, other.lag)
         self.read += other.read
-        self.ranges = united([*self.ranges, *other.ranges])
+        self.ranges = merge_ranges([*self.ranges, *other.ranges])
 
     def state(self) -> list[object]:
         """The state as built-in values, for `of`."""
@@ -185,7 +185,7 @@ class ReaderPosition:
         return made
 
 
-def united(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The ranges as disjoint ranges in order; where there are more than RANGES_MAX, the nearest become one."""
     made: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
@@ -299,7 +299,7 @@ class GroupOffsets:
         made = found[key] = make()
         return made
 
-    def committed(self, commit: GroupCommit) -> Point:
+    def latest_commit(self, commit: GroupCommit) -> Point:
         """The latest commit that holds; a commit of a transaction holds if the transaction has committed after it."""
         held = [
             (time_ns, offset)
@@ -362,7 +362,7 @@ class GroupOffsets:
 
     # What each API says.
 
-    def produced(self, exchange: Exchange) -> None:
+    def learn_produce(self, exchange: Exchange) -> None:
         """Learn ends from a Produce: its records were appended from the offset of the answer on."""
         counts: dict[tuple[str | None, Any], int] = {}
         asked, answered = TOPIC_ARRAYS[PRODUCE]
@@ -376,9 +376,9 @@ class GroupOffsets:
             place = topic_of(exchange, element), part.get(answered.number)
             count = counts.get(place)
             if count and base is not None and base >= 0 and not part.get(answered.error):
-                self.end(*place).prove((time_ns, base + count))
+                self.end(*place).add_appended((time_ns, base + count))
 
-    def fetched(self, exchange: Exchange) -> None:
+    def learn_fetch(self, exchange: Exchange) -> None:
         """Learn ends of partitions, and positions of a consumer, from a Fetch."""
         request = exchange.view("request")
         asked_ns = exchange.time_ns
@@ -401,7 +401,7 @@ class GroupOffsets:
                 newest, number = part.get(given.watermark), part.get(given.number)
                 if part.get(given.error) or newest is None or newest < 0:
                     continue
-                self.end(topic, number).see((time_ns, newest))
+                self.end(topic, number).add_reported((time_ns, newest))
                 if not follows:
                     position = asked.get((topic, number))
                     self._read(exchange, (topic, number), position, batch_heads(part.get(given.records), raw), newest)
@@ -429,7 +429,7 @@ class GroupOffsets:
         if position is not None:
             reader.lag = max(reader.lag, (max(newest - position, 0), time_ns))
 
-    def listed(self, exchange: Exchange) -> None:
+    def learn_list_offsets(self, exchange: Exchange) -> None:
         """Learn ends from a ListOffsets that asks for the latest offset, without regard to transactions."""
         request = exchange.view("request")
         if not isinstance(request, dict) or request.get("isolation_level", _UNCOMMITTED) != _UNCOMMITTED:
@@ -446,9 +446,9 @@ class GroupOffsets:
             if offset is None:
                 offset = next(iter(part.get("old_style_offsets") or ()), None)
             if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get(answered.error):
-                self.end(topic, number).see((time_ns, offset))
+                self.end(topic, number).add_reported((time_ns, offset))
 
-    def stored(self, exchange: Exchange) -> None:
+    def learn_commits(self, exchange: Exchange) -> None:
         """Learn commits of OffsetCommit and TxnOffsetCommit, and deletions, that were not refused."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
@@ -468,7 +468,7 @@ class GroupOffsets:
                 commit.count += exchange.api_key != _OFFSET_DELETE
                 commit.add((time_ns, wanted[where]), transaction)
 
-    def told(self, exchange: Exchange) -> None:
+    def learn_offset_fetch(self, exchange: Exchange) -> None:
         """Learn the commits of groups that an answer to OffsetFetch tells."""
         request, answer = exchange.view("request"), exchange.view("response")
         if not isinstance(answer, dict) or not isinstance(request, dict):
@@ -484,7 +484,7 @@ class GroupOffsets:
                     commit = self.commit(group, topic_of(exchange, element), part.get(answered.number))
                     commit.add((time_ns, max(offset, NOTHING)), None)
 
-    def ended(self, exchange: Exchange) -> None:
+    def learn_end_txn(self, exchange: Exchange) -> None:
         """Learn that a transaction has committed or aborted."""
         request, answer = exchange.view("request"), exchange.view("response")
         name = request.get("transactional_id") if isinstance(request, dict) else None
@@ -492,7 +492,7 @@ class GroupOffsets:
             time_ns = exchange.response_ns or exchange.time_ns
             self._ended(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
 
-    def shared(self, exchange: Exchange) -> None:
+    def learn_share_records(self, exchange: Exchange) -> None:
         """Count the records that a share group has acquired and acknowledged."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
@@ -514,7 +514,7 @@ class GroupOffsets:
                 again += count if row.get("delivery_count", 0) > 1 else 0
         self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
 
-    def share_offsets(self, exchange: Exchange) -> None:
+    def learn_share_offsets(self, exchange: Exchange) -> None:
         """Learn the start offsets of share groups as commits: all records before them are done with."""
         time_ns = exchange.response_ns or exchange.time_ns
         for row in structs(exchange.view("response"), "groups"):
@@ -541,17 +541,17 @@ def _replica(request: dict[str, Any]) -> int:
 
 
 _APIS: Final[dict[int, Callable[[GroupOffsets, Exchange], None]]] = {
-    PRODUCE: GroupOffsets.produced,
-    FETCH: GroupOffsets.fetched,
-    LIST_OFFSETS: GroupOffsets.listed,
-    OFFSET_COMMIT: GroupOffsets.stored,
-    TXN_OFFSET_COMMIT: GroupOffsets.stored,
-    _OFFSET_DELETE: GroupOffsets.stored,
-    OFFSET_FETCH: GroupOffsets.told,
-    _END_TXN: GroupOffsets.ended,
-    SHARE_FETCH: GroupOffsets.shared,
-    SHARE_ACKNOWLEDGE: GroupOffsets.shared,
-    _SHARE_OFFSETS: GroupOffsets.share_offsets,
+    PRODUCE: GroupOffsets.learn_produce,
+    FETCH: GroupOffsets.learn_fetch,
+    LIST_OFFSETS: GroupOffsets.learn_list_offsets,
+    OFFSET_COMMIT: GroupOffsets.learn_commits,
+    TXN_OFFSET_COMMIT: GroupOffsets.learn_commits,
+    _OFFSET_DELETE: GroupOffsets.learn_commits,
+    OFFSET_FETCH: GroupOffsets.learn_offset_fetch,
+    _END_TXN: GroupOffsets.learn_end_txn,
+    SHARE_FETCH: GroupOffsets.learn_share_records,
+    SHARE_ACKNOWLEDGE: GroupOffsets.learn_share_records,
+    _SHARE_OFFSETS: GroupOffsets.learn_share_offsets,
 }
 _ACKNOWLEDGED: Final = tuple(
     f"topics[].partitions[].acknowledgement_batches[].{name}"

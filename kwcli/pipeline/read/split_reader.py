@@ -71,10 +71,10 @@ class SplitReader:
         return self._now._replace(state=b"" if self._reader is None else self._reader.export())
 
     def mark(self) -> None:
-        """Mark the current position: `again` begins here."""
+        """Mark the current position: `reread` begins here."""
         self._marked = self.place()
 
-    def again(self) -> Iterator[list[Segment]]:
+    def reread(self) -> Iterator[list[Segment]]:
         """The segments since the mark, read from the files once more."""
         begin, end = self._marked, self._now
         for number in range(begin.piece, end.piece + 1):

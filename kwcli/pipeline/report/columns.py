@@ -30,7 +30,7 @@ class CodedColumn(NamedTuple):
         return CodedColumn(self.numbers[rows], self.values)
 
 
-def coded(column: pa.Array) -> CodedColumn:
+def code_column(column: pa.Array) -> CodedColumn:
     """A column as a CodedColumn; null is among its values where a row has none."""
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode(null_encoding="encode")
@@ -133,18 +133,18 @@ class BatchColumns:
         """A column of integers, null as 0."""
         return self._once("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
 
-    def known(self, name: str) -> Any:
+    def present(self, name: str) -> Any:
         """Where a column is not null."""
         return self._once("known", name, lambda: present(self.column(name)))
 
-    def coded(self, name: str) -> CodedColumn:
+    def coded_column(self, name: str) -> CodedColumn:
         """A column as a CodedColumn."""
-        return self._once("coded", name, lambda: coded(self.column(name)))  # type: ignore[no-any-return]
+        return self._once("coded", name, lambda: code_column(self.column(name)))  # type: ignore[no-any-return]
 
     def dimension(self, name: str) -> CodedColumn:
         """The column of a dimension that has one value a row."""
         make = DIMENSIONS.get(name)
-        return self._once("dimension", name, partial(make, self)) if make else self.coded(name)
+        return self._once("dimension", name, partial(make, self)) if make else self.coded_column(name)
 
     def lengths(self, name: str) -> Numbers:
         """How many elements a column of lists has in each row."""
@@ -156,7 +156,7 @@ class BatchColumns:
 
     def is_value(self, name: str, value: str) -> Any:
         """Where a column has this value."""
-        found = self.coded(name)
+        found = self.coded_column(name)
         wanted = np.array([each == value for each in found.values] or [False])
         return wanted[found.numbers]
 
@@ -168,17 +168,17 @@ class BatchColumns:
 
 
 def _host(rows: BatchColumns) -> CodedColumn:
-    found = rows.coded("client")
+    found = rows.coded_column("client")
     return map_values(found, [host_of(value) for value in found.values])
 
 
 def _client(rows: BatchColumns) -> CodedColumn:
-    found = combine_columns([rows.coded("client_id"), rows.coded("client")], rows.size)
+    found = combine_columns([rows.coded_column("client_id"), rows.coded_column("client")], rows.size)
     return map_values(found, [client_of(*names) for names in found.values])
 
 
 def _software(rows: BatchColumns) -> CodedColumn:
-    parts = [rows.coded("client_software_name"), rows.coded("client_software_version")]
+    parts = [rows.coded_column("client_software_name"), rows.coded_column("client_software_version")]
     found = combine_columns(parts, rows.size)
     return map_values(found, [software_of(*names) for names in found.values])
 
@@ -187,7 +187,7 @@ DIMENSIONS: Final[dict[str, Callable[[BatchColumns], CodedColumn]]] = {
     "address": _host,
     "client": _client,
     "software": _software,
-    "version": lambda rows: rows.coded("api_version"),
+    "version": lambda rows: rows.coded_column("api_version"),
 }
 # Dimensions that an exchange has several values of, and their columns.
 LISTS: Final = {"topic": "topics", "group": "groups", "error": "error_names"}
@@ -210,7 +210,7 @@ def _unexpected(batch: pa.RecordBatch, name: str) -> pa.Array:
 
 def _elements(column: pa.Array) -> tuple[Numbers, CodedColumn]:
     lengths = integers(pc.list_value_length(column))
-    found = coded(pc.list_flatten(column))
+    found = code_column(pc.list_flatten(column))
     parents = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
     width = max(len(found.values), 1)
     different, places = number_densely(parents * width + found.numbers, len(lengths) * width)

@@ -61,7 +61,7 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
         return
     times = rows.integers("time_ns")
     first, last = int(times.min()), int(times.max())
-    statistics.cover(first, last)
+    statistics.extend_time(first, last)
     picked, groups = _grouped(statistics, rows, only)
     size = len(groups.values)
     made = [GroupStatistics() for _ in range(size)]
@@ -178,18 +178,18 @@ def _measured(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) 
 
 def _sizes(rows: BatchColumns, side: str) -> Numbers:
     """The sizes of the requests or responses; 0 for those inside an Envelope, which are in the Envelope's size."""
-    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.known("envelope")
+    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.present("envelope")
     return sizes
 
 
 def _timed(rows: BatchColumns) -> Any:
     """The rows that have a latency of their own."""
-    paired = rows.known("request_end_ns") & rows.known("response_ns")
-    return paired & ~rows.known("waited_ns") & ~rows.known("envelope")
+    paired = rows.present("request_end_ns") & rows.present("response_ns")
+    return paired & ~rows.present("waited_ns") & ~rows.present("envelope")
 
 
 def _waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
-    waits = np.flatnonzero(rows.known("waited_ns")[picked])
+    waits = np.flatnonzero(rows.present("waited_ns")[picked])
     if not len(waits):
         return
     numbers = groups.numbers[waits]
@@ -305,7 +305,7 @@ def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
 
 def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
     """Count which client used which version of which API."""
-    at = np.flatnonzero(rows.known("api_key") & rows.known("api_version"))
+    at = np.flatnonzero(rows.present("api_key") & rows.present("api_version"))
     groups = combine_columns([rows.dimension(name).at(at) for name in USES], len(at))
     times, size = rows.integers("time_ns")[at], len(groups.values)
     firsts, lasts = least(groups.numbers, times, size), greatest(groups.numbers, times, size)
@@ -326,14 +326,16 @@ def tally_rows(tally: Tally, rows: BatchColumns) -> None:
 def count_batches(found: BatchSizes, rows: BatchColumns) -> None:
     """Count the record batches of each API and topic."""
     at = np.flatnonzero(rows.integers("batches") > 0)
-    groups = combine_columns([rows.coded(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
+    groups = combine_columns([rows.coded_column(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
     size = len(groups.values)
     batches, records, amount = (rows.integers(name)[at] for name in ("batches", "records", "bytes"))
     columns = [sums(groups.numbers, column, size) for column in (batches, records, amount)]
     made = [TopicBatches(*amounts) for amounts in zip(*columns, strict=True)]
     gather(groups, [its.sizes for its in made], _each(amount, batches), batches)
     gather(groups, [its.counts for its in made], _each(records, batches), batches)
-    codecs = combine_columns([CodedColumn(groups.numbers, list(range(size))), rows.coded("codec").at(at)], len(at))
+    codecs = combine_columns(
+        [CodedColumn(groups.numbers, list(range(size))), rows.coded_column("codec").at(at)], len(at)
+    )
     times = sums(codecs.numbers, batches, len(codecs.values))
     for (group, codec), its_batches in zip(codecs.values, times, strict=True):
         made[group].codecs[codec or ""] += its_batches

@@ -88,7 +88,7 @@ def _hear_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKe
 
 def _folds(tables: Tables) -> ReportFolds:
     folds = ReportFolds(PLAIN)
-    folds.found["findings"].hear(list(tables.facts.get("faults", ())))
+    folds.found["findings"].set_capture_faults(list(tables.facts.get("faults", ())))
     return folds
 
 

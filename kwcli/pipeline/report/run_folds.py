@@ -15,7 +15,7 @@ from decoders.errors import LimitExceeded
 from decoders.wire.pack import fields, pack, unpack
 from kwcli.pipeline.report import feed_folds
 from kwcli.pipeline.report.columns import BatchColumns
-from kwcli.pipeline.report.tables import NAMES, Tables, together
+from kwcli.pipeline.report.tables import NAMES, Tables, join_small_batches
 from kwcli.pipeline.spark.failures import failure_of
 from kwcli.report.build_report import BY, FoldResults
 
@@ -86,7 +86,7 @@ FIRST: Final[dict[str, FoldPlan]] = {
 }
 
 
-def second(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
+def second_round(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
     """The folds of the second round, over time: of all exchanges, and of the values of each dimension in `matters`."""
     return {
         "time": _statistics(("time",), "latency", bucket_ns),
@@ -205,7 +205,7 @@ def count_all(tables: Tables, run: RunFolds) -> FoldResults:
     if rows["exchanges"]:
         bucket_ns = bucket_width(found["all"].first_ns, found["all"].last_ns)
         matters = {name: _matters(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found}
-        folds = run(second(bucket_ns, matters), "exchanges")
+        folds = run(second_round(bucket_ns, matters), "exchanges")
         found |= folds.found
         full |= folds.full
     return FoldResults(found, full, rows, bucket_ns)
@@ -260,6 +260,6 @@ def count_part(
 ) -> Iterator[pa.RecordBatch]:
     """The work of one Spark task: its rows in, the state of its folds out."""
     folds = Folds(counted, table)
-    for batch in together(batches):
+    for batch in join_small_batches(batches):
         folds.count(batch)
     yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})

@@ -88,7 +88,7 @@ class Tables:
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table, in batches that are large enough to be counted by column."""
-        return together(self.read(name, columns, BATCH))
+        return join_small_batches(self.read(name, columns, BATCH))
 
     def read(self, name: str, columns: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
         """The rows of a table that come from captures, not from request logs, in batches of at most `most` rows.
@@ -126,7 +126,7 @@ def _wire(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
     return (batch if pc.all(wire).as_py() is not False else batch.filter(wire)).select(list(columns))
 
 
-def together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def join_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Batches, small ones joined, so that the cost of a batch is shared by many rows."""
     waiting: list[pa.RecordBatch] = []
     rows = 0

@@ -54,11 +54,11 @@ class Coordination:
         """Make the folder: tasks may wait for notes from now on."""
         self._files.make_folder(self._folder)
 
-    def arrived(self, number: int, split: Split) -> None:
+    def add_split(self, number: int, split: Split) -> None:
         """Note a split that is known."""
         self._put(f"{number}{_SPLIT}", pickle.dumps(split))
 
-    def planned(self, splits: Sequence[Split]) -> None:
+    def set_splits(self, splits: Sequence[Split]) -> None:
         """Note all splits: there are no others."""
         self._put(_SPLITS, pickle.dumps(tuple(splits)))
 
@@ -126,12 +126,12 @@ class Coordination:
             self._put(_FACTS, pickle.dumps(packed))
         return {point: _unpacked(blob) for point, blob in packed.items()}
 
-    def lose(self, connection: tuple[str, bytes], problem: Problem) -> None:
+    def add_lost_connection(self, connection: tuple[str, bytes], problem: Problem) -> None:
         """Note the problem of a connection, given by its point and key, that has lost something."""
         name = hashlib.sha256(repr(connection).encode()).hexdigest()
         self._put(f"{name}{_LOST}", pickle.dumps(problem))
 
-    def lost(self) -> list[Problem]:
+    def lost_connections(self) -> list[Problem]:
         """The problems of connections that have lost something, in the order of captures."""
         names = [name for name in self._files.names(self._folder) if name.endswith(_LOST)]
         found: list[Problem] = [pickle.loads(self._read(name) or b"") for name in names]

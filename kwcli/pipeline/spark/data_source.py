@@ -26,7 +26,7 @@ from kwcli.option_types import PortList
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
-from kwcli.pipeline.spark.failures import blamed, place_of
+from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.tables.rows import split_address
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class _SegmentReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Part)
         split, wanted = partition.split, self._wanted
-        with blamed(partial(place_of, split)):
+        with failures_at(partial(place_of, split)):
             names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
             rows: list[Segment] = []
             size = 0

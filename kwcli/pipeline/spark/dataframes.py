@@ -22,9 +22,9 @@ from kwcli.pipeline.job_spec import JobSpec, RowFilter
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.engine import stitched, tasks
-from kwcli.pipeline.spark.mend_stage import PartitionWriter
+from kwcli.pipeline.spark.engine import run_stitch_stages, tasks
 from kwcli.pipeline.spark.messages import StageInput
+from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 from kwcli.pipeline.tables.schemas import SCHEMAS, by_table
@@ -104,7 +104,7 @@ def exchanges(
     )
     RowFilter(spec)  # a wrong filter fails here
     staging = Staging(OutputFolder(options.get("folder") or _own_folder()), uuid.uuid4().hex)
-    Coordination(staging).planned(planned.splits)
+    Coordination(staging).set_splits(planned.splits)
     order = StageInput(spec, len(planned.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -117,7 +117,7 @@ def exchanges(
             yield from gathered.taken()
 
     partitions = options.get("partitions") or tasks(sum(split.size for split in planned.splits))
-    return stitched(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
+    return run_stitch_stages(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
 
 
 def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:

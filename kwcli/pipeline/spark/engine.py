@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.spark.coordination import Coordination
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.mend_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stitch_stage import stitch
+from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.store.store import as_failures
 from kwcli.pipeline.tables.write import RunCounts
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.spark.messages import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
 
-__all__ = ["run", "stitched", "tasks"]
+__all__ = ["run", "run_stitch_stages", "tasks"]
 
 PERIOD_S: Final = 0.2
 # Bytes of capture for each task of stages 2 and 3; fewer than cores would leave some idle, too many make small files.
@@ -45,7 +45,7 @@ TASKS_MAX: Final = 4000
 ORDER: Final = ("point", "key", "ord", "seq", "kind")
 
 
-def stitched(spark: SparkSession, order: StageInput, partitions: int) -> DataFrame:
+def run_stitch_stages(spark: SparkSession, order: StageInput, partitions: int) -> DataFrame:
     """Stages 1 and 2: verdicts by split. `partitions` is the number of tasks of stages 2 and 3."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -90,11 +90,11 @@ def run(
     notes = Coordination(staging)
     try:
         with _Watch(notes, progress), _Planning(notes, coming.splits):
-            made = stitched(spark, order, partitions or tasks(coming.size)).mapInArrow(write, RESULT_DDL)
+            made = run_stitch_stages(spark, order, partitions or tasks(coming.size)).mapInArrow(write, RESULT_DDL)
             rows = made.collect()
     except Exception as problem:
         raise failure_of(problem) from problem
-    return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost())
+    return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost_connections())
 
 
 def tasks(size: int) -> int:
@@ -117,9 +117,9 @@ class _Planning:
             for split in self._splits:
                 if self._over.is_set():
                     return
-                self._notes.arrived(len(known), split)
+                self._notes.add_split(len(known), split)
                 known.append(split)
-            self._notes.planned(known)
+            self._notes.set_splits(known)
         except Exception as problem:
             self._notes.not_planned(str(problem))  # a task reports it
 

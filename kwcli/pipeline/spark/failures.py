@@ -1,6 +1,7 @@
 """The exception of a Spark job in, the one line that says what was wrong out.
 
-A worker adds the place in the captures itself (`blamed`): Spark knows of stages and tasks, and nothing of captures.
+A worker adds the place in the captures itself (`failures_at`): Spark knows of stages and tasks, and nothing of
+captures.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kwcli.inputs import utf8_text
 if TYPE_CHECKING:
     from kwcli.pipeline.read.file_ranges import Split
 
-__all__ = ["blamed", "failure_of", "place_of", "reason_in"]
+__all__ = ["failure_of", "failures_at", "place_of", "reason_in"]
 
 # The last line of a worker's traceback, where it is a failure of kw: its text is what the user reads.
 _OURS: Final = re.compile(r"^kwcli\.[\w.]+\.(?:Failure|InputProblem): (.+)$", re.MULTILINE)
@@ -60,7 +61,7 @@ def reason_in(text: str) -> str:
 
 
 @contextmanager
-def blamed(place: Callable[[], str]) -> Iterator[None]:
+def failures_at(place: Callable[[], str]) -> Iterator[None]:
     """For the body of a task: an exception in it becomes a Failure of one line, with the place the task was at.
 
     A Failure keeps its text, and an OSError passes: `store.as_failures` makes a line of it.

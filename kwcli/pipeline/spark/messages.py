@@ -24,10 +24,10 @@ __all__ = [
     "StageInput",
     "Travelling",
     "WriteReport",
-    "packed",
+    "pack_rows",
     "parts_batch",
-    "unpacked",
-    "unpacked_ended",
+    "unpack_connections",
+    "unpack_rows",
 ]
 
 
@@ -107,19 +107,19 @@ STITCHED: Final = pa.schema(
 )
 
 
-def packed(rows: pa.RecordBatch) -> bytes:
+def pack_rows(rows: pa.RecordBatch) -> bytes:
     """A batch as bytes without its schema. A few rows are 11 kB, most of it padding, and 1 kB compressed."""
     data: bytes = lz4.block.compress(rows.serialize())
     return data
 
 
-def unpacked(blob: bytes) -> pa.RecordBatch:
-    """The batch of rows (schema ROWS) that `packed` made bytes of."""
+def unpack_rows(blob: bytes) -> pa.RecordBatch:
+    """The batch of rows (schema ROWS) that `pack_rows` made bytes of."""
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ROWS)
 
 
-def unpacked_ended(blob: bytes) -> pa.RecordBatch:
-    """The batch of connections (schema ENDED) that `packed` made bytes of."""
+def unpack_connections(blob: bytes) -> pa.RecordBatch:
+    """The batch of connections (schema ENDED) that `pack_rows` made bytes of."""
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ENDED)
 
 

@@ -19,7 +19,7 @@ from kwcli.pipeline.job_spec import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.failures import blamed, place_of
+from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.spark.messages import ReadReport, StageInput, Travelling, parts_batch
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
 
@@ -47,7 +47,7 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     source = reading if reading.repeats else None
     keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
     splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project, keys=keys)
-    with blamed(partial(place_of, split)):
+    with failures_at(partial(place_of, split)):
         try:
             with seldom():
                 for segments in reading:

@@ -93,7 +93,7 @@ class RowCompletion:
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
     @staticmethod
-    def patched(rows: pa.RecordBatch, runs: pa.Array, verdicts: pa.Table) -> pa.RecordBatch:
+    def apply_verdicts(rows: pa.RecordBatch, runs: pa.Array, verdicts: pa.Table) -> pa.RecordBatch:
         """The rows that count, completed by the verdicts on their runs: verdict n (`messages.STITCHED`) is on run n."""
         if verdicts.column("run").to_pylist() != list(range(verdicts.num_rows)):
             raise RuntimeError("a run without a verdict, or with several")
@@ -115,9 +115,9 @@ class RowCompletion:
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
         return _with(rows, columns)
 
-    def told(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+    def complete(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows as they go into the tables: with names of topics, and no numbers of connections."""
-        rows = self.unnumbered(rows)
+        rows = self.drop_connection_numbers(rows)
         if not len(self._ids) or not pc.any(pc.greater(pc.list_value_length(rows.column("topic_ids")), 0)).as_py():
             return rows
         # When an exchange was settled, as far as its own packets say; not when it began: a fetch may wait for long.
@@ -130,7 +130,7 @@ class RowCompletion:
         return _with(rows, columns)
 
     @staticmethod
-    def unnumbered(rows: pa.RecordBatch) -> pa.RecordBatch:
+    def drop_connection_numbers(rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows without the number of their connection."""
         return _with(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
 

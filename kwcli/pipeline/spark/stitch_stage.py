@@ -26,8 +26,8 @@ from kwcli.pipeline.read.file_ranges import Problem
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.messages import STITCHED, packed
+from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.messages import STITCHED, pack_rows
 from kwcli.pipeline.tables.rows import as_text, split_address
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ BATCH_SIZE: Final = 4 << 20
 def stitch(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
     stitching = PartitionStitcher(order)
-    with seldom(), blamed(stitching.place):
+    with seldom(), failures_at(stitching.place):
         for batch in batches:
             stitching.take(batch)
             yield from stitching.full()
@@ -244,7 +244,7 @@ class PartitionStitcher:
             text = (
                 f"{' → '.join(endpoints(key))}: what was known of it up to byte {piece.end:,} is lost: {problem.text}"
             )
-            self._notes.lose(self._at, Problem(piece.name, None, utf8_text(text)))
+            self._notes.add_lost_connection(self._at, Problem(piece.name, None, utf8_text(text)))
         self._lost = True
         self._stitcher = self._made(*self._at)
 
@@ -271,7 +271,7 @@ class PartitionStitcher:
 
     def _write(self, batch: pa.RecordBatch, *, ended: bool) -> None:
         """Add a batch to the output under the current split, whichever splits its rows are of."""
-        blob = packed(batch)
+        blob = pack_rows(batch)
         self._size += len(blob)
         self._rows.append((self._split, None, *_verdict(None), *((None, blob) if ended else (blob, None))))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.mend_stage import RESULT, RESULT_DDL
+from kwcli.pipeline.spark.write_stage import RESULT, RESULT_DDL
 from kwcli.pipeline.store.store import as_failures
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 

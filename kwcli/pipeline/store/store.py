@@ -97,7 +97,7 @@ class TableStore:
             sum(self.files.size(path) or 0 for path in table.files) == table.size for table in manifest.tables.values()
         )
 
-    def holds(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
+    def is_up_to_date(self, sources: Iterable[SourceLike], options: Mapping[str, Any]) -> bool:
         """Whether the tables are what a run of this program over these sources would leave."""
         manifest = self.manifest()
         return (
@@ -198,7 +198,7 @@ def empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
     names = sorted(tables)
     with staging.writer(names) as writer:
         for name in names:
-            writer.begin(name)
+            writer.create_empty_file(name)
         return writer.close()
 
 

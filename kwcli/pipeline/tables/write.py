@@ -325,8 +325,8 @@ class TableWriter:
         for day, part in by_date(batch):
             self._file(table, day).write(part)
 
-    def begin(self, table: str) -> None:
-        """Begin a file without rows, so that a table that has none has its columns."""
+    def create_empty_file(self, table: str) -> None:
+        """Create a file without rows, so that a table that has none has its columns."""
         self._file(table, EPOCH)
 
     def _file(self, table: str, day: date) -> _ParquetFile:

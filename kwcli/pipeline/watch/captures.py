@@ -200,7 +200,7 @@ class WatchedFiles:
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
-    def look(self, now_s: float) -> list[Problem]:
+    def look_for_files(self, now_s: float) -> list[Problem]:
         """Look which files are there now; the problems: files that are lost, and files that are no captures."""
         problems: list[Problem] = []
         there: set[tuple[tuple[int, int], str]] = set()
@@ -500,7 +500,7 @@ class WatchedFiles:
 
     # -- what became of a batch ----------------------------------------------------------------------------------------
 
-    def changed(self, left: Container[int]) -> list[str]:
+    def changed_files(self, left: Container[int]) -> list[str]:
         """The names of files that have changed since a batch read them: emptied, replaced, or gone.
 
         A file that is gone, but was read as far as planned (its number is in `left`), is not among them.
@@ -511,9 +511,7 @@ class WatchedFiles:
             if not (_is_same(file) or (number in left and not os.path.lexists(file.path)))
         ]
 
-    def committed(
-        self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]
-    ) -> dict[str, Any]:
+    def advance(self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]) -> dict[str, Any]:
         """Move the files on behind a batch that has read all of its plan; the new state."""
         for point in plan.points:
             for split in point.splits:
@@ -539,7 +537,7 @@ class WatchedFiles:
         """The paths of the captures that hold TLS secrets, of the files known now."""
         return tuple(file.path for file in self.files.values() if file.secrets)
 
-    def unfinished(self) -> list[Problem]:
+    def find_cut_files(self) -> list[Problem]:
         """Files that end inside a packet."""
         return [
             Problem(file.name, file.at - file.waiting, f"cut off inside a {'line' if file.log else 'packet'}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwcli.env import Failure
 from kwcli.pipeline.job_spec import RowFilter
-from kwcli.pipeline.one_process import PointDecoder
+from kwcli.pipeline.local_engine import PointDecoder
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.tables.write import RunCounts
 from kwcli.pipeline.watch.findings import DailyDoctors

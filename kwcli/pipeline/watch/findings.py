@@ -101,7 +101,7 @@ class _Day:
         self.doctor = Doctor(thresholds)
         self.told: dict[Identity, _Told] = {}
 
-    def news(self, *, over: bool) -> Iterator[Row]:
+    def take_changes(self, *, over: bool) -> Iterator[Row]:
         """The findings that are to be told now; when the date is `over`, all that have changed since."""
         met: Counter[Identity] = Counter()
         for row in self.doctor.rows():
@@ -138,7 +138,9 @@ class WatchFindings:
             touched.add(day)
         over = set(self._days) if ends else set(sorted(self._days)[:-DAYS_KEPT])
         found = [
-            (day * DAY_NS, row) for day in sorted(touched | over) for row in self._days[day].news(over=day in over)
+            (day * DAY_NS, row)
+            for day in sorted(touched | over)
+            for row in self._days[day].take_changes(over=day in over)
         ]
         for day in over:
             del self._days[day]

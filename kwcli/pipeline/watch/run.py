@@ -87,8 +87,8 @@ class EngineGone(Failure):
     """Spark, which decodes, has ended: another process may begin anew, this one cannot."""
 
 
-class BatchDone(NamedTuple):
-    """One batch that is committed; `findings` are the findings to tell, as JSON records."""
+class CommittedBatches(NamedTuple):
+    """A batch that is committed, or the sum of several up to number `batch`; `findings` to tell, as JSON records."""
 
     batch: int
     size: int
@@ -116,7 +116,7 @@ def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
             try:
                 watching.run()
             except KeyboardInterrupt:
-                watching.stopped()
+                watching.handle_interrupt()
         return watching.exit()
 
 
@@ -165,7 +165,7 @@ class Watch:
         self._committed_s = 0.0  # time of the latest commit; below, how long its batch took
         self._took_s = 0.0
         self._said_at = env.monotonic()
-        self._since = BatchDone(0, 0, 0, 0.0)  # the sum of the batches since the last report
+        self._since = CommittedBatches(0, 0, 0, 0.0)  # the sum of the batches since the last report
         self._trimmer = Trimmer()
         RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # a wrong filter fails now
 
@@ -233,12 +233,12 @@ class Watch:
 
     def _look(self) -> None:
         """Look which files are there, and report their problems."""
-        problems = self._captures.look(self._env.monotonic())
+        problems = self._captures.look_for_files(self._env.monotonic())
         self._tell(problems)
         self._tell_unreachable()
         self._kept = self._kept and not problems
 
-    def step(self) -> BatchDone | None:
+    def step(self) -> CommittedBatches | None:
         """Do one batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
         begun = self._env.monotonic()
         self._look()
@@ -250,27 +250,27 @@ class Watch:
             return None
         return self._do(plan, begun, ends=False)
 
-    def _finish(self) -> BatchDone | None:
+    def _finish(self) -> CommittedBatches | None:
         """Settle the open connections in a last batch; None where no point has any."""
         from kwcli.pipeline.watch.captures import PointPlan
 
-        self._tell(self._captures.unfinished())
+        self._tell(self._captures.find_cut_files())
         points = tuple(PointPlan(point, ()) for point in sorted(self._states))
         plan = BatchPlan(points, tuple(self._captures.names), 0, frozenset())
         return self._do(plan, self._env.monotonic(), ends=True) if points else None
 
-    def _do(self, plan: BatchPlan, begun: float, *, ends: bool) -> BatchDone:
+    def _do(self, plan: BatchPlan, begun: float, *, ends: bool) -> CommittedBatches:
         """Decode a planned batch, and commit it."""
         batch = self.batch + 1
         staging = self._store.staging(batch)
         order = BatchInput(self._spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
-        changed = self._captures.changed(report.left) if plan.size else []
+        changed = self._captures.changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
             self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
-        state = self._captures.committed(plan, report.left, report.last_ns)
+        state = self._captures.advance(plan, report.left, report.last_ns)
         self._count(report)
         files = [*report.files]
         found, kept = self._find(staging, report, ends=ends)
@@ -305,7 +305,7 @@ class Watch:
         self._store.files.remove(staging.folder)
         self._store.sweep_states({*states.values(), kept})
         told = tuple(answer_record("finding", row) for _, row in found)
-        return BatchDone(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
+        return CommittedBatches(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
 
     def _find(self, staging: BatchStaging, report: TaskReport, *, ends: bool) -> tuple[list[tuple[int, Row]], str]:
         """The findings to tell after a batch, each behind its date, and the path of the state of all findings."""
@@ -438,12 +438,12 @@ class Watch:
             self._env.say(f"kw: {word}: can be read again")
         self._said.update(now)
 
-    def _note(self, done: BatchDone) -> None:
+    def _note(self, done: CommittedBatches) -> None:
         """Report a batch that is committed, and write its findings."""
         if self._said.pop("batch", None) is not None:
             self._env.say(f"kw: {self._options.out}: batch {done.batch:,} is committed: all is well again")
         since = self._since
-        self._since = BatchDone(
+        self._since = CommittedBatches(
             done.batch, since.size + done.size, since.rows + done.rows, since.seconds + done.seconds
         )
         if self._options.verbose and not self._options.quiet:
@@ -458,9 +458,9 @@ class Watch:
         if now - self._said_at >= SAY_S and not self._options.quiet:
             if self._since.batch and not self._options.verbose:
                 self._env.say(f"kw: up to batch {self.batch:,}: {self._line(self._since)}")
-            self._said_at, self._since = now, BatchDone(0, 0, 0, 0.0)
+            self._said_at, self._since = now, CommittedBatches(0, 0, 0, 0.0)
 
-    def _line(self, done: BatchDone) -> str:
+    def _line(self, done: CommittedBatches) -> str:
         lag = self._captures.lag(self._env.monotonic())
         behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing waits"
         return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
@@ -480,7 +480,7 @@ class Watch:
         )
         return metrics_text(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
 
-    def stopped(self) -> None:
+    def handle_interrupt(self) -> None:
         """After Ctrl-C: delete what was not committed, and say that the same command goes on."""
         with suppress(OSError, Failure):
             self._store.recover()

@@ -1,4 +1,4 @@
-"""A held frame in, the frame as a fault changes it out; None where the fault cannot change it."""
+"""An intercepted frame in, the frame as a fault changes it out; None where the fault cannot change it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import Side
 from kwcli.proxy.faults.grammar import Arguments
-from kwcli.proxy.relay.intervention import HeldExchange
+from kwcli.proxy.relay.intervention import InterceptedExchange
 
 Change = Callable[[dict[str, Any], Arguments], bool]
 
@@ -31,7 +31,7 @@ _BATCH_HEAD: Final = Struct(">qi")
 _FETCHED: Final = RECORD_ARRAYS[FETCH]
 
 
-def body_of(exchange: HeldExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
+def body_of(exchange: InterceptedExchange, side: Side) -> tuple[bytes, dict[str, Any]] | None:
     """The bytes before the body of a request or answer, and the body; None where the body cannot be read."""
     key, version = exchange.api_key, exchange.version
     frame = exchange.request if side == "request" else exchange.response
@@ -48,7 +48,7 @@ def body_of(exchange: HeldExchange, side: Side) -> tuple[bytes, dict[str, Any]] 
         return None
 
 
-def framed(exchange: HeldExchange, side: Side, head: bytes, body: Mapping[str, Any]) -> bytes | None:
+def build_frame(exchange: InterceptedExchange, side: Side, head: bytes, body: Mapping[str, Any]) -> bytes | None:
     """A frame with another body behind `head`; None where the body cannot be encoded at this version."""
     try:
         data = head[SIZE_FIELD:] + encode_message(exchange.api_key, exchange.version, side, body)
@@ -57,12 +57,12 @@ def framed(exchange: HeldExchange, side: Side, head: bytes, body: Mapping[str, A
     return with_size(data)
 
 
-def changed(exchange: HeldExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:
+def change_body(exchange: InterceptedExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:
     """The frame of a request or answer whose body `change` has changed; None where it cannot."""
     found = body_of(exchange, side)
     if found is None or not change(found[1], arguments):
         return None
-    return framed(exchange, side, *found)
+    return build_frame(exchange, side, *found)
 
 
 def with_correlation_id(frame: bytes, correlation_id: int) -> bytes:
@@ -197,7 +197,7 @@ class FirstAnswers:
         self._known: dict[tuple[int, bytes], bytes] = {}
         self._size = 0
 
-    def stale(self, exchange: HeldExchange) -> bytes | None:
+    def find(self, exchange: InterceptedExchange) -> bytes | None:
         """The first answer to an equal request, with this one's correlation id; None where this answer is the first."""
         assert exchange.api_key == METADATA
         assert exchange.response is not None

@@ -1,11 +1,11 @@
-"""Frames that the proxy holds in, the decisions of fault rules about them out.
+"""Frames that the proxy intercepts in, the decisions of fault rules about them out.
 
 Rules are asked in their order. Several may hit one exchange: their delays add up, until one of them answers, loses or
 ends it. A rule counts an exchange as met when its filter matches, as hit when the rule did something to it.
 
-What a rule needs to know is learnt from frames that are held for that: names of topic ids from Metadata, the client's
-software from ApiVersions, the partitions of a fetch session from the requests. Only frames that a rule may want are
-held; a rule that will not hit any more wants none.
+What a rule needs to know is learnt from frames that are intercepted for that: names of topic ids from Metadata, the
+client's software from ApiVersions, the partitions of a fetch session from the requests. Only frames that a rule may
+want are intercepted; a rule that will not hit any more wants none.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH, METADATA, PRODUCE
 from decoders.apis.returned import plausible
 from decoders.filters import Phase
-from decoders.filters.prefilter import Possible, some
+from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
-from kwcli.proxy.deciders import together
+from kwcli.proxy.deciders import combine_decisions
 from kwcli.proxy.faults.changes import (
     CHANGES,
     UNKNOWN_TOPIC,
     UNKNOWN_TOPIC_ID,
     FirstAnswers,
     body_of,
-    changed,
+    change_body,
     forget_topics,
 )
 from kwcli.proxy.faults.grammar import Arguments
 from kwcli.proxy.faults.schedule import Schedule
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
-from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, HeldExchange, Then
+from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, InterceptedExchange, Then
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -62,7 +62,7 @@ class Faults:
         self.schedules: list[Schedule] = []
         self.watching = Watching(())
         self.first_answers = FirstAnswers()
-        self.changed: Callable[[], None] = lambda: None
+        self.wants_changed: Callable[[], None] = lambda: None
         self.replace(rules)
 
     def replace(self, rules: Sequence[Rule]) -> None:
@@ -78,15 +78,15 @@ class Faults:
         self._past += known.values()
         self.schedules = made
         filters = (each.rule.selection for each in made)
-        self.watching = Watching(filters, self.watching.topics, lambda: self.changed())
-        self.changed()
+        self.watching = Watching(filters, self.watching.topics, lambda: self.wants_changed())
+        self.wants_changed()
 
     def lines(self) -> list[str]:
         """The lines about rules that the proxy prints at its end."""
         return [each.line for each in sorted([*self._past, *self.schedules], key=lambda each: each.number)]
 
     def wants(self, api_key: int, version: int) -> bool:
-        """Whether exchanges of this API and version are to be held."""
+        """Whether exchanges of this API and version are to be intercepted."""
         if self.watching.wants(api_key, version):
             return True
         return any(each.rule.can_be(api_key, version) for each in self.schedules if not each.ended)
@@ -96,9 +96,9 @@ class Faults:
         found = []
         for each in self.schedules:
             if not each.ended and each.rule.can_be(api_key, version):
-                if each.over(now_ns):
+                if each.is_used_up(now_ns):
                     each.ended = True
-                    self.changed()
+                    self.wants_changed()
                 else:
                     found.append(each)
         return found
@@ -113,10 +113,10 @@ class Faults:
         if not rules:
             return False
         now_ns = self._now_ns()
-        exchange = WatchedConnection(relay).connected(self.watching, now_ns)
+        exchange = WatchedConnection(relay).exchange_of_client(self.watching, now_ns)
         for schedule in rules:
-            if schedule.rule.selection.matches(exchange) and schedule.due(now_ns):
-                schedule.hit(now_ns)
+            if schedule.rule.selection.matches(exchange) and schedule.count_match(now_ns):
+                schedule.count_hit(now_ns)
                 return True
         return False
 
@@ -153,7 +153,9 @@ class ConnectionFaults:
         faults = self._faults
         if faults.watching.wants(api_key, version):
             return True
-        prefilter = faults.watching.prefilter(self._watched.head(faults.watching, api_key, version, client_id, 0))
+        prefilter = faults.watching.prefilter(
+            self._watched.exchange_of_header(faults.watching, api_key, version, client_id, 0)
+        )
         found: list[Possible] = []
         for each in faults.schedules:
             rule = each.rule
@@ -163,9 +165,9 @@ class ConnectionFaults:
             found.append(possible)
             if possible and api_key == FETCH and rule.action.name in _ERRORS:
                 found.append(may_be_in_session(version, client_id))
-        return some(found)
+        return join_by_or(found)
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all rules about a request."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
@@ -173,7 +175,7 @@ class ConnectionFaults:
         learns = faults.watching.wants(key, version)
         if not rules and not learns:
             return PASS
-        seen = self._watched.asked(faults.watching, exchange)
+        seen = self._watched.exchange_of_request(faults.watching, exchange)
         look = learns and exchange.answered
         if key == FETCH and any(each.rule.action.name in _ERRORS for each in rules):
             look = self._follow_session(exchange) or look
@@ -181,15 +183,15 @@ class ConnectionFaults:
         for schedule in rules:
             if schedule.rule.side == "answer":
                 look = look or schedule.rule.selection.decide(seen, Phase.REQUEST) is not False
-            elif not made.final and schedule.rule.selection.matches(seen) and schedule.due(now_ns):
+            elif not made.final and schedule.rule.selection.matches(seen) and schedule.count_match(now_ns):
                 made = self._take(schedule, exchange, made, now_ns)
         return made._replace(look=look or made.look)
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all rules about an answer."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        seen = self._watched.answered(faults.watching, exchange, now_ns)
+        seen = self._watched.exchange_of_answer(faults.watching, exchange, now_ns)
         if faults.watching.wants(key, version):
             faults.watching.learn(seen)
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
@@ -197,17 +199,17 @@ class ConnectionFaults:
             self._sessions.answered(exchange.memo.asked, found[1] if found is not None else {})
         made = Decision()
         if isinstance(exchange.memo, _Forgotten):
-            frame = changed(exchange, "response", forget_topics, exchange.memo.arguments)
-            made = together(exchange, made, Decision(frame))
+            frame = change_body(exchange, "response", forget_topics, exchange.memo.arguments)
+            made = combine_decisions(exchange, made, Decision(frame))
         for schedule in faults.schedules:
             rule = schedule.rule
             if rule.side != "answer" or made.final or not rule.can_be(key, version):
                 continue
-            if rule.selection.matches(seen) and schedule.due(now_ns):
+            if rule.selection.matches(seen) and schedule.count_match(now_ns):
                 made = self._take(schedule, exchange, made, now_ns)
         return made
 
-    def _follow_session(self, exchange: HeldExchange) -> bool:
+    def _follow_session(self, exchange: InterceptedExchange) -> bool:
         """Remember all partitions that a Fetch asks for; whether it begins a session, which its answer tells."""
         if self._sessions is None:
             self._sessions = FetchSessions()
@@ -217,23 +219,23 @@ class ConnectionFaults:
         exchange.memo = _Fetching(found[1], self._sessions.whole(found[1]))
         return found[1].get("session_epoch") == 0
 
-    def _take(self, schedule: Schedule, exchange: HeldExchange, made: Decision, now_ns: int) -> Decision:
+    def _take(self, schedule: Schedule, exchange: InterceptedExchange, made: Decision, now_ns: int) -> Decision:
         """The decision `made` so far together with that of one more rule."""
         decision = self._decision(schedule, exchange)
         if decision is None:
             schedule.skipped += 1
             return made
-        hit = schedule.hit(now_ns)
+        hit = schedule.count_hit(now_ns)
         self._relay.tell_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
-        return together(exchange, made, decision)
+        return combine_decisions(exchange, made, decision)
 
-    def _decision(self, schedule: Schedule, exchange: HeldExchange) -> Decision | None:
+    def _decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
         rule = schedule.rule
         name = rule.action.name
         change = CHANGES.get(name)
         if change is not None:
             side: Side = "request" if rule.side == "request" else "response"
-            frame = changed(exchange, side, change, rule.arguments)
+            frame = change_body(exchange, side, change, rule.arguments)
             if frame is None:
                 return None
             return Decision(frame, mute_ns=rule.arguments.time_ns if rule.arguments.mute else 0)
@@ -242,11 +244,11 @@ class ConnectionFaults:
         if name in _ERRORS:
             return self._error(schedule, exchange)
         if name == "stale metadata":
-            frame = self._faults.first_answers.stale(exchange)
+            frame = self._faults.first_answers.find(exchange)
             return None if frame is None else Decision(frame)
         return _PLAIN[name](schedule)
 
-    def _error(self, schedule: Schedule, exchange: HeldExchange) -> Decision | None:
+    def _error(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
         rule = schedule.rule
         code = rule.arguments.code
         if rule.action.name == "no such topic":
@@ -280,7 +282,7 @@ def may_be_in_session(version: int, client_id: bytes | None) -> Possible:
     return lambda data, at, stop: stop < at + end or data[at + begin : at + end] != _APART
 
 
-def _forget(exchange: HeldExchange, arguments: Arguments) -> Decision | None:
+def _forget(exchange: InterceptedExchange, arguments: Arguments) -> Decision | None:
     """Mark a Metadata request, so that its answer loses its topics; None where it asks for none."""
     found = body_of(exchange, "request")
     # No list asks for all topics; so does an empty one in version 0.
@@ -305,7 +307,7 @@ def _lose(schedule: Schedule) -> Decision:
 
 def _delay(schedule: Schedule) -> Decision:
     arguments = schedule.rule.arguments
-    return Decision(delay_ns=arguments.time_ns + schedule.spread(arguments.spread_ns))
+    return Decision(delay_ns=arguments.time_ns + schedule.random_shift(arguments.spread_ns))
 
 
 def _cut(schedule: Schedule) -> Decision:

@@ -12,7 +12,7 @@ from kwcli.proxy.faults.grammar import Rule
 
 
 class Schedule:
-    """One rule at work. `matched` exchanges matched its filter, `hits` were hit; `ended`: `over` was found to hold."""
+    """One rule at work. `matched` exchanges matched its filter, `hits` were hit; `ended`: it was found used up."""
 
     __slots__ = ("_first_ns", "_random", "ended", "hits", "matched", "number", "rule", "skipped")
 
@@ -26,16 +26,16 @@ class Schedule:
         self.ended = False
         self.skipped = 0  # exchanges that were due, but that the action cannot change
 
-    def over(self, now_ns: int) -> bool:
+    def is_used_up(self, now_ns: int) -> bool:
         """Whether the rule's limits are used up, so that it will hit nothing more."""
         limits = self.rule.limits
         if limits.first is not None and self.hits >= limits.first:
             return True
         return limits.for_ns is not None and self._first_ns is not None and now_ns - self._first_ns > limits.for_ns
 
-    def due(self, now_ns: int) -> bool:
+    def count_match(self, now_ns: int) -> bool:
         """Count an exchange that matches; whether the rule should hit it."""
-        if self.over(now_ns):
+        if self.is_used_up(now_ns):
             return False
         limits = self.rule.limits
         self.matched += 1
@@ -44,14 +44,14 @@ class Schedule:
             return False
         return limits.rate >= 1.0 or self._random.random() < limits.rate
 
-    def hit(self, now_ns: int) -> int:
+    def count_hit(self, now_ns: int) -> int:
         """Count a hit; its number, from 1."""
         if self._first_ns is None:
             self._first_ns = now_ns
         self.hits += 1
         return self.hits
 
-    def spread(self, ns: int) -> int:
+    def random_shift(self, ns: int) -> int:
         """A random time between -ns and ns."""
         return self._random.randint(-ns, ns) if ns else 0
 

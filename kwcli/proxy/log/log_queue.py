@@ -143,14 +143,14 @@ class Reports:
                 self._record(line)
 
 
-# Messages are gathered and sent in one piece a little later. Messages that the socket does not take are held up to a
+# Messages are gathered and sent in one piece a little later. Messages that the socket does not take are queued up to a
 # bound; beyond it bytes are left out and counted (`drop`: the log gets a gap of known size and goes on), or reading is
 # paused (`block`). Once bytes were left out, all others are too until half of the bound is free: few long gaps rather
 # than many short ones.
 
 
 Overflow = Literal["drop", "block"]
-# The bound of bytes that are held for a slow log: a burst of a second or so.
+# The bound of bytes that are queued for a slow log: a burst of a second or so.
 HELD_MOST: Final = 12 << 20
 # Messages are sent together after this time (s), or when they have this many bytes.
 GATHER_S: Final = 0.002
@@ -189,7 +189,7 @@ class LogQueue:
         self._parts: list[bytes] = []
         self._pieces: deque[bytes] = deque()  # older than `_parts`
         self._unsent = memoryview(b"")  # the oldest, being sent
-        self._held = 0  # bytes of all three
+        self._queued = 0  # bytes of all three
         self._packed = 0  # bytes of the last two
         self._due: asyncio.TimerHandle | None = None
         self._watched = False
@@ -205,9 +205,9 @@ class LogQueue:
         self.dropped_connections = 0
 
     @property
-    def held(self) -> int:
+    def queued_size(self) -> int:
         """Bytes that wait for the log."""
-        return self._held
+        return self._queued
 
     @property
     def dropped(self) -> tuple[int, int, int]:
@@ -230,7 +230,7 @@ class LogQueue:
 
     # -- messages of the data path -------------------------------------------------------------------------------------
 
-    def opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
+    def log_opened(self, connection: int, client: str, listener: str, upstream: str, time_ns: int) -> None:
         """Log that a client has connected; addresses are host:port. Else nothing of the connection is logged.
 
         `upstream` is empty where no broker is behind.
@@ -241,53 +241,53 @@ class LogQueue:
             return
         self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
 
-    def chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+    def log_chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the client sent them (CLIENT) or gets them (SERVER), without TLS. They must not change later."""
         size = len(data)
-        if self._over or self._gaps or self._held + size > self._most:
+        if self._over or self._gaps or self._queued + size > self._most:
             self._hard(side, connection, time_ns, data)  # the kind of a chunk is its side
             return
         self._parts += (HEAD.pack(side, connection, time_ns, size), data)
-        self._held += size + HEAD.size
-        if self._due is None or self._held > GATHER:
+        self._queued += size + HEAD.size
+        if self._due is None or self._queued > GATHER:
             self._later()
 
-    def raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
+    def log_raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the broker gets them (CLIENT) or has sent them (SERVER), for a file with both sides."""
         self._hard(MessageKind.RAW + side, connection, time_ns, data)
 
-    def upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
+    def log_upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
         """Log when a request's last byte left for the broker and its answer's first byte came; before that answer."""
         if self._over and (self._drops or not self.alive):
             self.dropped_exchanges += 1
             return
         times = TIMES.pack(correlation_id, sent_ns, first_ns)
         self._parts += (HEAD.pack(MessageKind.UPSTREAM, connection, first_ns, TIMES.size), times)
-        self._held += HEAD.size + TIMES.size
+        self._queued += HEAD.size + TIMES.size
         if self._due is None:
             self._later()
 
-    def dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
-        """Log the addresses of the connection to the broker, once it is open; must come before `raw`."""
+    def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
+        """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`."""
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
-    def decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
+    def log_decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
         """Log a decision about an exchange that is not settled yet: its correlation `id`, and `fault` or `refused`."""
         if connection not in self._unseen and self._room():
             self._tell(MessageKind.DECISION, connection, time_ns, json.dumps(said).encode())
 
-    def tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
+    def log_tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
         """Log the TLS version and cipher of a client."""
         if self.events and connection not in self._unseen and self._room():
             self._tell(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
 
-    def event(self, connection: int, text: str, time_ns: int) -> None:
+    def log_event(self, connection: int, text: str, time_ns: int) -> None:
         """Log a message for people, about a connection or (0) about none."""
         if self.events and connection not in self._unseen and self._room():
             self._tell(MessageKind.EVENT, connection, time_ns, text.encode())
 
-    def closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
+    def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
         if connection in self._unseen:
             self._unseen.discard(connection)
@@ -299,7 +299,7 @@ class LogQueue:
     def tell(self, message: bytes) -> None:
         """Queue a message that is packed already (log_protocol.py)."""
         self._parts.append(message)
-        self._held += len(message)
+        self._queued += len(message)
 
     # -- sending -------------------------------------------------------------------------------------------------------
 
@@ -322,18 +322,18 @@ class LogQueue:
             except OSError:
                 self._lost()
                 return
-            self._held -= sent
+            self._queued -= sent
             self._packed -= sent
             self._unsent = self._unsent[sent:]
         self._watch(bool(self._unsent))
-        if self._held < self._most // 2:
+        if self._queued < self._most // 2:
             self._relieved()
 
     def _pack(self) -> None:
         """Join the messages that came to one piece."""
         self._pieces.append(b"".join(self._parts))
         self._parts = []
-        self._packed = self._held
+        self._packed = self._queued
 
     def finish(self, timeout: float = 30.0) -> bool:
         """Send the rest and close; waits at most `timeout` (s). False when the log did not take everything."""
@@ -371,18 +371,18 @@ class LogQueue:
 
     def _forget(self) -> None:
         """Drop all messages that wait."""
-        self._parts, self._late, self._unsent, self._held, self._packed = [], [], memoryview(b""), 0, 0
+        self._parts, self._late, self._unsent, self._queued, self._packed = [], [], memoryview(b""), 0, 0
         self._pieces.clear()
 
     def _later(self) -> None:
         """Have `flush` called: soon, or at once when enough bytes wait."""
-        if self._held - self._packed > PIECE:
+        if self._queued - self._packed > PIECE:
             self._pack()
         if self._loop is None or self._watched or not self.alive:
             return
         if self._due is None:
             self._due = self._loop.call_later(GATHER_S, self.flush)
-        elif self._held > GATHER:
+        elif self._queued > GATHER:
             self._due.cancel()
             self.flush()
 
@@ -406,7 +406,7 @@ class LogQueue:
         if connection in self._unseen:
             self.dropped_bytes += size
             return
-        full = self._over or (self._held > 0 and self._held + size > self._most)
+        full = self._over or (self._queued > 0 and self._queued + size > self._most)
         if full and not self._over:
             self._overflows()
         if full and self._drops:
@@ -430,13 +430,13 @@ class LogQueue:
         if self._late:
             late, self._late = self._late, []
             self._parts += late
-            self._held += sum(map(len, late))
+            self._queued += sum(map(len, late))
             self._later()
         if self._over:
             self._over = False
             if self._drops:
                 self._parts.append(self._counts())
-                self._held += HEAD.size + COUNTS.size
+                self._queued += HEAD.size + COUNTS.size
                 self._later()
             else:
                 self.pause(False)
@@ -453,7 +453,7 @@ class LogQueue:
 
     def _room(self) -> bool:
         """Whether there is room for a small message, for which the bound is twice as high."""
-        return self.alive and self._held < 2 * self._most
+        return self.alive and self._queued < 2 * self._most
 
     def _must(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
         """Send a message that must arrive, later where there is no room now; they are few for each connection."""
@@ -467,7 +467,7 @@ class LogQueue:
     def _tell(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
         if self.alive:
             self._parts += (HEAD.pack(kind, connection, time_ns, len(content)), content)
-            self._held += HEAD.size + len(content)
+            self._queued += HEAD.size + len(content)
             self._later()
 
     def _lost(self) -> None:

@@ -96,7 +96,7 @@ class Recorder:
                         chunks = self._chunks
             elif kind == MessageKind.UPSTREAM:
                 correlation_id, sent_ns, first_ns = TIMES.unpack(content)
-                self._rows.upstream(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
+                self._rows.keep_upstream_latency(kept.connection.number, correlation_id, (first_ns - sent_ns) / 1e6)
             else:
                 self._event(kept, kind, number, time_ns, content)
                 chunks = self._chunks
@@ -130,7 +130,7 @@ class Recorder:
             self._dropped = COUNTS.unpack(content)
         elif kind == MessageKind.EVENT:
             self._settle()
-            self._rows.event(content.decode(), time_ns, None)
+            self._rows.print_event(content.decode(), time_ns, None)
 
     def _event(self, kept: RecordedConnection, kind: int, number: int, time_ns: int, content: bytes) -> None:
         """Take a message about an open connection."""
@@ -145,12 +145,12 @@ class Recorder:
         elif kind in (MessageKind.TLS, MessageKind.EVENT):
             self._settle()
             if kind == MessageKind.EVENT:
-                self._rows.event(content.decode(), time_ns, kept.connection.number)
+                self._rows.print_event(content.decode(), time_ns, kept.connection.number)
             else:
                 version, cipher = json.loads(content)
-                self._rows.happened(kept.ends, "tls", time_ns, {"version": version, "cipher": cipher})
+                self._rows.print_connection_event(kept.ends, "tls", time_ns, {"version": version, "cipher": cipher})
         elif kind == MessageKind.DECISION:
-            self._rows.decision(kept.connection.number, json.loads(content))
+            self._rows.keep_decision(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
             kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
@@ -163,10 +163,10 @@ class Recorder:
         self._count += 1
         connection = Connection(self._count, client, listener, time_ns, opened=True)
         kept = self._kept[number] = RecordedConnection(connection, client, listener)
-        self._rows.opened(connection)
+        self._rows.add_connection(connection)
         if self._rows.events:
             self._settle()
-            self._rows.happened(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
+            self._rows.print_connection_event(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
         if self._files is not None:
             kept.client = self._begun((client, listener), time_ns, CLIENTS)
 
@@ -183,7 +183,7 @@ class Recorder:
         self._ended.append(kept.connection.number)
         if self._rows.events:
             self._settle()
-            self._rows.happened(kept.ends, "closed", time_ns, {"how": word, "reason": reason or None})
+            self._rows.print_connection_event(kept.ends, "closed", time_ns, {"how": word, "reason": reason or None})
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class Recorder:
             self._put(kept, track, piece)
 
     def _drain(self, kept: RecordedConnection) -> None:
-        """Record what the redactors of a connection still hold."""
+        """Record what the redactors of a connection still keep."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
                 for piece in track.redactor.end():
@@ -255,7 +255,7 @@ class Recorder:
             chunks, self._chunks = self._chunks, []
             self._rows.take(chunks)
         for number in self._ended:
-            self._rows.closed(number)
+            self._rows.forget_connection(number)
         self._ended = []
         if self._lost:
             self._find_step()

@@ -3,7 +3,7 @@
 The problem. A capture file has the bytes of the wire, tokens and passwords among them.
 
 The idea. Frames are followed in both directions, as the engine follows them. Most frames pass as they are. A frame
-whose API has a secret in any field is held until it is whole and can be decoded; then each byte of its secrets is
+whose API has a secret in any field is kept until it is whole and can be decoded; then each byte of its secrets is
 replaced by a star. Bare SASL tokens are stars but for their size field.
 
 What always holds: bytes that cannot be followed any more, or frames too large to be decoded, are hidden to their end.
@@ -107,7 +107,7 @@ class FrameTracker:
             self.pieces.popleft()[1].waits = False
 
 
-# Frames of APIs that have no secrets pass as they come. Frames that may have one are held until they are whole, and
+# Frames of APIs that have no secrets pass as they come. Frames that may have one are kept until they are whole, and
 # with them all that comes behind them on the connection, so that the order stays. Bytes that may be a secret are
 # starred: tokens outside of Kafka frames, answers to requests that were not seen, bodies that cannot be read. A
 # direction that is out of step is left out (`cut`) until `in_step`. An error message that repeats a secret of its
@@ -194,7 +194,7 @@ class Redactor:
             code = self._asked.first(correlation_id)
             if need + SIZE_FIELD != size or code is None or code[0] in (_TWICE[0], SASL_HANDSHAKE):
                 return False
-            if self._seen.metadata if code[0] == FETCH else secretive(*code, "response"):
+            if self._seen.metadata if code[0] == FETCH else may_have_secret(*code, "response"):
                 return False
             del self._asked[correlation_id]
             return True
@@ -206,7 +206,7 @@ class Redactor:
         if key == FETCH:
             if not self._seen.metadata and (_METADATA_NAME in data or _METADATA_ID in data):
                 return False
-        elif secretive(key, version, "request"):
+        elif may_have_secret(key, version, "request"):
             return False
         self._register(correlation_id, (key, version))
         return True
@@ -231,7 +231,7 @@ class Redactor:
         return self._ready()
 
     def end(self) -> list[LoggedChunk]:
-        """End the connection: the held chunks, with unfinished frames starred."""
+        """End the connection: the kept chunks, with unfinished frames starred."""
         for tracker in self._trackers:
             if tracker.framer.kept:
                 self._blind(tracker)
@@ -305,7 +305,7 @@ class Redactor:
             tracker.begin()
 
     def _finish(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
-        """Star the secrets of a frame that was held until it was whole."""
+        """Star the secrets of a frame that was kept until it was whole."""
         for start, stop in self._request(tracker, frame) if tracker.side == CLIENT else self._response(tracker, frame):
             tracker.star(place + start, place + stop)
         tracker.first = False
@@ -325,7 +325,7 @@ class Redactor:
         self._register(correlation_id, tracker.code)
         if key == FETCH:
             return None if self._seen.metadata else WHOLE
-        return WHOLE if (key, version) == _HANDSHAKE or secretive(key, version, "request") else None
+        return WHOLE if (key, version) == _HANDSHAKE or may_have_secret(key, version, "request") else None
 
     def _register(self, correlation_id: int, code: Code) -> None:
         asked = self._asked
@@ -359,7 +359,7 @@ class Redactor:
         if key == FETCH:
             self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
             return []
-        spans, whole = hidden(frame, "request", code)
+        spans, whole = find_secrets(frame, "request", code)
         if key in ECHOING and whole:
             self._remember(_REQUEST.unpack_from(frame)[3], [frame[start:stop] for start, stop in spans])
         return spans
@@ -390,7 +390,7 @@ class Redactor:
         tracker.code = code
         if code[0] == FETCH:
             return WHOLE if self._seen.metadata else None
-        return WHOLE if code == _HANDSHAKE or secretive(*code, "response") else None
+        return WHOLE if code == _HANDSHAKE or may_have_secret(*code, "response") else None
 
     def _response(self, tracker: FrameTracker, frame: bytes) -> list[tuple[int, int]]:
         assert tracker.code is not None
@@ -404,14 +404,14 @@ class Redactor:
             return []
         key, version = tracker.code
         if key not in ECHOING:
-            return hidden(frame, "response", tracker.code)[0]
-        known: list[bytes] | None = [] if not secretive(key, version, "request") else None
+            return find_secrets(frame, "response", tracker.code)[0]
+        known: list[bytes] | None = [] if not may_have_secret(key, version, "request") else None
         secrets = self._secrets.pop(_RESPONSE.unpack_from(frame)[1], known)
-        return hidden(frame, "response", tracker.code, secrets)[0]
+        return find_secrets(frame, "response", tracker.code, secrets)[0]
 
 
 @cache
-def secretive(key: int, version: int, side: Side) -> bool:
+def may_have_secret(key: int, version: int, side: Side) -> bool:
     """Whether a message of this kind may have a secret; True for unknown kinds."""
     if key == API_VERSIONS:
         return False  # unknown versions of it are everyday traffic, answered in version 0
@@ -420,7 +420,9 @@ def secretive(key: int, version: int, side: Side) -> bool:
     return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
 
 
-def hidden(frame: bytes, side: Side, code: Code, told: list[bytes] | None = None) -> tuple[list[tuple[int, int]], bool]:
+def find_secrets(
+    frame: bytes, side: Side, code: Code, told: list[bytes] | None = None
+) -> tuple[list[tuple[int, int]], bool]:
     """Where the secrets of a frame are, and whether the frame could be read to its end, so that none is missed.
 
     `told` are the secrets of its request, None where they are not known.

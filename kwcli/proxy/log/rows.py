@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LogRows"]
 
-# For how many correlation ids of a connection times are kept, in case no exchange takes them.
-TIMES_MOST = 10_000
+# For how many correlation ids times (of a connection) and decisions are kept, in case no exchange takes them.
+PENDING_MAX: Final = 10_000
 # Keys of the record that say who decided about an exchange → words for the count of such exchanges.
 _DECIDED: Final = {"fault": "with a fault on purpose", "refused": "refused, as other brokers would"}
 
@@ -63,30 +63,32 @@ class LogRows:
         self._logins: dict[int, Login] = {}  # connection → the login in its last row of kind `login`
         self.failed = False  # rows that somebody wanted could not be written
 
-    def opened(self, connection: Connection) -> None:
+    def add_connection(self, connection: Connection) -> None:
         """Register a connection, before its chunks come."""
         self.pairer.context.brokers.setdefault(connection.first.target, 0)
         self._upstream[connection.number] = {}
 
-    def closed(self, number: int) -> None:
+    def forget_connection(self, number: int) -> None:
         """Forget a connection, after its last chunk is settled."""
         self._upstream.pop(number, None)
         self._logins.pop(number, None)
 
-    def upstream(self, number: int, correlation_id: int, latency_ms: float) -> None:
+    def keep_upstream_latency(self, number: int, correlation_id: int, latency_ms: float) -> None:
         """Remember how long the broker took for an answer, before the answer's chunks come."""
         times = self._upstream[number]
-        if len(times) >= TIMES_MOST:
+        if len(times) >= PENDING_MAX:
             del times[next(iter(times))]
         times.setdefault(correlation_id, deque()).append(latency_ms)
 
-    def decision(self, number: int, said: dict[str, Any]) -> None:
+    def keep_decision(self, number: int, said: dict[str, Any]) -> None:
         """Remember `fault` or `refused` of the exchange `id`, before the chunks that settle it come."""
         place = (number, said.pop("id"))
-        if place in self._decisions or len(self._decisions) < TIMES_MOST:
+        if place in self._decisions or len(self._decisions) < PENDING_MAX:
             self._decisions.setdefault(place, []).append(said)
 
-    def happened(self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]) -> None:
+    def print_connection_event(
+        self, ends: tuple[str, str, int], what: str, time_ns: int, more: Mapping[str, Any]
+    ) -> None:
         """Print a row of kind `connection`, where rows of events are wanted: `what` is opened, tls, login or closed.
 
         `ends` are the client's address, the listener's, and the number of the connection.
@@ -94,7 +96,7 @@ class LogRows:
         said = dict(zip(("client", "broker", "connection"), ends, strict=True))
         self._put({"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more})
 
-    def event(self, text: str, time_ns: int, number: int | None) -> None:
+    def print_event(self, text: str, time_ns: int, number: int | None) -> None:
         """Print a row of kind `event`: a message for people."""
         said = {"kind": "event", "schema": SCHEMA, "time": rfc3339(time_ns), "connection": number, "text": text}
         self._put(said)
@@ -110,7 +112,7 @@ class LogRows:
         if login is None or exchange.api_key in LOGGING_IN or self._logins.get(number) == login:
             return
         self._logins[number] = login
-        self.happened((exchange.client, exchange.broker, number), "login", exchange.time_ns, login)
+        self.print_connection_event((exchange.client, exchange.broker, number), "login", exchange.time_ns, login)
 
     def take(self, chunks: list[Chunk]) -> None:
         """Take chunks, and print the rows that are settled by them."""

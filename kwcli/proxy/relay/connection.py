@@ -24,15 +24,15 @@ from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.memory_share import MemoryShare
 from kwcli.proxy.relay.socket_half import (
-    ASKED,
-    DECIDING,
+    AWAITS_ANSWERS,
+    AWAITS_DECISION,
+    AWAITS_ROOM,
+    BUFFER_FULL,
     DIALLING,
     DRAINING,
-    FULL,
     LOG,
     LOGIN,
     MUTED,
-    QUESTION,
     TURN,
     SocketHalf,
 )
@@ -44,17 +44,17 @@ from kwcli.proxy.relay.state import (
     END,
     MUTE,
     NOTE,
-    PAUSE,
-    READ_ON,
+    PAUSE_FOR_ANSWERS,
+    PAUSE_FOR_DECISION,
     RELEASE,
     RESERVE,
     RESET,
     RESOLVE,
-    RESUME,
+    RESUME_AFTER_ANSWERS,
+    RESUME_AFTER_DECISION,
     SEND_CLIENT,
     SEND_SERVER,
     SERVER,
-    STOP_READING,
     TIMER,
     YIELD,
     Command,
@@ -68,14 +68,14 @@ if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener, ProxyListeners
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
-    from kwcli.proxy.relay.intervention import Decision, HeldExchange
+    from kwcli.proxy.relay.intervention import Decision, InterceptedExchange
     from kwcli.proxy.relay.memory_share import SharedMemory
-    from kwcli.proxy.relay.rewritten_answers import Remembered
+    from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
 
 Take = Callable[[bytes], None]
-_DECIDED: Final = frozenset((STOP_READING, READ_ON, TIMER, MUTE, RESET))
+_DECIDED: Final = frozenset((PAUSE_FOR_DECISION, RESUME_AFTER_DECISION, TIMER, MUTE, RESET))
 
 
 # How a connection ended: with FIN or RST, or closed by the proxy.
@@ -88,7 +88,7 @@ class Shared(Protocol):
     metrics: Metrics | None
     feed: LogQueue | None  # the log, if there is one
     both: LogQueue | None  # the log, if it gets the bytes between proxy and brokers too
-    remembered: Remembered
+    rewritten_answers: RewrittenAnswers
     deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
     budget: SharedMemory
@@ -101,13 +101,13 @@ class Shared(Protocol):
     def refuses(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
 
-    def unreachable(self, session: Relay, reached: Reached) -> None:
+    def end_unreachable(self, session: Relay, reached: Reached) -> None:
         """End a session for which no broker took a connection."""
 
     def login(self, session: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
 
-    def told(self, session: Relay, text: str, *, loud: bool) -> None:
+    def report(self, session: Relay, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
 
     def note(self, text: str, session: Relay) -> None:
@@ -124,13 +124,13 @@ class Relay:
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
         timed = proxy.feed is not None or self._meter is not None
         self.deciding = proxy.deciders.connection(self) if proxy.deciders is not None else None
-        self.core = RelayCore(timed=timed, remembered=proxy.remembered, interventions=self.deciding)
+        self.core = RelayCore(timed=timed, rewritten_answers=proxy.rewritten_answers, interventions=self.deciding)
         self.client = SocketHalf(self, CLIENT, proxy.turns)
         self.server = SocketHalf(self, SERVER, proxy.turns)
         self.peer = ""
         self._target = listener.targets[0]
         self.upstream = shown(self._target)
-        self.received: tuple[Take, Take] = (self._from_client, self.answered)
+        self.receivers: tuple[Take, Take] = (self._from_client, self.handle_broker_bytes)
         self.write_server: Take = self.write
         self._proxy = proxy
         self._feed = proxy.feed
@@ -138,7 +138,9 @@ class Relay:
         self._dialling: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # bytes that came before the broker was connected
         self._early_end = False
-        self.room = MemoryShare(proxy.budget, lambda: bool(self.server.holds & FULL) and not self.client.lost)
+        self.room = MemoryShare(
+            proxy.budget, lambda: bool(self.server.pause_reasons & BUFFER_FULL) and not self.client.lost
+        )
         self._login: BrokerLogin | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
         self.over = False
@@ -146,7 +148,7 @@ class Relay:
 
     # Beginning
 
-    def made(self, side: SocketHalf) -> None:
+    def connection_made(self, side: SocketHalf) -> None:
         """Dial the broker of a client that has connected, or turn the client away."""
         if side is self.server:
             return
@@ -155,9 +157,9 @@ class Relay:
             self.over = True
             side.reset()
             return
-        side.hold(DIALLING)
+        side.pause_reading(DIALLING)
         # uvloop begins to read after this callback, whatever was asked for in it.
-        asyncio.get_running_loop().call_soon(side.still)
+        asyncio.get_running_loop().call_soon(side.pause_again)
         peer = side.transport.get_extra_info("peername")
         self.peer = shown(peer[:2]) if peer else "?"
         if self._proxy.deciders is not None and self._proxy.deciders.refuses(self):
@@ -168,12 +170,12 @@ class Relay:
         if self._proxy.paused:
             self.pause(True)
         if self._meter is not None:
-            self._meter.begun()
+            self._meter.count_client()
         self._dialling = asyncio.get_running_loop().create_task(self._dial())
 
     async def _dial(self) -> None:
         proxy = self._proxy
-        targets = proxy.listeners.leads(self.listener)
+        targets = proxy.listeners.brokers_of(self.listener)
         reached = await dial_first(targets, proxy.dialler, proxy.backoff, lambda: self.server)
         self._dialling = None
         if reached.target is not None:
@@ -182,36 +184,36 @@ class Relay:
         if self.server.transport is None:
             if self._meter is not None:
                 self._meter.failed += 1
-            proxy.unreachable(self, reached)
+            proxy.end_unreachable(self, reached)
         elif self.over:
             self.server.close()
         else:
             if self._feed is not None:
-                self._feed.opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._feed.log_opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
                 self._tell_tls(self._feed)
-            self._proxy.told(self, f"to {self.upstream}", loud=False)
+            self._proxy.report(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
                 self._record(self._both)
             self._log_in()
             if self._both is not None:
-                self.received = (self._from_client, partial(self._heard, self._both, self.received[SERVER]))
-            self.client.free(DIALLING)
+                self.receivers = (self._from_client, partial(self._heard, self._both, self.receivers[SERVER]))
+            self.client.resume_reading(DIALLING)
             early, self._early = self._early, []
             if early:
                 self._from_client(b"".join(early))
             if self._early_end:
-                self.ended(self.client)
+                self.eof_received(self.client)
 
     def _tell_tls(self, feed: LogQueue) -> None:
         link = self.client.transport.get_extra_info("ssl_object") if self.client.transport is not None else None
         if link is not None and link.cipher() is not None:
-            feed.tls(self.number, link.version(), link.cipher()[0], now_ns())
+            feed.log_tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
         """Begin the proxy's own login, where it has one, before anything of the client is sent."""
         self._login = self._proxy.login(self, self._target)
         if self._login is not None:
-            self.received = (self._from_client, self._login.from_server)
+            self.receivers = (self._from_client, self._login.from_server)
             self.write_server = self._login.to_server
             self._login.begin()
 
@@ -219,24 +221,24 @@ class Relay:
         """Tell the feed the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
-        feed.dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
+        feed.log_dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
 
     def pause(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""
         for side in (self.client, self.server):
             if paused:
-                side.hold(LOG)
+                side.pause_reading(LOG)
             else:
-                side.free(LOG)
+                side.resume_reading(LOG)
 
     def _heard(self, feed: LogQueue, take: Take, data: bytes) -> None:
-        feed.raw(self.number, SERVER, now_ns(), data)
+        feed.log_raw(self.number, SERVER, now_ns(), data)
         take(data)
 
     def write(self, data: bytes) -> None:
         """Send to the broker."""
         if self._both is not None:
-            self._both.raw(self.number, CLIENT, now_ns(), data)
+            self._both.log_raw(self.number, CLIENT, now_ns(), data)
         if self.server.transport is not None:
             self.server.transport.write(data)
 
@@ -244,12 +246,12 @@ class Relay:
         """Say a text that people should know, once."""
         self._proxy.note(text, self)
 
-    def wait_for_login(self, waiting: bool) -> None:
-        """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
-        if waiting:
-            self.client.hold(LOGIN)
+    def pause_for_login(self, paused: bool) -> None:
+        """Read nothing from the client while the proxy logs in; `paused` False: go on."""
+        if paused:
+            self.client.pause_reading(LOGIN)
         else:
-            self.client.free(LOGIN)
+            self.client.resume_reading(LOGIN)
 
     def now_ns(self) -> int:
         """The time in ns that goes with bytes."""
@@ -260,20 +262,20 @@ class Relay:
     def _from_client(self, data: bytes) -> None:
         if self._dialling is not None:
             self._early.append(data)
-            self.client.still()
+            self.client.pause_again()
             return
         now = now_ns()
         if self._meter is not None:
             self._meter.received += len(data)
         commands = self.core.client_bytes(data, now)
         if self._feed is not None:  # after decisions about its requests: the chunk settles one without an answer
-            self._feed.chunk(self.number, CLIENT, now, data)
+            self._feed.log_chunk(self.number, CLIENT, now, data)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
         else:
             self._run(commands)
 
-    def answered(self, data: bytes) -> None:
+    def handle_broker_bytes(self, data: bytes) -> None:
         """Handle the broker's bytes, without its answers to the proxy's own login."""
         commands = self.core.server_bytes(data, now_ns())
         if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None and self._meter is None:
@@ -283,10 +285,10 @@ class Relay:
         if self._ending:
             self._end_if_done()
 
-    def decided(self, exchange: HeldExchange, decision: Decision) -> None:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision) -> None:
         """Carry out the awaited decision about a frame of this connection."""
         if not self.over:
-            self._run(self.core.decided(exchange, decision, now_ns()))
+            self._run(self.core.apply_decision(exchange, decision, now_ns()))
             if self._ending:
                 self._end_if_done()
 
@@ -294,18 +296,18 @@ class Relay:
         """Have the log say that a fault rule has done something to an exchange."""
         if self._feed is not None:
             said = {"rule": rule, "action": action, "hit": hit}
-            self._feed.decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
+            self._feed.log_decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
 
     def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Have the log say which option does not serve a request."""
         if self._feed is not None:
             said = {"by": by, "reason": reason}
-            self._feed.decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
+            self._feed.log_decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
 
-    def _timed(self, side: int) -> None:
+    def _timer_expired(self, side: int) -> None:
         """Go on with a delayed frame, or a piece of one: its time has come."""
         if not self.over:
-            self._run(self.core.timed(side, now_ns()))
+            self._run(self.core.timer_expired(side, now_ns()))
             if self._ending:
                 self._end_if_done()
 
@@ -320,7 +322,9 @@ class Relay:
         self._yielded = False
         self._run(self.core.go_on(side, now_ns()))
         if not self._yielded:
-            self._proxy.turns.later(partial(self._side(side).free, TURN))  # reading on takes a turn as well
+            self._proxy.turns.run_later(
+                partial(self._side(side).resume_reading, TURN)
+            )  # reading on takes a turn as well
         if self._ending:
             self._end_if_done()
 
@@ -333,7 +337,7 @@ class Relay:
             elif what == SEND_SERVER:
                 self.write_server(command[1])
             elif what == RESOLVE:
-                where = self._proxy.listeners.where(command[2])
+                where = self._proxy.listeners.listen_for(command[2])
                 if self._metrics is not None:
                     self._metrics.rewritten += 1
                 commands += self.core.resolved(command[1], where, now_ns())
@@ -347,7 +351,7 @@ class Relay:
         if self._meter is not None:
             self._meter.sent += len(data)
         if self._feed is not None:
-            self._feed.chunk(self.number, SERVER, now_ns(), data)
+            self._feed.log_chunk(self.number, SERVER, now_ns(), data)
         if self.client.transport is not None:
             self.client.transport.write(data)
 
@@ -356,14 +360,14 @@ class Relay:
             self.room.give(command[1])
         elif what == YIELD:
             self._yielded = True
-            self._side(command[1]).hold(TURN)
-            self._proxy.turns.later(partial(self._go_on, command[1]))
+            self._side(command[1]).pause_reading(TURN)
+            self._proxy.turns.run_later(partial(self._go_on, command[1]))
         elif what in _DECIDED:
             self._act(what, command)
-        elif what == PAUSE:
-            self._side(command[1]).hold(ASKED)
-        elif what == RESUME:
-            self._side(command[1]).free(ASKED)
+        elif what == PAUSE_FOR_ANSWERS:
+            self._side(command[1]).pause_reading(AWAITS_ANSWERS)
+        elif what == RESUME_AFTER_ANSWERS:
+            self._side(command[1]).resume_reading(AWAITS_ANSWERS)
         elif what == END:
             self._end_of(command[1])
         elif what == CLOSE:
@@ -373,23 +377,23 @@ class Relay:
         elif what == ANSWERED:
             _, correlation_id, sent_ns, first_ns, api_key = command
             if self._feed is not None:
-                self._feed.upstream(self.number, correlation_id, sent_ns, first_ns)
+                self._feed.log_upstream(self.number, correlation_id, sent_ns, first_ns)
             if self._meter is not None:
-                self._meter.answered(api_key, first_ns - sent_ns)
+                self._meter.count_answer(api_key, first_ns - sent_ns)
         elif what == CAPPED and self._metrics is not None:
             self._metrics.capped += command[1]
 
     def _act(self, what: int, command: Command) -> None:
         """Carry out a command that comes from a decision about a frame."""
-        if what == STOP_READING:
-            self._side(command[1]).hold(DECIDING)
-        elif what == READ_ON:
-            self._side(command[1]).free(DECIDING)
+        if what == PAUSE_FOR_DECISION:
+            self._side(command[1]).pause_reading(AWAITS_DECISION)
+        elif what == RESUME_AFTER_DECISION:
+            self._side(command[1]).resume_reading(AWAITS_DECISION)
         elif what == TIMER:
-            asyncio.get_running_loop().call_later(command[2] / 1e9, self._timed, command[1])
+            asyncio.get_running_loop().call_later(command[2] / 1e9, self._timer_expired, command[1])
         elif what == MUTE:
-            self.client.hold(MUTED)
-            asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.free, MUTED)
+            self.client.pause_reading(MUTED)
+            asyncio.get_running_loop().call_later(command[1] / 1e9, self.client.resume_reading, MUTED)
         elif what == RESET:
             self.end(command[1], how="rst")
             self.client.reset()
@@ -399,32 +403,32 @@ class Relay:
         return self.client if side == CLIENT else self.server
 
     def _reserve(self, size: int) -> bool:
-        """Take room for a frame that will be held; False: there is none, and the broker is not read until there is."""
+        """Take room for a frame that will be buffered; False: there is none, the broker is not read until then."""
         if self.room.take(size):
             return True
-        self.server.hold(QUESTION)
+        self.server.pause_reading(AWAITS_ROOM)
         self.room.wait(size, self._granted)
         return False
 
     def _granted(self) -> None:
-        self.server.free(QUESTION)
+        self.server.resume_reading(AWAITS_ROOM)
         self._run(self.core.reserved(now_ns()))
 
     # Full and empty buffers
 
-    def full(self, side: SocketHalf) -> None:
+    def writing_paused(self, side: SocketHalf) -> None:
         """Stop reading from the other side: the buffer towards this side is full."""
-        (self.server if side is self.client else self.client).hold(FULL)
+        (self.server if side is self.client else self.client).pause_reading(BUFFER_FULL)
 
-    def drained(self, side: SocketHalf) -> None:
+    def writing_resumed(self, side: SocketHalf) -> None:
         """Read from the other side again: the buffer towards this side has room."""
-        (self.server if side is self.client else self.client).free(FULL)
+        (self.server if side is self.client else self.client).resume_reading(BUFFER_FULL)
         if side is self.client:
             self.room.drained()
 
     # Ends
 
-    def ended(self, side: SocketHalf) -> bool:
+    def eof_received(self, side: SocketHalf) -> bool:
         """Handle that a side sends no more; whether its socket stays open for what it still gets."""
         if self.over:
             return False
@@ -463,7 +467,7 @@ class Relay:
         if not self.over:
             self._run(self.core.server_eof())
 
-    def gone(self, side: SocketHalf, error: Exception | None) -> None:
+    def connection_lost(self, side: SocketHalf, error: Exception | None) -> None:
         """Handle that a socket is closed: end the connection."""
         if side is self.server and self.core.swallowed:
             return
@@ -494,9 +498,9 @@ class Relay:
         self.over = True
         if self._login is not None:
             self._login.stop()
-        self._proxy.told(self, reason, loud=loud)
+        self._proxy.report(self, reason, loud=loud)
         if self._feed is not None:
-            self._feed.closed(self.number, how, now_ns(), reason)
+            self._feed.log_closed(self.number, how, now_ns(), reason)
         self.client.close()
         self.server.close()
         self.room.wait_no_more()
@@ -512,7 +516,7 @@ class Relay:
 
     def drain(self) -> bool:
         """Take no more requests; whether the connection is closed, which it is once nothing is in flight."""
-        self.client.hold(DRAINING)
+        self.client.pause_reading(DRAINING)
         if self.core.idle and self._dialling is None:
             self.end("the proxy ends")
         return self.over

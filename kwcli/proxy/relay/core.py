@@ -8,7 +8,7 @@ The idea. Only a request's header is read, and the request noted as in flight; i
 ```
 request   ──▶ head: API, version, correlation id ──▶ request_rules.py ──▶ on to the broker as it came
 response  ◀── names no broker: as it came, in the chunks in which it came
-          ◀── names brokers: held whole (memory_share.py), addresses replaced (rewrite.py), ApiVersions capped
+          ◀── names brokers: buffered whole (memory_share.py), addresses replaced (rewrite.py), ApiVersions capped
 ```
 
 Frames may also have to be changed, answered, delayed or lost on purpose: see intervention.py. Without deciders that
@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kwcli.proxy.relay.intervention import Decision, HeldExchange, Interventions
+from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Interventions
 from kwcli.proxy.relay.requests import Requests
 from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite import Address
-from kwcli.proxy.relay.rewritten_answers import Remembered
+from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
 from kwcli.proxy.relay.state import CLIENT, Command, State
 
 
@@ -35,7 +35,7 @@ class RelayCore:
     """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED commands.
 
     After RESERVE and RESOLVE nothing should be read from the broker until they are answered; bytes that come all the
-    same are kept. After CLOSE it returns no more commands. `remembered` has answers rewritten before, for all
+    same are kept. After CLOSE it returns no more commands. `rewritten_answers` has answers rewritten before, for all
     connections. `interventions` decides about frames, if given.
     """
 
@@ -45,11 +45,11 @@ class RelayCore:
         self,
         *,
         timed: bool = False,
-        remembered: Remembered | None = None,
+        rewritten_answers: RewrittenAnswers | None = None,
         interventions: Interventions | None = None,
     ) -> None:
         self._state = State()
-        known = Remembered() if remembered is None else remembered
+        known = RewrittenAnswers() if rewritten_answers is None else rewritten_answers
         self._responses = Responses(self._state, self._logged_in, known, interventions, timed=timed)
         self._requests = Requests(self._state, self._responses, interventions)
         self.client_bytes = self._requests.feed
@@ -81,15 +81,15 @@ class RelayCore:
     def _logged_in(self, now_ns: int) -> list[Command]:
         return self._requests.resume(now_ns)
 
-    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out an awaited decision: about the request, or about the answer once there is one."""
         if exchange.response is None:
-            return self._requests.decided(exchange, decision, now_ns)
-        return self._responses.decided(exchange, decision, now_ns)
+            return self._requests.apply_decision(exchange, decision, now_ns)
+        return self._responses.apply_decision(exchange, decision, now_ns)
 
-    def timed(self, side: int, now_ns: int) -> list[Command]:
+    def timer_expired(self, side: int, now_ns: int) -> list[Command]:
         """Go on with a delayed frame: the time that TIMER asked for has passed."""
-        return self._requests.timed(now_ns) if side == CLIENT else self._responses.timed(now_ns)
+        return self._requests.timer_expired(now_ns) if side == CLIENT else self._responses.timer_expired(now_ns)
 
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""

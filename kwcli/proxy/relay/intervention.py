@@ -6,17 +6,17 @@ fast and as unchanged as without them.
 The idea. `Routes` says for each API and version whether a decider may want such exchanges; the relay looks that up
 together with the rule that it needs anyway. For those that a decider may want, `Interventions.possible` says once for a
 connection and a client id whether none of them is wanted after all, or by which bytes of a request to tell. A frame
-that nobody wants streams through. A frame that a decider may want is held until it is whole, and shown to the
-connection's `Interventions`, which returns a `Decision`, or None and decides later:
+that nobody wants streams through. A frame that a decider may want is intercepted: kept until it is whole, and shown to
+the connection's `Interventions`, which returns a `Decision`, or None and decides later:
 
 ```
 request ──▶ nobody wants it: as it came                answer ◀── nobody wants it: as it came
-        ──▶ held ──▶ request(exchange, now_ns)                ◀── response(exchange, now_ns) ◀── held
-                      ├─ PASS: as it came                            ├─ PASS, changed, delayed, in pieces, twice …
-                      ├─ changed, delayed                            └─ lost, and then CLOSE, RESET, WITHHOLD, SWALLOW
-                      ├─ `reply`: answered here, in its turn
-                      └─ lost, and then CLOSE, RESET, SWALLOW
-None ──▶ nothing more is read from that side ──▶ RelayCore.decided(exchange, decision, now_ns)
+        ──▶ intercepted ──▶ request(exchange, now_ns)         ◀── response(exchange, now_ns) ◀── intercepted
+                             ├─ PASS: as it came                     ├─ PASS, changed, delayed, in pieces, twice …
+                             ├─ changed, delayed                     └─ lost, and then CLOSE, RESET, WITHHOLD, SWALLOW
+                             ├─ `reply`: answered here, in its turn
+                             └─ lost, and then CLOSE, RESET, SWALLOW
+None ──▶ nothing more is read from that side ──▶ RelayCore.apply_decision(exchange, decision, now_ns)
 ```
 
 What always holds:
@@ -24,15 +24,15 @@ What always holds:
   same connection waits; the other direction and other connections go on.
 - An answer is shown before its broker addresses are rewritten, so that no decision can tell a client where a broker is.
   An answer that replaces it is rewritten, too.
-- A request whose answer is wanted (`Decision.look`) is kept until then: `HeldExchange.request`. All connections
+- A request whose answer is wanted (`Decision.look`) is kept until then: `InterceptedExchange.request`. All connections
   together keep a bounded number of bytes (`keep`); beyond it an exchange passes as if nobody wanted it, with a message.
 - No clock, no socket, no waiting: times come in with the bytes, delays go out as TIMER.
 
 What is given up: SaslHandshake 0 and the bare tokens behind it are never shown, and a request whose answer could not be
 rewritten still ends the connection before anybody sees it.
 
-To add a decider, implement `Decider` (deciders.py asks several, one after the other) and have `Relay.decided` called
-with decisions that come later.
+To add a decider, implement `Decider` (deciders.py asks several, one after the other) and have `Relay.apply_decision`
+called with decisions that come later.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from kwcli.proxy.relay.state import TIMER, Command
 if TYPE_CHECKING:
     from decoders.filters.prefilter import Possible
 
-# `RequestRule.answer` of a held exchange: the broker's answer is shown to deciders; the proxy answers itself.
+# `RequestRule.answer` of an intercepted exchange: the broker's answer is shown to deciders; the proxy answers itself.
 DECIDE: Final = 5
 LOCAL: Final = 6
 
@@ -113,7 +113,7 @@ class Decision(NamedTuple):
 PASS: Final = Decision()
 
 
-class HeldExchange(RequestRule):
+class InterceptedExchange(RequestRule):
     """A request that a decider may want, and its answer. `memo` is for deciders; `at_ns`: when the request was whole.
 
     While in flight, the exchange takes the place of `base`, the rule for its API and version.
@@ -145,9 +145,9 @@ class DecidedFrames:
     _side: ClassVar[int]
 
     def __init__(self) -> None:
-        self._due: tuple[HeldExchange, Decision] | None = None
+        self._due: tuple[InterceptedExchange, Decision] | None = None
 
-    def _do(self, exchange: HeldExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
+    def _do(self, exchange: InterceptedExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
         """Carry a decision out, or wait for it (None) or for its time."""
         if decision is None:
             self._block(out)
@@ -167,7 +167,7 @@ class DecidedFrames:
     def _block(self, out: list[Command]) -> None:
         raise NotImplementedError
 
-    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         raise NotImplementedError
 
 
@@ -240,8 +240,8 @@ class Interventions(Protocol):
     def give(self, size: int) -> None:
         """Give back the room of `size` bytes of a request."""
 
-    def request(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """The decision about a request; None: it comes later, by `RelayCore.decided`."""
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+        """The decision about a request; None: it comes later, by `RelayCore.apply_decision`."""
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
-        """The decision about the answer, `exchange.response`; None: it comes later, by `RelayCore.decided`."""
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+        """The decision about the answer, `exchange.response`; None: it comes later, by `RelayCore.apply_decision`."""

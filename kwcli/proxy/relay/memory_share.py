@@ -1,4 +1,4 @@
-"""The bytes that held frames of all connections may take together, and each connection's share of them."""
+"""The bytes that buffered frames of all connections may take together, and each connection's share of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUDGET: Final = HELD_MAX
 
 
 class SharedMemory:
-    """Memory for held frames of all connections: `used` bytes of `total` are taken."""
+    """Memory for buffered frames of all connections: `used` bytes of `total` are taken."""
 
     __slots__ = ("_queue", "total", "used")
 
@@ -22,7 +22,7 @@ class SharedMemory:
         self._queue: deque[tuple[Hashable, int, Callable[[], None]]] = deque()
 
     @property
-    def short(self) -> bool:
+    def has_waiters(self) -> bool:
         """Whether a connection waits for room."""
         return bool(self._queue)
 
@@ -57,7 +57,7 @@ class SharedMemory:
             granted()
 
 
-# One connection's share of the memory: taken before a frame is held, given back when the client's socket has it.
+# One connection's share of the memory: taken before a frame is buffered, given back when the client's socket has it.
 #
 # Bytes in a full buffer still take memory, so their room is owed until the buffer has drained.
 

@@ -9,7 +9,7 @@ from decoders.apis.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.frames.headers import flexible, request_head
 from decoders.wire.primitives import read_uvarint
-from kwcli.proxy.relay.rewrite import BYSTANDERS, held, highest
+from kwcli.proxy.relay.rewrite import BYSTANDERS, highest_version, is_buffered
 
 _WAYS: Final = (
     "through a proxy that works only where clients dial brokers by their own names: --advertise the broker's host (and "
@@ -86,7 +86,7 @@ def find_rule(number: int) -> RequestRule:
 
 
 def _reads(key: int, version: int) -> int:
-    most = highest(key)
+    most = highest_version(key)
     if most is not None and version > most:
         return REFUSE
     if key == PRODUCE:
@@ -101,7 +101,7 @@ def _answer(key: int, version: int) -> int:
         return CAP
     if key == SASL_HANDSHAKE and version == 0:
         return LOGIN
-    return REWRITE if held(key, version) else STREAM
+    return REWRITE if is_buffered(key, version) else STREAM
 
 
 def _signed(number: int) -> int:

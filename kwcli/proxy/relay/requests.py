@@ -1,6 +1,6 @@
 """A client's bytes in as they come, the same bytes for the broker out; requests are noted as in flight.
 
-Nothing is held back but the first bytes of a connection, until it is clear that they may be Kafka, and bytes beyond
+Nothing is kept back but the first bytes of a connection, until it is clear that they may be Kafka, and bytes beyond
 TURN requests at once: they wait until other connections had their turn. Bytes of a frame whose header is not whole are
 sent at once; a copy of them waits for the rest. Where deciders are asked about requests (intervention.py), such bytes
 are not sent, and a request that may be wanted waits until it is whole and decided about.
@@ -24,7 +24,7 @@ from kwcli.proxy.relay.intervention import (
     UNTOUCHED,
     DecidedFrames,
     Decision,
-    HeldExchange,
+    InterceptedExchange,
     Interventions,
     Prefiltered,
     Then,
@@ -42,19 +42,19 @@ from kwcli.proxy.relay.request_rules import (
     about_mechanism,
 )
 from kwcli.proxy.relay.responses import Responses
-from kwcli.proxy.relay.rewrite import highest
+from kwcli.proxy.relay.rewrite import highest_version
 from kwcli.proxy.relay.state import (
     CLIENT,
     END,
     MANY,
     NOTE,
-    PAUSE,
-    READ_ON,
+    PAUSE_FOR_ANSWERS,
+    PAUSE_FOR_DECISION,
     REQUEST_MAX,
-    RESUME,
+    RESUME_AFTER_ANSWERS,
+    RESUME_AFTER_DECISION,
     SEND_SERVER,
     SERVER,
-    STOP_READING,
     YIELD,
     Command,
     State,
@@ -160,7 +160,7 @@ class Requests(DecidedFrames):
             self._read(data, at, at, now_ns, out)
         return out
 
-    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about a request."""
         out: list[Command] = []
         if not self._state.closed:
@@ -168,7 +168,7 @@ class Requests(DecidedFrames):
             self._unblock(now_ns, out)
         return out
 
-    def timed(self, now_ns: int) -> list[Command]:
+    def timer_expired(self, now_ns: int) -> list[Command]:
         """Send a delayed request: its time has come."""
         out: list[Command] = []
         if self._due is not None and not self._state.closed:
@@ -180,7 +180,7 @@ class Requests(DecidedFrames):
         """Go on with the client's bytes: SaslHandshake 0 has been answered."""
         waiting, self._waiting = b"".join(self._waiting), []
         out = self.feed(waiting, now_ns) if waiting else []
-        return out if self._state.crowded else [*out, (RESUME, CLIENT)]
+        return out if self._state.crowded else [*out, (RESUME_AFTER_ANSWERS, CLIENT)]
 
     @property
     def inside(self) -> bool:
@@ -193,7 +193,7 @@ class Requests(DecidedFrames):
         return self._blocked
 
     def finish(self, now_ns: int) -> list[Command]:
-        """Handle the client's end: send what was held back, note an incomplete request, end the broker's side."""
+        """Handle the client's end: send what was kept back, note an incomplete request, end the broker's side."""
         out: list[Command] = []
         if self._blocked:
             self._ended = True
@@ -254,7 +254,7 @@ class Requests(DecidedFrames):
                 out.append((SEND_SERVER, data[self._sent : at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
-                out.append((PAUSE, CLIENT))
+                out.append((PAUSE_FOR_ANSWERS, CLIENT))
                 return
         sent = self._sent
         end = len(data) - (self._framer.kept if self._interventions is not None else 0)
@@ -267,7 +267,7 @@ class Requests(DecidedFrames):
         """Stop reading from the client, since too many requests are in flight."""
         if not self._state.crowded:
             self._state.crowded = True
-            out.append((PAUSE, CLIENT))
+            out.append((PAUSE_FOR_ANSWERS, CLIENT))
 
     def _requests(self, data: bytes, at: int, now_ns: int, out: list[Command]) -> int:
         """Note the requests from `at` on as in flight; where the last request that was understood ends."""
@@ -333,7 +333,7 @@ class Requests(DecidedFrames):
         if route.reads == ACKS:
             return self._acks(route, data, at, stop, out)
         if route.reads == REFUSE:
-            most = highest(route.api_key)
+            most = highest_version(route.api_key)
             reason = (
                 f"{route} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )
@@ -401,7 +401,7 @@ class Requests(DecidedFrames):
     def _want(
         self, route: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
     ) -> int:
-        """Hold the request at `at` and ask deciders about it; where the request or `data` ends."""
+        """Intercept the request at `at` and ask deciders about it; where the request or `data` ends."""
         size = int(SIZE.unpack_from(data, at)[0])
         stop = at + SIZE_FIELD + size
         end = len(data)
@@ -426,12 +426,12 @@ class Requests(DecidedFrames):
         return stop
 
     def _give_on(self, data: bytes, at: int, out: list[Command]) -> None:
-        """Send the bytes before a request that is held."""
+        """Send the bytes before a request that is intercepted."""
         if at > self._sent:
             out.append((SEND_SERVER, data[self._sent : at]))
 
     def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
-        """Take more of a request that is held; ask deciders about it once it is whole."""
+        """Take more of a request that is intercepted; ask deciders about it once it is whole."""
         frame, at = self._framer.collect(data)
         if frame is None:
             return
@@ -450,16 +450,16 @@ class Requests(DecidedFrames):
 
     def _exchange(
         self, route: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
-    ) -> HeldExchange:
-        """The exchange that a held request begins."""
+    ) -> InterceptedExchange:
+        """The exchange that an intercepted request begins."""
         base = route.base
         answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
-        return HeldExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
+        return InterceptedExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
 
     def _block(self, out: list[Command]) -> None:
         if not self._blocked:
             self._blocked = True
-            out.append((STOP_READING, CLIENT))
+            out.append((PAUSE_FOR_DECISION, CLIENT))
 
     def _unblock(self, now_ns: int, out: list[Command]) -> None:
         """Go on with the bytes behind a request that was decided about."""
@@ -470,11 +470,11 @@ class Requests(DecidedFrames):
         out += self.go_on(now_ns)
         if state.closed or self._blocked:
             return
-        out.append((READ_ON, CLIENT))
+        out.append((RESUME_AFTER_DECISION, CLIENT))
         if self._ended:
             out += self.finish(now_ns)
 
-    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         state = self._state
         if decision.reply is not None:
             exchange.answer = LOCAL
@@ -495,7 +495,7 @@ class Requests(DecidedFrames):
         if decision.then is not Then.GO_ON:
             self._responses.end(decision, out)
 
-    def _in_flight(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> None:
+    def _in_flight(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
         """Note a request that was decided about as in flight."""
         state = self._state
         state.silent = not exchange.answered
@@ -505,7 +505,7 @@ class Requests(DecidedFrames):
         if not look:
             self._release(exchange)
 
-    def _release(self, exchange: HeldExchange) -> None:
+    def _release(self, exchange: InterceptedExchange) -> None:
         assert self._interventions is not None
         self._interventions.give(exchange.kept)
 

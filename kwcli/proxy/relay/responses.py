@@ -1,11 +1,12 @@
 """A broker's bytes in as they come, bytes for the client out: rewritten where a frame names brokers, else unchanged.
 
 Answers come in the order of the requests, and their correlation ids are checked against it: after one mismatch nothing
-could be rewritten any more. For a frame that is held, room for all of it is asked for before its body is read; a frame
-that came whole needs none. Of any other frame at most seven bytes are kept back, until its correlation id is known.
+could be rewritten any more. For a frame that is buffered, room for all of it is asked for before its body is read; a
+frame that came whole needs none. Of any other frame at most seven bytes are kept back, until its correlation id is
+known.
 
-An answer that a decider wants (intervention.py) is held as well. Answers of the proxy itself are sent once all requests
-before theirs are answered.
+An answer that a decider wants (intervention.py) is buffered as well. Answers of the proxy itself are sent once all
+requests before theirs are answered.
 """
 
 from __future__ import annotations
@@ -19,25 +20,33 @@ from decoders.exchanges.connection_state import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
 from decoders.wire.text import in_bytes
-from kwcli.proxy.relay.intervention import DECIDE, LOCAL, DecidedFrames, Decision, HeldExchange, Interventions, Then
+from kwcli.proxy.relay.intervention import (
+    DECIDE,
+    LOCAL,
+    DecidedFrames,
+    Decision,
+    InterceptedExchange,
+    Interventions,
+    Then,
+)
 from kwcli.proxy.relay.request_rules import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
 from kwcli.proxy.relay.rewrite import Address, RewriteFailed
-from kwcli.proxy.relay.rewritten_answers import ReadAnswer, Remembered
+from kwcli.proxy.relay.rewritten_answers import ReadAnswer, RewrittenAnswers
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CLIENT,
     FEWER,
     MUTE,
     NOTE,
-    READ_ON,
+    PAUSE_FOR_DECISION,
     RELEASE,
     RESERVE,
     RESET,
     RESOLVE,
-    RESUME,
+    RESUME_AFTER_ANSWERS,
+    RESUME_AFTER_DECISION,
     SEND_CLIENT,
     SERVER,
-    STOP_READING,
     TIMER,
     YIELD,
     Command,
@@ -49,9 +58,9 @@ _HEAD: Final = Struct(">ii")  # size, correlation id
 # Consumers may ask for more than a frame's usual limit; a number beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
 # How many answers are read before other connections have their turn, in less than half a millisecond: an answer that
-# streams through counts as one, an answer that is held as HELD of them (tests/bench/fairness.py).
+# streams through counts as one, an answer that is buffered as BUFFERED of them (tests/bench/fairness.py).
 TURN: Final = 1024
-HELD: Final = 128
+BUFFERED: Final = 128
 # The least and largest size, by what is done about an answer: a bare token may be empty.
 _LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0, DECIDE: 4, LOCAL: 1 << 31}
 _MOST: Final = dict.fromkeys((REWRITE, CAP, LOGIN, TOKEN, DECIDE), FRAME_MAX) | {STREAM: STREAMED_MAX, LOCAL: 0}
@@ -65,14 +74,14 @@ class Responses(DecidedFrames):
         "_asked",
         "_at",
         "_blocked",
+        "_buffered",
         "_decision",
         "_ended",
         "_framer",
-        "_held",
         "_interventions",
         "_last",
-        "_remembered",
         "_reserved",
+        "_rewritten_answers",
         "_state",
         "_steps",
         "_stopped",
@@ -89,7 +98,7 @@ class Responses(DecidedFrames):
         self,
         state: State,
         after_login: Callable[[int], list[Command]],
-        remembered: Remembered,
+        rewritten_answers: RewrittenAnswers,
         interventions: Interventions | None = None,
         *,
         timed: bool,
@@ -99,13 +108,15 @@ class Responses(DecidedFrames):
         self._timed = timed
         self._interventions = interventions
         super().__init__()
-        self._asked: HeldExchange | None = None  # whose answer is decided about later
+        self._asked: InterceptedExchange | None = None  # whose answer is decided about later
         self._decision: Decision | None = None  # about the answer at hand
         self._steps: deque[tuple[int, bytes]] = deque()  # its pieces, and the ns to wait before each
         self._framer = Framer()
         self._reserved = 0
-        self._held: tuple[RequestRule, bytes, ReadAnswer | None] | None = None  # waits for its rest, or for listeners
-        self._remembered = remembered
+        self._buffered: tuple[RequestRule, bytes, ReadAnswer | None] | None = (
+            None  # waits for its rest, or for listeners
+        )
+        self._rewritten_answers = rewritten_answers
         self._ticket = 0
         self._blocked = False  # waits for room, listeners, a decision, a time or its turn
         self._waiting: list[bytes] = []
@@ -118,7 +129,7 @@ class Responses(DecidedFrames):
 
     @property
     def busy(self) -> bool:
-        """Whether bytes of an answer are held here."""
+        """Whether bytes of an answer are buffered here."""
         return (self._blocked and not self._state.withheld) or self._framer.inside
 
     def feed(self, data: bytes, now_ns: int) -> list[Command]:
@@ -160,14 +171,14 @@ class Responses(DecidedFrames):
 
     def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Rewrite and send the frame with this ticket; nodes of the frame that are not in `where` have no listener."""
-        if self._held is None or ticket != self._ticket or self._state.closed:
+        if self._buffered is None or ticket != self._ticket or self._state.closed:
             return []
-        route, frame, reading = self._held
+        route, frame, reading = self._buffered
         assert reading is not None
-        self._held = None
+        self._buffered = None
         self._blocked = False
         try:
-            rewritten = self._remembered.rewritten(reading, frame, where)
+            rewritten = self._rewritten_answers.rewrite_answer(reading, frame, where)
         except RewriteFailed as failure:
             return [*self._freed(), self._state.close(f"{route} cannot be passed on: {failure.text}")]
         out: list[Command] = []
@@ -177,7 +188,7 @@ class Responses(DecidedFrames):
         return out if self._blocked else out + self._resume(now_ns)
 
     def finish(self) -> list[Command]:
-        """Handle the broker's end: send what was held back, and close."""
+        """Handle the broker's end: send what was kept back, and close."""
         if self._state.withheld:
             return [self._state.close("the broker closed the connection", loud=False)]
         if self._blocked:
@@ -223,7 +234,7 @@ class Responses(DecidedFrames):
             return out
         if self._stopped:
             self._stopped = False
-            out.append((READ_ON, SERVER))
+            out.append((RESUME_AFTER_DECISION, SERVER))
         if self._ended:
             out += self.finish()
         return out
@@ -261,7 +272,7 @@ class Responses(DecidedFrames):
                 at = stop
                 turn -= 1
                 continue
-            self._turn = turn = turn - HELD
+            self._turn = turn = turn - BUFFERED
             if at > start:
                 out.append((SEND_CLIENT, data[start:at]))
             if stop > end:
@@ -299,7 +310,7 @@ class Responses(DecidedFrames):
         if len(state.in_flight) < FEWER:
             state.crowded = False
             if state.sasl.phase is not SaslPhase.HANDSHAKE:
-                out.append((RESUME, CLIENT))
+                out.append((RESUME_AFTER_ANSWERS, CLIENT))
         return out
 
     def _own(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
@@ -315,11 +326,11 @@ class Responses(DecidedFrames):
             return False
         return True
 
-    # Frames that are held
+    # Frames that are buffered
 
     def _begin(self, route: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
-        """Hold a frame that begins with `data`: ask for room."""
-        self._held = (route, b"", None)
+        """Buffer a frame that begins with `data`: ask for room."""
+        self._buffered = (route, b"", None)
         self._framer.want(size)
         self._reserved = self._framer.wanted
         self._blocked = True
@@ -330,9 +341,9 @@ class Responses(DecidedFrames):
         frame, at = self._framer.collect(data)
         if frame is None:
             return
-        assert self._held is not None
-        route = self._held[0]
-        self._held = None
+        assert self._buffered is not None
+        route = self._buffered[0]
+        self._buffered = None
         self._whole(route, frame, now_ns, out)
         if at < len(data) and not self._state.closed:
             if self._blocked:
@@ -341,8 +352,8 @@ class Responses(DecidedFrames):
                 self._read(data, at, at, now_ns, out)
 
     def _whole(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
-        """Ask deciders about a held frame that is whole now, or pass it on."""
-        if isinstance(route, HeldExchange):
+        """Ask deciders about a buffered frame that is whole now, or pass it on."""
+        if isinstance(route, InterceptedExchange):
             self._ask(route, frame, now_ns, out)
         else:
             self._pass(route, frame, now_ns, out)
@@ -351,19 +362,19 @@ class Responses(DecidedFrames):
         """Send an answer to the client, with the listeners' addresses and with versions capped."""
         if route.answer == REWRITE:
             try:
-                reading = self._remembered.reading(route.api_key, route.version, frame)
+                reading = self._rewritten_answers.read_answer(route.api_key, route.version, frame)
             except RewriteFailed as failure:
                 out += self._freed()
                 out.append(self._state.close(f"{route} cannot be passed on: {failure.text}"))
                 return
             if reading.found:
-                self._held = (route, frame, reading)
+                self._buffered = (route, frame, reading)
                 self._ticket += 1
                 self._blocked = True
                 out.append((RESOLVE, self._ticket, reading.found))
                 return
         elif route.answer == CAP:
-            frame, commands = self._remembered.capped(route.version, frame)
+            frame, commands = self._rewritten_answers.cap_answer(route.version, frame)
             out += commands
         self._send(frame, out)
         if route.answer == LOGIN and not self._state.closed:
@@ -376,7 +387,7 @@ class Responses(DecidedFrames):
 
     # Answers that deciders are asked about
 
-    def _ask(self, exchange: HeldExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
+    def _ask(self, exchange: InterceptedExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """Ask the deciders about the broker's answer to a request that was kept."""
         assert self._interventions is not None
         self._interventions.give(exchange.kept)
@@ -386,7 +397,7 @@ class Responses(DecidedFrames):
             self._asked = exchange
         self._do(exchange, decision, now_ns, out)
 
-    def decided(self, exchange: HeldExchange, decision: Decision, now_ns: int) -> list[Command]:
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about an answer."""
         out: list[Command] = []
         if self._asked is exchange and not self._state.closed and not self._state.withheld:
@@ -395,7 +406,7 @@ class Responses(DecidedFrames):
             self._unblock(now_ns, out)
         return out
 
-    def timed(self, now_ns: int) -> list[Command]:
+    def timer_expired(self, now_ns: int) -> list[Command]:
         """Send a delayed answer, or the next piece of one: its time has come."""
         out: list[Command] = []
         if self._state.closed or self._state.withheld:
@@ -410,17 +421,17 @@ class Responses(DecidedFrames):
 
     def _block(self, out: list[Command]) -> None:
         self._blocked = self._stopped = True
-        out.append((STOP_READING, SERVER))
+        out.append((PAUSE_FOR_DECISION, SERVER))
 
     def _unblock(self, now_ns: int, out: list[Command]) -> None:
         """Go on with the bytes behind an answer that was decided about, if all of it was sent."""
         state = self._state
-        if self._due is not None or self._steps or self._held is not None or state.closed or state.withheld:
+        if self._due is not None or self._steps or self._buffered is not None or state.closed or state.withheld:
             return
         self._blocked = False
         out += self._resume(now_ns)
 
-    def _carry_out(self, exchange: HeldExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
+    def _carry_out(self, exchange: InterceptedExchange, decision: Decision, now_ns: int, out: list[Command]) -> None:
         frame = decision.frame if decision.frame is not None else exchange.response
         self._blocked = False
         if not frame:
@@ -437,7 +448,7 @@ class Responses(DecidedFrames):
         state = self._state
         while state.local and not self._blocked and not state.closed:
             exchange = state.in_flight[0][1]
-            if not isinstance(exchange, HeldExchange) or exchange.answer != LOCAL:
+            if not isinstance(exchange, InterceptedExchange) or exchange.answer != LOCAL:
                 return
             if self._framer.left or self._framer.wanted:
                 return
@@ -497,10 +508,10 @@ class Responses(DecidedFrames):
             out += state.withhold()
 
     def _forget(self) -> None:
-        """Drop all held and waiting bytes: no answer gets to the client any more."""
+        """Drop all buffered and waiting bytes: no answer gets to the client any more."""
         self._waiting.clear()
         self._steps.clear()
-        self._due = self._asked = self._held = None
+        self._due = self._asked = self._buffered = None
         self._framer.forget()
         self._framer.left = 0
 

@@ -84,12 +84,12 @@ def row_of(api_key: int, version: int) -> AddressRow | None:
     return next((row for row in ROWS.get(api_key, ()) if version in row.versions), None)
 
 
-def held(api_key: int, version: int) -> bool:
-    """Whether responses of this kind are held until they are whole; all others stream through."""
+def is_buffered(api_key: int, version: int) -> bool:
+    """Whether responses of this kind are buffered until they are whole; all others stream through."""
     return api_key == API_VERSIONS or row_of(api_key, version) is not None
 
 
-def highest(api_key: int) -> int | None:
+def highest_version(api_key: int) -> int | None:
     """The highest version of a row that can be rewritten; None where the API has no row."""
     rows = ROWS.get(api_key)
     return max(row.versions.high for row in rows) if rows else None
@@ -173,7 +173,7 @@ def rewrite(
     edits = [(each.at, each.end, _place(*where[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
         edits += _tag_size(plan, row, frame, body_at(api_key, version, frame), edits)
-    return RewrittenFrame(spliced(frame, edits), stripped=False)
+    return RewrittenFrame(splice(frame, edits), stripped=False)
 
 
 def _plan(api_key: int, version: int) -> Plan:
@@ -256,7 +256,7 @@ def _place(host: str, port: int, compact: bool) -> bytes:
     return write_size(len(data), False, compact) + data + port.to_bytes(_PORT, "big")
 
 
-def spliced(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
+def splice(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     """The frame with the bytes of `edits` (start, end, new bytes) replaced, and its size field updated."""
     parts = []
     at = SIZE_FIELD
@@ -302,10 +302,10 @@ def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
         head, end = _tag(row, spans)
         (count,) = (span for span in spans if span.what == "tags" and span.path == UNKNOWN)
         assert isinstance(count.value, int)
-        return spliced(frame, [(count.at, count.end, write_uvarint(count.value - 1)), (head.at, end, b"")])
+        return splice(frame, [(count.at, count.end, write_uvarint(count.value - 1)), (head.at, end, b"")])
     (count,) = (span for span in spans if span.what == "size" and span.path == row.array)
     end = max(span.end for span in spans if span.path.startswith(row.array + "["))
-    return spliced(frame, [(count.at, end, write_size(0, True, plan.flexible))])
+    return splice(frame, [(count.at, end, write_size(0, True, plan.flexible))])
 
 
 # A broker's ApiVersions answer in; the answer without versions of rewritten APIs that the proxy does not know, out.
@@ -329,10 +329,10 @@ class Cap(NamedTuple):
 class Served(Protocol):
     """Limits of the versions and features that clients are offered (kwcli/proxy/as_kafka.py)."""
 
-    def offered(self, api_key: int, versions: Versions) -> Versions:
+    def offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions that clients are offered, of those that a broker offers; may be none."""
 
-    def levels(self, feature: str) -> Versions | None:
+    def feature_levels(self, feature: str) -> Versions | None:
         """The levels of a feature that clients may be told; None: any."""
 
 
@@ -377,11 +377,11 @@ def _capped(
     gone = 0
     for number, row in enumerate(rows):
         key, offered = row["api_key"], Versions(row["min_version"], row["max_version"])
-        most = api(API_VERSIONS).versions.high if key == API_VERSIONS else highest(key)
+        most = api(API_VERSIONS).versions.high if key == API_VERSIONS else highest_version(key)
         left = offered if most is None else Versions(offered.low, min(offered.high, most))
         if left != offered:
             caps.append(Cap(api(key).name, offered.high, left.high if left else None))
-        left = left if served is None else served.offered(key, left)
+        left = left if served is None else served.offered_versions(key, left)
         if left == offered:
             continue
         mine = [span for span in spans if span.path.startswith(f"api_keys[{number}].")]
@@ -398,7 +398,7 @@ def _capped(
     features = None if served is None else _features(value, served)
     if features is not None:
         edits.append(_tags(plan, spans, {**value, **features}, end))
-    return (spliced(frame, edits) if edits else frame), caps
+    return (splice(frame, edits) if edits else frame), caps
 
 
 _FEATURES: Final = ("supported_features", "finalized_features")
@@ -406,7 +406,7 @@ _FEATURES: Final = ("supported_features", "finalized_features")
 
 def _features(value: dict[str, Any], served: Served) -> dict[str, Any] | None:
     """The features of an answer, limited by `served`; None where it limits none of them."""
-    levels = {each["name"]: served.levels(each["name"]) for name in _FEATURES for each in value.get(name, ())}
+    levels = {each["name"]: served.feature_levels(each["name"]) for name in _FEATURES for each in value.get(name, ())}
     if all(each is None for each in levels.values()):
         return None
     found: dict[str, Any] = {name: [] for name in _FEATURES if name in value}

@@ -79,18 +79,18 @@ class _Capped:
         self.commands = commands
 
 
-class Remembered:
+class RewrittenAnswers:
     """Answers as read and rewritten, for all connections: at most `most` bytes. `served` limits what is offered."""
 
     def __init__(self, most: int = REWRITTEN_MAX, served: Served | None = None) -> None:
         self.most = most
         self.served = served
-        self.held = 0  # bytes
+        self.size = 0  # bytes
         self.read = 0  # answers that had to be read
         self.made = 0  # answers that had to be rewritten
         self._readings: OrderedDict[Key, tuple[ReadAnswer | _Capped, int]] = OrderedDict()
 
-    def reading(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
+    def read_answer(self, api_key: int, version: int, frame: bytes) -> ReadAnswer:
         """The nodes that an answer names, of an API with a row in rewrite.py. Raises RewriteFailed."""
         if api_key not in _KEPT:
             found = endpoints(api_key, version, frame)
@@ -105,7 +105,7 @@ class Remembered:
         self._keep(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
 
-    def rewritten(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
+    def rewrite_answer(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
         """The frame that `reading` describes, with the listeners' addresses of `where`. Raises RewriteFailed."""
         places = [where.get(each.node_id) for each in reading.found]
         known = reading.answer(frame, places)
@@ -119,7 +119,7 @@ class Remembered:
             self._keep(reading.key, reading, len(frame) + len(made.frame) + ENDPOINT_COST * len(reading.found))
         return made
 
-    def capped(self, version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
+    def cap_answer(self, version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
         """The frame of an ApiVersions response as clients get it, and commands that count and report what was cut."""
         key = (API_VERSIONS, version, frame[_HEAD:])
         known = self._find(key)
@@ -144,14 +144,14 @@ class Remembered:
         """Keep a result, or its new size; drop the oldest ones beyond the bound."""
         size += ENTRY_COST
         if key in self._readings:
-            self.held -= self._readings.pop(key)[1]
+            self.size -= self._readings.pop(key)[1]
         if size > self.most // _SHARE:
             return
         self._readings[key] = (value, size)
-        self.held += size
-        while self.held > self.most:
+        self.size += size
+        while self.size > self.most:
             _, (_, gone) = self._readings.popitem(last=False)
-            self.held -= gone
+            self.size -= gone
 
 
 def _cap(version: int, frame: bytes, served: Served | None) -> tuple[bytes, Sequence[Command]]:

@@ -24,33 +24,33 @@ PIECES: Final = 1
 
 
 class Turns:
-    """Pieces of work, for later turns of the event loop; `later` is to be called in the running loop."""
+    """Pieces of work, for later turns of the event loop; `run_later` is to be called in the running loop."""
 
-    __slots__ = ("_asked", "waiting")
+    __slots__ = ("_scheduled", "waiting")
 
     def __init__(self) -> None:
         self.waiting: deque[Callable[[], None]] = deque()  # work beyond what connections may do at once
-        self._asked = False  # the next turn is scheduled
+        self._scheduled = False  # the next turn is scheduled
 
-    def later(self, work: Callable[[], None]) -> None:
+    def run_later(self, work: Callable[[], None]) -> None:
         """Call `work` in a later turn, after all work that waits already."""
         self.waiting.append(work)
-        self._ask()
+        self._schedule()
 
-    def _ask(self) -> None:
-        if not self._asked:
-            self._asked = True
-            asyncio.get_running_loop().call_soon(self._take)
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._run_turn)
 
-    def _take(self) -> None:
+    def _run_turn(self) -> None:
         """Do the work of one turn; work that is added meanwhile has to wait."""
-        self._asked = False
+        self._scheduled = False
         try:
             for _ in range(min(len(self.waiting), PIECES)):
                 self.waiting.popleft()()
         finally:
             if self.waiting:
-                self._ask()
+                self._schedule()
 
 
 # How many bytes may wait in a transport's write buffer; beyond that the other side is not read.
@@ -58,16 +58,16 @@ BUFFER: Final = 512 * 1024
 # How long (s) a side that is to be closed may take to read what was sent to it.
 LINGER_S: Final = 30.0
 # Reasons not to read.
-FULL: Final = 1
-ASKED: Final = 2
-QUESTION: Final = 4
+BUFFER_FULL: Final = 1
+AWAITS_ANSWERS: Final = 2
+AWAITS_ROOM: Final = 4
 DIALLING: Final = 8
 DRAINING: Final = 16
 LOGIN: Final = 32
 LOG: Final = 64
 TURN: Final = 128
 LATER: Final = 256
-DECIDING: Final = 512
+AWAITS_DECISION: Final = 512
 MUTED: Final = 1024
 # While connections wait for a turn, more bytes than this at once wait for one as well; fewer do not take long.
 LIGHT: Final = 4096
@@ -82,29 +82,29 @@ class SocketOwner(Protocol):
         """Whether the connection has ended, so that bytes that still come are dropped."""
 
     @property
-    def received(self) -> tuple[Callable[[bytes], None], Callable[[bytes], None]]:
+    def receivers(self) -> tuple[Callable[[bytes], None], Callable[[bytes], None]]:
         """The functions that take the bytes of the client's socket, and of the broker's."""
 
-    def made(self, side: SocketHalf) -> None:
+    def connection_made(self, side: SocketHalf) -> None:
         """Called when a socket is connected."""
 
-    def full(self, side: SocketHalf) -> None:
+    def writing_paused(self, side: SocketHalf) -> None:
         """Called when the write buffer towards this side is full."""
 
-    def drained(self, side: SocketHalf) -> None:
+    def writing_resumed(self, side: SocketHalf) -> None:
         """Called when the write buffer towards this side has room again."""
 
-    def ended(self, side: SocketHalf) -> bool:
+    def eof_received(self, side: SocketHalf) -> bool:
         """Called when a side sends no more; whether its socket stays open for what it still gets."""
 
-    def gone(self, side: SocketHalf, error: Exception | None) -> None:
+    def connection_lost(self, side: SocketHalf, error: Exception | None) -> None:
         """Called when a socket is closed."""
 
 
 class SocketHalf(asyncio.Protocol):
     """One of the two sockets of a client's connection."""
 
-    __slots__ = ("_late", "_turns", "holds", "lost", "owner", "side", "transport")
+    __slots__ = ("_late", "_turns", "lost", "owner", "pause_reasons", "side", "transport")
 
     def __init__(self, owner: SocketOwner, side: int, turns: Turns) -> None:
         self.owner = owner
@@ -112,67 +112,67 @@ class SocketHalf(asyncio.Protocol):
         self._late: list[bytes] = []  # bytes that came while other work waited for its turn
         self.side = side
         self.transport: asyncio.Transport | None = None
-        self.holds = 0
+        self.pause_reasons = 0
         self.lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=BUFFER)
-        self.owner.made(self)
+        self.owner.connection_made(self)
 
     def data_received(self, data: bytes) -> None:
         if self._late or (len(data) > LIGHT and self._turns.waiting):
             self._later(data)
         else:
-            self.owner.received[self.side](data)
+            self.owner.receivers[self.side](data)
 
     def _later(self, data: bytes) -> None:
         self._late.append(data)
         if len(self._late) == 1:
-            self.hold(LATER)
-            self._turns.later(self._go_on)
+            self.pause_reading(LATER)
+            self._turns.run_later(self._go_on)
 
     def _go_on(self) -> None:
         """Hand over the bytes that waited: it is their turn, or no more bytes will come."""
         if self._late:
             data, self._late = b"".join(self._late), []
             if not self.owner.over:
-                self.owner.received[self.side](data)
-            self.free(LATER)
+                self.owner.receivers[self.side](data)
+            self.resume_reading(LATER)
 
     def eof_received(self) -> bool:
         self._go_on()
-        stays = self.owner.ended(self)
+        stays = self.owner.eof_received(self)
         return stays and self.transport is not None and self.transport.can_write_eof()  # TLS ends both ways at once
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._go_on()
         self.lost = True
-        self.owner.gone(self, exc)
+        self.owner.connection_lost(self, exc)
 
     def pause_writing(self) -> None:
-        self.owner.full(self)
+        self.owner.writing_paused(self)
 
     def resume_writing(self) -> None:
-        self.owner.drained(self)
+        self.owner.writing_resumed(self)
 
-    def hold(self, reason: int) -> None:
+    def pause_reading(self, reason: int) -> None:
         """Stop reading from this socket, for one more reason."""
-        if not self.holds and self.transport is not None and not self.transport.is_closing():
+        if not self.pause_reasons and self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
-        self.holds |= reason
+        self.pause_reasons |= reason
 
-    def free(self, reason: int) -> None:
+    def resume_reading(self, reason: int) -> None:
         """Take back a reason; read from this socket again where no other reason is left."""
-        if not self.holds & reason:
+        if not self.pause_reasons & reason:
             return
-        self.holds &= ~reason
-        if not self.holds and self.transport is not None and not self.transport.is_closing():
+        self.pause_reasons &= ~reason
+        if not self.pause_reasons and self.transport is not None and not self.transport.is_closing():
             self.transport.resume_reading()
 
-    def still(self) -> None:
+    def pause_again(self) -> None:
         """Pause reading again, where there is a reason."""
-        if self.holds and self.transport is not None and not self.transport.is_closing():
+        if self.pause_reasons and self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
 
     @property

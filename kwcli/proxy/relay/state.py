@@ -17,8 +17,10 @@ SEND_CLIENT: Final = 1  # data
 RESOLVE: Final = 2  # ticket, endpoints: listen for these nodes, then call `resolved(ticket, where, now_ns)`
 RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for that; read nothing before
 RELEASE: Final = 4  # size: what was reserved has gone to the client
-PAUSE: Final = 5  # side: read nothing more from it
-RESUME: Final = 6  # side
+# Side: read nothing more from it, until answers have come (RESUME_AFTER_ANSWERS) or a decision about a frame
+# has (RESUME_AFTER_DECISION, intervention.py). A side is read only while it is paused for neither.
+PAUSE_FOR_ANSWERS: Final = 5
+RESUME_AFTER_ANSWERS: Final = 6
 END: Final = 7  # side: it gets no more bytes, but may still send
 CLOSE: Final = 8  # reason, loud: send what was given, then end both; loud: people should know
 NOTE: Final = 9  # text: something people should know, the connection goes on
@@ -28,10 +30,9 @@ CAPPED: Final = 11  # count of versions that were taken back in an answer to Api
 # Side: enough was done at once for what it sent, the rest is kept; read nothing more from it, let other connections
 # have their turn, then call `go_on(side, now_ns)`.
 YIELD: Final = 12
-# Side: read nothing more from it until READ_ON. For decisions about frames (intervention.py).
-STOP_READING: Final = 13
-READ_ON: Final = 14
-TIMER: Final = 15  # side, ns: call `timed(side, now_ns)` after that time
+PAUSE_FOR_DECISION: Final = 13
+RESUME_AFTER_DECISION: Final = 14
+TIMER: Final = 15  # side, ns: call `timer_expired(side, now_ns)` after that time
 RESET: Final = 16  # reason: end both sides at once, with RST
 MUTE: Final = 17  # ns: read nothing from the client for that time
 
@@ -84,14 +85,14 @@ class State:
         self.withheld = True
         self.local = 0
         self.in_flight = Unanswered()
-        relieved: list[Command] = [(RESUME, CLIENT)] if self.crowded else []
+        relieved: list[Command] = [(RESUME_AFTER_ANSWERS, CLIENT)] if self.crowded else []
         self.crowded = False
-        return [*relieved, (READ_ON, SERVER)]
+        return [*relieved, (RESUME_AFTER_DECISION, SERVER)]
 
     def swallow(self) -> list[Command]:
         """Let nothing through in either direction any more; both sides are read."""
         self.closed = self.swallowed = True
-        return [*self.withhold(), (READ_ON, CLIENT)]
+        return [*self.withhold(), (RESUME_AFTER_DECISION, CLIENT)]
 
 
 def describe_bytes(data: bytes) -> str:

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 # and in place of that one's answer the client is sent ours.
 
 
-# Asks the caller for a mechanism for one login, which may take time to make; answered by `given`.
+# Asks the caller for a mechanism for one login, which may take time to make; answered by `log_in_with`.
 CREDENTIALS: Final = 20
 # Nothing more should be read from the client until READY: the login is done, for the first time or again.
-HOLD: Final = 21
+PAUSE_CLIENT: Final = 21
 READY: Final = 22
 
 _ILLEGAL_SASL_STATE: Final = 34
@@ -64,7 +64,6 @@ class UpstreamLogin:
         "_answers",
         "_ending",
         "_hand",
-        "_held",
         "_last_id",
         "_mine",
         "_out",
@@ -72,13 +71,14 @@ class UpstreamLogin:
         "_requests",
         "_session",
         "_told",
+        "_unsent",
     )
 
     def __init__(self, *, client_id: str | None, software: tuple[str, str], tls: bool) -> None:
         self._hand: Mechanism | None = None
         self._session = Session(client_id=client_id, mechanism=self._mechanism, software=software, tls=tls)
         self._passing = False  # the client's requests go through
-        self._held: list[bytes] = []
+        self._unsent: list[bytes] = []
         self._ending = False  # the client will send nothing more
         self._requests = Framer()  # collects requests that will not be sent
         self._answers = Framer()  # collects answers to our own requests
@@ -92,7 +92,7 @@ class UpstreamLogin:
         self._out.append((CREDENTIALS,))
         return self._done()
 
-    def given(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
+    def log_in_with(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
         """Log in with the mechanism that CREDENTIALS asked for."""
         self._hand = mechanism
         session = self._session
@@ -104,11 +104,11 @@ class UpstreamLogin:
         return self._done()
 
     def to_server(self, data: bytes, now_ns: int) -> list[Command]:
-        """Send the core's bytes to the broker, or hold them until the login is done."""
+        """Send the core's bytes to the broker, or keep them until the login is done."""
         if self._passing:
             self._take_requests(data, now_ns)
         else:
-            self._hold(data)
+            self._keep(data)
         return self._done()
 
     def end(self) -> list[Command]:
@@ -160,19 +160,19 @@ class UpstreamLogin:
     def _go_on(self, now_ns: int) -> None:
         self._passing = True
         self._out.append((READY,))
-        held, self._held = self._held, []
-        for data in held:
+        unsent, self._unsent = self._unsent, []
+        for data in unsent:
             if self._passing:
                 self._take_requests(data, now_ns)
             else:
-                self._held.append(data)
+                self._unsent.append(data)
         if self._ending and self._passing:
             self._out.append((END, SERVER))
 
-    def _hold(self, data: bytes) -> None:
-        if not self._held:
-            self._out.append((HOLD,))
-        self._held.append(data)
+    def _keep(self, data: bytes) -> None:
+        if not self._unsent:
+            self._out.append((PAUSE_CLIENT,))
+        self._unsent.append(data)
 
     def _done(self) -> list[Command]:
         out, self._out = self._out, []
@@ -225,7 +225,7 @@ class UpstreamLogin:
     def _renew(self, rest: bytes) -> None:
         self._passing = False
         self._out.append((CREDENTIALS,))
-        self._hold(rest)
+        self._keep(rest)
 
     def _answer_for(self, frame: bytes) -> None:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
@@ -299,10 +299,10 @@ class Between(Protocol):
     def write(self, data: bytes) -> None:
         """Send to the broker."""
 
-    def answered(self, data: bytes) -> None:
+    def handle_broker_bytes(self, data: bytes) -> None:
         """Handle the broker's bytes, without its answers to the proxy's own login."""
 
-    def wait_for_login(self, waiting: bool) -> None:
+    def pause_for_login(self, waiting: bool) -> None:
         """Read nothing from the client while the proxy logs in; `waiting` False: go on."""
 
     def note(self, text: str) -> None:
@@ -336,7 +336,7 @@ class BrokerLogin:
         self._run(self._core.begin())
 
     def to_server(self, data: bytes) -> None:
-        """Send the client's bytes to the broker, or hold them until the login is done."""
+        """Send the client's bytes to the broker, or keep them until the login is done."""
         self._run(self._core.to_server(data, self._session.now_ns()))
 
     def from_server(self, data: bytes) -> None:
@@ -366,11 +366,11 @@ class BrokerLogin:
             if what == SEND_SERVER:
                 session.write(command[1])
             elif what == SEND_CLIENT:
-                session.answered(command[1])
+                session.handle_broker_bytes(command[1])
             elif what == CREDENTIALS:
                 self._ask()
-            elif what == HOLD:
-                session.wait_for_login(True)
+            elif what == PAUSE_CLIENT:
+                session.pause_for_login(True)
             elif what == READY:
                 self._ready()
             elif what == NOTE:
@@ -393,15 +393,15 @@ class BrokerLogin:
             return
         finally:
             self._asking = None
-        self._run(self._core.given(mechanism, self._session.now_ns()))
+        self._run(self._core.log_in_with(mechanism, self._session.now_ns()))
 
     def _ready(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         self._through = True
-        self._backoff.end(self._address)
-        self._session.wait_for_login(False)
+        self._backoff.forget(self._address)
+        self._session.pause_for_login(False)
 
     def _late(self) -> None:
         self._close(f"did not finish the login within {self._timeout_s:.3g} s")
@@ -414,7 +414,7 @@ class BrokerLogin:
         if self._through:
             self._session.end(text, loud=True)
             return
-        pause_s = self._backoff.begin(self._address)
+        pause_s = self._backoff.pause(self._address)
         if pause_s is None:
             self._session.note(text)
             self._session.end(text)

@@ -1,7 +1,7 @@
 """A script in; decisions about frames out, made by the script in a process of its own (script_process.py).
 
 ```
-relay ──▶ held frame ──▶ filters ──▶ stars for secrets ──▶ process ──▶ answer ──▶ secrets back ──▶ Decision
+relay ──▶ intercepted frame ──▶ filters ──▶ stars for secrets ──▶ process ──▶ answer ──▶ secrets back ──▶ Decision
 ```
 
 The problem. A script is somebody's code: it may be slow, hang, raise, print, and it must see no secret.
@@ -53,8 +53,8 @@ from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.log.redact import hidden, secretive
-from kwcli.proxy.relay.intervention import PASS, Decision, HeldExchange, Then
+from kwcli.proxy.log.redact import find_secrets, may_have_secret
+from kwcli.proxy.relay.intervention import PASS, Decision, InterceptedExchange, Then
 from kwcli.proxy.scripts.script_process import pack, unpack
 
 __all__ = ["NEVER", "ScriptDecider"]
@@ -100,7 +100,7 @@ class _Function(NamedTuple):
 class _Job(NamedTuple):
     """A frame that the script has not decided about yet."""
 
-    exchange: HeldExchange
+    exchange: InterceptedExchange
     relay: ClientConnection
     functions: list[int]
     look: bool
@@ -222,7 +222,7 @@ class ScriptDecider:
         self._ended = False
         self._tasks: set[asyncio.Task[None]] = set()
         self.watching = Watching(())
-        self.changed: Callable[[], None] = lambda: None
+        self.wants_changed: Callable[[], None] = lambda: None
         self._process: _Process | None = self._start()
         said = self._process.first_message()
         problem = self._load(self._process, said)
@@ -252,8 +252,8 @@ class ScriptDecider:
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
             functions.append(_Function(number, side, None if apis is None else frozenset(apis), found))
         process.functions = functions
-        self.watching = Watching((each.when for each in functions), self.watching.topics, lambda: self.changed())
-        self.changed()
+        self.watching = Watching((each.when for each in functions), self.watching.topics, lambda: self.wants_changed())
+        self.wants_changed()
         return None
 
     async def attach(self) -> None:
@@ -321,7 +321,7 @@ class ScriptDecider:
         """The functions of the script that is at work; empty without a process."""
         return (self._process.functions if self._process is not None else None) or []
 
-    def ask(self, exchange: HeldExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
+    def ask(self, exchange: InterceptedExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
         """Send a frame to the script; the decision comes later."""
         side: Side = "request" if exchange.response is None else "response"
         original = exchange.request if exchange.response is None else exchange.response
@@ -462,7 +462,7 @@ class ScriptDecider:
 
     def _decide(self, job: _Job, decision: Decision) -> None:
         if job.relay.deciding is not None:
-            job.relay.deciding.later(job.exchange, decision._replace(look=job.look), time.time_ns())
+            job.relay.deciding.finish_decision(job.exchange, decision._replace(look=job.look), time.time_ns())
 
     def lines(self) -> list[str]:
         """The line about the script that the proxy prints at its end: how many exchanges it saw, changed, …"""
@@ -500,19 +500,19 @@ class _ScriptConnection:
         decider = self._decider
         return self._watched.possible(decider.watching, decider.functions, api_key, version, client_id)
 
-    def request(self, exchange: HeldExchange, _now_ns: int) -> Decision | None:
+    def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
         """Ask the functions that want the request (None: they decide later); else pass it."""
         decider = self._decider
-        wanted, look = self._watched.requested(decider.watching, decider.functions, exchange)
+        wanted, look = self._watched.match_request(decider.watching, decider.functions, exchange)
         if not wanted:
             return Decision(look=look)
         decider.ask(exchange, self._relay, [each.number for each in wanted], look=look)
         return None
 
-    def response(self, exchange: HeldExchange, now_ns: int) -> Decision | None:
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Ask the functions that want the answer (None: they decide later); else pass it."""
         decider = self._decider
-        wanted = self._watched.responded(decider.watching, decider.functions, exchange, now_ns)
+        wanted = self._watched.match_response(decider.watching, decider.functions, exchange, now_ns)
         if not wanted:
             return PASS
         decider.ask(exchange, self._relay, [each.number for each in wanted], look=False)
@@ -528,7 +528,7 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
 
 
 def _secrets(frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] | None) -> list[tuple[int, int]]:
-    return hidden(frame, side, code, told)[0] if secretive(*code, side) else []
+    return find_secrets(frame, side, code, told)[0] if may_have_secret(*code, side) else []
 
 
 def _starred(frame: bytes, spans: list[tuple[int, int]]) -> bytes:

@@ -132,7 +132,7 @@ class Inbound:
         """The TLS context for the next connection."""
         return self._fixed if self._given else self._for("")
 
-    def shown(self) -> tuple[datetime, list[str]]:
+    def describe_certificate(self) -> tuple[datetime, list[str]]:
         """When the user's certificate ends, and the names that it is for."""
         assert self._given is not None
         certificate = x509.load_pem_x509_certificate(self._given.certificates.encode())

@@ -42,7 +42,7 @@ class FaultyStage(Stage):
         self.listener = Listener(node_id, ("127.0.0.1", 19094), (("kafka-1.invalid", 9092),), None)
         self.told: list[tuple[int, int, str, int]] = []
         self.deciders = Deciders([self.faults])
-        self.faults.changed = self.deciders.changed
+        self.faults.wants_changed = self.deciders.ask_wants_again
         self._deciding = self.deciders.connection(self)
         super().__init__(where, interventions=self._deciding)
 

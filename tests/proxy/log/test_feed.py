@@ -55,12 +55,12 @@ class Stage:
 
 def test_what_is_told_arrives() -> None:
     with Stage() as stage:
-        stage.feed.opened(7, "a:1", "b:2", "c:3", 10)
-        stage.feed.chunk(7, CLIENT, 11, b"question")
-        stage.feed.upstream(7, -5, 12, 13)
-        stage.feed.chunk(7, SERVER, 14, b"answer")
-        stage.feed.raw(7, SERVER, 14, b"raw")
-        stage.feed.closed(7, "rst", 15)
+        stage.feed.log_opened(7, "a:1", "b:2", "c:3", 10)
+        stage.feed.log_chunk(7, CLIENT, 11, b"question")
+        stage.feed.log_upstream(7, -5, 12, 13)
+        stage.feed.log_chunk(7, SERVER, 14, b"answer")
+        stage.feed.log_raw(7, SERVER, 14, b"raw")
+        stage.feed.log_closed(7, "rst", 15)
         assert stage.read() == [
             (MessageKind.OPENED, 7, 10, json.dumps(["a:1", "b:2", "c:3"]).encode()),
             (MessageKind.CHUNK, 7, 11, b"question"),
@@ -69,7 +69,7 @@ def test_what_is_told_arrives() -> None:
             (MessageKind.RAW_SERVER, 7, 14, b"raw"),
             (MessageKind.CLOSED, 7, 15, b"rst"),
         ]
-        assert stage.feed.held == 0
+        assert stage.feed.queued_size == 0
         assert stage.said == []
 
 
@@ -87,14 +87,14 @@ def test_a_long_queue_is_not_copied_as_a_whole() -> None:
     link = _Wide()
     link.sizes = []
     feed = LogQueue(link, most=1 << 30)
-    feed.opened(1, "a:1", "b:2", "c:3", 1)
+    feed.log_opened(1, "a:1", "b:2", "c:3", 1)
     chunks = [100, 3 << 20, 100, 100, 1 << 20, *[200_000] * 20, 5]
     for size in chunks:
-        feed.chunk(1, SERVER, 2, bytes(size))
-    told = feed.held
+        feed.log_chunk(1, SERVER, 2, bytes(size))
+    told = feed.queued_size
     feed.flush()
     assert sum(link.sizes) == told
-    assert feed.held == 0
+    assert feed.queued_size == 0
     largest, next_one, *others = sorted(link.sizes, reverse=True)
     assert largest < (3 << 20) + 500
     assert next_one < (1 << 20) + 500
@@ -104,15 +104,15 @@ def test_a_long_queue_is_not_copied_as_a_whole() -> None:
 
 def test_too_much_is_left_out_counted_and_declared() -> None:
     with Stage() as stage:
-        stage.feed.opened(1, "a:1", "b:2", "c:3", 1)
+        stage.feed.log_opened(1, "a:1", "b:2", "c:3", 1)
         for number in range(100):
-            stage.feed.chunk(1, number % 2, number, bytes([number]) * 1000)
-            stage.feed.upstream(1, number, 1, 2)
-        assert stage.feed.held < 12_000
+            stage.feed.log_chunk(1, number % 2, number, bytes([number]) * 1000)
+            stage.feed.log_upstream(1, number, 1, 2)
+        assert stage.feed.queued_size < 12_000
         first = stage.read()
-        stage.feed.chunk(1, CLIENT, 200, b"after")
-        stage.feed.chunk(1, SERVER, 201, b"after")
-        stage.feed.closed(1, "fin", 202)
+        stage.feed.log_chunk(1, CLIENT, 200, b"after")
+        stage.feed.log_chunk(1, SERVER, 201, b"after")
+        stage.feed.log_closed(1, "fin", 202)
         rest = stage.read()
     sent = {side: sum(len(content) for kind, _, _, content in first if kind == side) for side in (CLIENT, SERVER)}
     gaps = [
@@ -133,12 +133,12 @@ def test_too_much_is_left_out_counted_and_declared() -> None:
 def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
     with Stage(most=2000) as stage:
         for number in range(200):
-            stage.feed.opened(number, "a:1", "b:2", "c:3", 1)
-        assert stage.feed.held < 4200
+            stage.feed.log_opened(number, "a:1", "b:2", "c:3", 1)
+        assert stage.feed.queued_size < 4200
         assert 0 < stage.feed.dropped_connections < 200
         for number in range(200):
-            stage.feed.closed(number, "fin", 2)
-        assert stage.feed.held < 4200
+            stage.feed.log_closed(number, "fin", 2)
+        assert stage.feed.queued_size < 4200
         told = [(kind, number) for kind, number, *_ in stage.read()]
     opened = [number for kind, number in told if kind == MessageKind.OPENED]
     assert len(opened) == 200 - stage.feed.dropped_connections
@@ -147,9 +147,9 @@ def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
 
 def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
     with Stage("block") as stage:
-        stage.feed.opened(1, "a:1", "b:2", "c:3", 1)
+        stage.feed.log_opened(1, "a:1", "b:2", "c:3", 1)
         for number in range(30):
-            stage.feed.chunk(1, number % 2, number, bytes([number]) * 1000)
+            stage.feed.log_chunk(1, number % 2, number, bytes([number]) * 1000)
         assert stage.paused == [True]
         chunks = [content for kind, _, _, content in stage.read() if kind in (CLIENT, SERVER)]
         assert chunks == [bytes([number]) * 1000 for number in range(30)]
@@ -160,7 +160,7 @@ def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
 
 def test_a_chunk_larger_than_the_bound_is_taken_alone() -> None:
     with Stage() as stage:
-        stage.feed.chunk(1, CLIENT, 1, b"x" * 50_000)
+        stage.feed.log_chunk(1, CLIENT, 1, b"x" * 50_000)
         assert [len(content) for *_, content in stage.read()] == [50_000]
         assert stage.feed.dropped_bytes == 0
 
@@ -168,19 +168,19 @@ def test_a_chunk_larger_than_the_bound_is_taken_alone() -> None:
 def test_the_end_of_the_log_is_said_once_and_harms_nobody() -> None:
     with Stage("block") as stage:
         for number in range(30):
-            stage.feed.chunk(1, CLIENT, number, b"x" * 1000)
+            stage.feed.log_chunk(1, CLIENT, number, b"x" * 1000)
         stage.theirs.close()
         stage.feed.flush()
         for _ in range(3):
-            stage.feed.opened(2, "a:1", "b:2", "c:3", 1)
-            stage.feed.chunk(2, CLIENT, 1, b"x" * 1000)
-            stage.feed.upstream(2, 1, 1, 1)
-            stage.feed.closed(2, "fin", 1)
+            stage.feed.log_opened(2, "a:1", "b:2", "c:3", 1)
+            stage.feed.log_chunk(2, CLIENT, 1, b"x" * 1000)
+            stage.feed.log_upstream(2, 1, 1, 1)
+            stage.feed.log_closed(2, "fin", 1)
             stage.feed.flush()
         assert stage.paused == [True, False]
         assert stage.said == ["the log has ended; clients go on without it"]
         assert not stage.feed.alive
-        assert stage.feed.held == 0
+        assert stage.feed.queued_size == 0
         assert not stage.feed.finish()
 
 
@@ -194,15 +194,15 @@ def test_bytes_and_gaps_add_up(steps: list[tuple[int, int, int, bool]]) -> None:
     with Stage(most=5000) as stage:
         told: list[Message] = []
         for number in range(3):
-            stage.feed.opened(number, "a:1", "b:2", "c:3", 1)
+            stage.feed.log_opened(number, "a:1", "b:2", "c:3", 1)
         for at, (number, side, size, reads) in enumerate(steps):
             data = bytes((at + place) % 251 for place in range(size))
             streams[number, side] = streams.get((number, side), b"") + data
-            stage.feed.chunk(number, side, at, data)
+            stage.feed.log_chunk(number, side, at, data)
             if reads:
                 told += stage.read()
         for number in range(3):
-            stage.feed.closed(number, "fin", 99)
+            stage.feed.log_closed(number, "fin", 99)
         told += stage.read()
         left_out = stage.feed.dropped_bytes
     places = dict.fromkeys(streams, 0)
@@ -227,9 +227,9 @@ def test_a_loop_sends_by_itself(tmp_path: Path) -> None:
         log.feed.attach(asyncio.get_running_loop())
         play(log.feed, chunks_of("tour.pcapng"))
         end = time.monotonic() + 60
-        while log.feed.held and time.monotonic() < end:
+        while log.feed.queued_size and time.monotonic() < end:
             await asyncio.sleep(0.01)
-        assert log.feed.held == 0
+        assert log.feed.queued_size == 0
         assert await asyncio.to_thread(log.finish)
 
     asyncio.run(run())

@@ -95,15 +95,15 @@ def test_both_sides(tmp_path: Path) -> None:
     chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 2]
     connection = chunks[0][0].connection
     play(log.feed, chunks[:0])
-    log.feed.opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
-    log.feed.dialled(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
+    log.feed.log_opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
+    log.feed.log_dialled(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
     for half, time_ns, _, data in chunks:
         side = CLIENT if half is connection.first else SERVER
         if isinstance(data, bytes):
-            log.feed.raw(9, side, time_ns, data)
-            log.feed.chunk(9, side, time_ns, data)
+            log.feed.log_raw(9, side, time_ns, data)
+            log.feed.log_chunk(9, side, time_ns, data)
         elif isinstance(data, Close):
-            log.feed.closed(9, data.how, time_ns)
+            log.feed.log_closed(9, data.how, time_ns)
     assert log.finish()
     rows = [json.loads(line) for line in kw("sniff", str(path), "-o", "ndjson").out.splitlines()]
     by_broker = {
@@ -217,12 +217,12 @@ def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> Non
     path = tmp_path / "x.pcapng"
     with (tmp_path / "out").open("w+b") as out:
         log = start(LogPlan(NDJSON, write=str(path)), stdout=out, most=300_000)
-        log.feed.opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
+        log.feed.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
         for number, (side, time_ns, data) in enumerate(told):
-            log.feed.chunk(1, side, time_ns, data)
+            log.feed.log_chunk(1, side, time_ns, data)
             if number % 50 == 0:
                 log.feed.flush()
-        log.feed.closed(1, "fin", told[-1][1] + 1)
+        log.feed.log_closed(1, "fin", told[-1][1] + 1)
         dropped = log.feed.dropped_bytes
         assert log.finish()
         out.seek(0)

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from kwcli.env import seldom
 from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.failures import blamed, place_of
-from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpacked, unpacked_ended
+from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
 from kwcli.pipeline.spark.settled_rows import RowCompletion, read_settled_rows
 
 __all__ = ["RESULT_DDL", "PartitionWriter", "RowSink", "write_tables"]
@@ -39,7 +39,7 @@ def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterat
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
     with seldom(), order.staging.writer(order.spec.tables) as writer:
         writing = PartitionWriter(order, writer)
-        with blamed(writing.place):
+        with failures_at(writing.place):
             for batch in batches:
                 writing.take(batch)
             for _ in writing.finish():
@@ -58,7 +58,7 @@ class PartitionWriter:
         notes = Coordination(order.staging)
         self._splits = notes.splits()
         self._facts = notes.facts(self._splits)
-        self._mendings: dict[str, RowCompletion] = {}
+        self._completions: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # the split whose rows are being written
 
@@ -68,7 +68,7 @@ class PartitionWriter:
 
     def take(self, batch: pa.RecordBatch) -> None:
         """Take a batch of the second stage: its rows and connections are written at once, its verdicts wait."""
-        for name, unpack in (("rows", unpacked), ("ended", unpacked_ended)):
+        for name, unpack in (("rows", unpack_rows), ("ended", unpack_connections)):
             for at in pc.indices_nonzero(pc.is_valid(batch.column(name))).to_pylist():
                 self._write(batch.column("split")[at].as_py(), unpack(batch.column(name)[at].as_py()), name)
         verdicts = batch.filter(pc.is_valid(batch.column("run")))
@@ -80,22 +80,22 @@ class PartitionWriter:
         """Write the rows of the pools, one batch a step."""
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
-            mending = self._mending(split)
+            completion = self._completion(split)
             for rows, runs in read_settled_rows(self._order.staging, split):
                 self.rows += rows.num_rows
-                self._writer.write(mending.told(mending.patched(rows, runs, verdicts)))
+                self._writer.write(completion.complete(completion.apply_verdicts(rows, runs, verdicts)))
                 yield
 
     def _write(self, split: int, batch: pa.RecordBatch, kind: str) -> None:
-        mending = self._mending(split)
+        completion = self._completion(split)
         if kind == "ended":
-            self._writer.write_table("connections", mending.unnumbered(batch))
+            self._writer.write_table("connections", completion.drop_connection_numbers(batch))
         else:
-            self._writer.write(mending.told(batch))
+            self._writer.write(completion.complete(batch))
 
-    def _mending(self, split: int) -> RowCompletion:
+    def _completion(self, split: int) -> RowCompletion:
         self._split = split
         point = self._splits[split].point
-        if point not in self._mendings:
-            self._mendings[point] = RowCompletion(self._facts.get(point))
-        return self._mendings[point]
+        if point not in self._completions:
+            self._completions[point] = RowCompletion(self._facts.get(point))
+        return self._completions[point]

@@ -17,17 +17,17 @@ _MOST: Final = 1000
 # A number that stands alone: how many bytes, how many requests. Addresses, names and durations are no counts.
 _COUNT: Final = re.compile(r"(?<!\S)\d[\d,]*(?=[,;]|\s(?!m?s\b)|$)")
 # How long (s) equal lines are only counted, at first and at most.
-FOLD_S: Final = 10.0
-FOLD_MOST_S: Final = 600.0
+PAUSE_FIRST_S: Final = 10.0
+PAUSE_MOST_S: Final = 600.0
 
 
-class SaidOnce:
+class SeenTexts:
     """Texts and how often they came."""
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
 
-    def first(self, text: str) -> bool:
+    def is_new(self, text: str) -> bool:
         """Count a text; whether it is new, and should be said."""
         count = self._counts.get(text, 0)
         if not count and len(self._counts) >= _MOST:
@@ -35,31 +35,31 @@ class SaidOnce:
         self._counts[text] = count + 1
         return not count
 
-    def repeat(self, say: Callable[[str], None]) -> None:
+    def say_repeats(self, say: Callable[[str], None]) -> None:
         """Say the texts that came more than once, with their counts."""
         for text, count in self._counts.items():
             if count > 1:
                 say(f"{count} times: {text}")
 
 
-class _Fold:
+class _Pause:
     """The state of one line: when its pause ends, how long the pause is, how often the line came meanwhile."""
 
     __slots__ = ("length_s", "more", "until_s")
 
     def __init__(self, now_s: float) -> None:
-        self.length_s = FOLD_S
-        self.until_s = now_s + FOLD_S
+        self.length_s = PAUSE_FIRST_S
+        self.until_s = now_s + PAUSE_FIRST_S
         self.more = 0
 
 
-class Folded:
+class RepeatFilter:
     """Says equal lines once, then only their counts; `now_s` is a clock that never goes back."""
 
     def __init__(self, now_s: Callable[[], float], say: Callable[[str], None]) -> None:
         self._now_s = now_s
         self._say = say
-        self._known: OrderedDict[str, _Fold] = OrderedDict()
+        self._known: OrderedDict[str, _Pause] = OrderedDict()
 
     def say(self, text: str, line: str) -> None:
         """Say `line`, unless a line with the same `text`, apart from counts in it, was said a short while ago."""
@@ -69,14 +69,14 @@ class Folded:
             known.more += 1
             return
         if known is None:
-            known = self._known[text] = _Fold(self._now_s())
+            known = self._known[text] = _Pause(self._now_s())
             if len(self._known) > _MOST:
                 self._tell(*self._known.popitem(last=False))
         else:
             self._next(text, known)
         self._say(line)
 
-    def look(self) -> None:
+    def say_due(self) -> None:
         """Say the counts of lines that came again, forget lines that did not; called now and then."""
         now_s = self._now_s()
         for text, known in list(self._known.items()):
@@ -93,12 +93,12 @@ class Folded:
             self._tell(text, known)
         self._known.clear()
 
-    def _next(self, text: str, known: _Fold) -> None:
+    def _next(self, text: str, known: _Pause) -> None:
         self._tell(text, known)
-        known.length_s = min(2 * known.length_s, FOLD_MOST_S) if known.more else FOLD_S
+        known.length_s = min(2 * known.length_s, PAUSE_MOST_S) if known.more else PAUSE_FIRST_S
         known.until_s = self._now_s() + known.length_s
         known.more = 0
 
-    def _tell(self, text: str, known: _Fold) -> None:
+    def _tell(self, text: str, known: _Pause) -> None:
         if known.more:
             self._say(f"{known.more} more {'times' if known.more > 1 else 'time'}: {text}")

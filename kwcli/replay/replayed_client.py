@@ -1,8 +1,8 @@
 """The requests of one client's connection in, asked one after the other of the nodes that serve them; outcomes out.
 
-A recorded connection led to one broker. Its requests may have to go to several nodes of the other cluster, so a lane
+A recorded connection led to one broker. Its requests may have to go to several nodes of the other cluster, so a client
 has a connection to each node that it needs, with the client id of the recording unless another was given. Order is kept
-within a lane: a request is sent when the one before it has been answered.
+within a client: a request is sent when the one before it has been answered.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from decoders.errors import DecodeError, EncodeError, without_frames
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.record import to_json_dict
 from decoders.messages.whole_messages import encode_message
-from decoders.replaying.api_classes import api_class
-from decoders.replaying.carrying import carry_request
-from decoders.replaying.comparing import (
+from decoders.replaying.answer_comparison import (
     Answer,
     Difference,
     Verdict,
@@ -28,7 +26,9 @@ from decoders.replaying.comparing import (
     merge_answers,
     verdict_of,
 )
-from decoders.replaying.mapping import Ends, IdMap, NotReplayable
+from decoders.replaying.api_classes import api_class
+from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
+from decoders.replaying.version_conversion import convert_request
 from kwcli.env import Failure
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from kwcli.calling.as_exchanges import Tape
     from kwcli.env import Environment
     from kwcli.net.config.client_config import Address
-    from kwcli.replay.target import ReplayTarget, Stop
+    from kwcli.replay.target import NodeRequest, ReplayTarget
 
-__all__ = ["Lane", "LaneContext", "Outcome"]
+__all__ = ["Outcome", "ReplayContext", "ReplayedClient"]
 
 # Errors that pass, which every client waits out: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER,
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER, CONCURRENT_TRANSACTIONS.
 PASSING: Final = frozenset({5, 6, 14, 15, 16, 41, 51})
 PASSING_PAUSE_S: Final = 0.25
-# How many connections all lanes keep open, so that file descriptors do not run out.
+# How many connections all clients keep open, so that file descriptors do not run out.
 OPEN_MAX: Final = 512
 # The fields of requests that say how long an answer may take.
 _WAITS: Final = ("max_wait_ms", "rebalance_timeout_ms", "session_timeout_ms", "timeout_ms")
@@ -67,8 +67,8 @@ class Outcome(NamedTuple):
     shares: int = 1
 
 
-class LaneContext:
-    """The state that all lanes share.
+class ReplayContext:
+    """The state that all replayed clients share.
 
     A thread holds `lock` while it maps, looks up, opens a connection or reads an answer: one thread at a time decodes
     messages, and threads only wait for answers side by side.
@@ -90,26 +90,26 @@ class LaneContext:
         self.tape = tape
         self.nodes = nodes
         self.client_id = client_id
-        self.opened = 0  # connections of all lanes
+        self.opened = 0  # connections of all clients
         self.lock = threading.RLock()
         self.over = threading.Event()
 
 
 # An exchange, why it is not answered (empty: it is), and where it went.
-_Answered = tuple["Exchange", str, "Stop"]
+_Answered = tuple["Exchange", str, "NodeRequest"]
 
 
-class Lane:
+class ReplayedClient:
     """One client's recorded connection, with its connections to nodes of the other cluster."""
 
-    def __init__(self, shared: LaneContext, client_id: str | None) -> None:
+    def __init__(self, shared: ReplayContext, client_id: str | None) -> None:
         self._shared = shared
         self._client_id = shared.client_id or client_id
         self._open: dict[Address, Connection] = {}
         self._reply: Reply | None = None
 
     def close(self) -> None:
-        """Close the connections of the lane."""
+        """Close the connections of the client."""
         for address in tuple(self._open):
             self._close(address)
 
@@ -123,7 +123,7 @@ class Lane:
     def ask(self, request: RecordedRequest) -> Outcome:
         """Ask one request; errors are in the outcome."""
         if self._shared.opened > OPEN_MAX:
-            self.close()  # other lanes need connections, and these can be opened again
+            self.close()  # other clients need connections, and these can be opened again
         try:
             return self._ask(request)
         except NotReplayable as problem:
@@ -135,7 +135,7 @@ class Lane:
         shared, key, broker = self._shared, request.key, request.exchange.broker
         with shared.lock:
             version = shared.target.version(key, request.version)
-            body = carry_request(key, request.version, version, request.body())
+            body = convert_request(key, request.version, version, request.body())
             mapped = shared.ids.request(key, version, body, broker=broker)
             sent = mapped.body
             _check_encodes(key, version, request.version, sent)
@@ -145,16 +145,20 @@ class Lane:
         deadline = Deadline(shared.target.config.timeout_s, shared.env.monotonic)
         while left:
             with shared.lock:
-                stops = [stop for body in left for stop in self._stops(key, version, body, mapped.node, broker)]
-            if key == FETCH and len(stops) > 1:  # no session spans nodes
-                stops = [stop._replace(body={**stop.body, "session_id": 0, "session_epoch": -1}) for stop in stops]
-            got = [(*self._send(key, version, stop), stop) for stop in stops]
+                requests = [
+                    each for body in left for each in self._node_requests(key, version, body, mapped.node, broker)
+                ]
+            if key == FETCH and len(requests) > 1:  # no session spans nodes
+                requests = [
+                    each._replace(body={**each.body, "session_id": 0, "session_epoch": -1}) for each in requests
+                ]
+            got = [(*self._send(key, version, each), each) for each in requests]
             with shared.lock:
                 again = [each for each in got if _is_passing(each[0], request, version, each[2].body)]
                 if deadline.left() <= PASSING_PAUSE_S or shared.over.is_set():
                     again = []
                 answered += [each for each in got if each not in again]
-                left = [dict(stop.body) for _, _, stop in again]
+                left = [dict(node_request.body) for _, _, node_request in again]
                 if left:
                     shared.target.forget()
             if left:
@@ -162,10 +166,12 @@ class Lane:
         with shared.lock:
             return self._compare(request, answered)
 
-    def _stops(self, key: int, version: int, body: dict[str, Any], node: int | None, broker: str) -> list[Stop]:
+    def _node_requests(
+        self, key: int, version: int, body: dict[str, Any], node: int | None, broker: str
+    ) -> list[NodeRequest]:
         if node is not None:
             return self._shared.target.at_node(node, body)
-        return self._shared.target.stops(key, version, body, self._shared.nodes.get(broker))
+        return self._shared.target.node_requests(key, version, body, self._shared.nodes.get(broker))
 
     def _compare(self, request: RecordedRequest, answered: Sequence[_Answered]) -> Outcome:
         shared, key = self._shared, request.key
@@ -194,38 +200,38 @@ class Lane:
         if codes and codes <= PASSING and all(error.get("expected") for error in record["errors"]):
             return Outcome(request, record, "uncompared", "the recorded answer was for the time being", shares=shares)
         asked = was["request"] or {}
-        ends = Ends(request.exchange.broker, answered[0][2].node)
+        answering = AnsweringNodes(request.exchange.broker, answered[0][2].node)
         if shares == 1 or key != FETCH:
-            shared.ids.learn(key, asked, was["response"], record["response"], ends)
+            shared.ids.learn(key, asked, was["response"], record["response"], answering)
         old = Answer(was["response"], _layout(was), asked)
         new = Answer(record["response"], _layout(record), record["request"] or {})
         differences = compare_answers(key, old, new, shared.ids)
         return Outcome(request, record, verdict_of(differences), differences=differences, shares=shares)
 
-    def _send(self, key: int, version: int, stop: Stop) -> tuple[Exchange, str]:
+    def _send(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
         """The exchange with one node, and why it is not answered, else "". Raises Failure where nothing was sent.
 
         A request that only reads is sent once more where a connection used before is closed: it may have been idle.
         """
-        used = stop.address in self._open
-        exchange, problem = self._exchange(key, version, stop)
+        used = node_request.address in self._open
+        exchange, problem = self._exchange(key, version, node_request)
         if problem and used and api_class(key) == "read":
-            return self._exchange(key, version, stop)
+            return self._exchange(key, version, node_request)
         return exchange, problem
 
-    def _exchange(self, key: int, version: int, stop: Stop) -> tuple[Exchange, str]:
+    def _exchange(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
         shared = self._shared
-        connection = self._connection(stop)
-        waits = max((stop.body.get(name) or 0 for name in _WAITS), default=0) / 1000
+        connection = self._connection(node_request)
+        waits = max((node_request.body.get(name) or 0 for name in _WAITS), default=0) / 1000
         connection.deadline = Deadline(shared.target.config.timeout_s + max(waits, 0.0), shared.env.monotonic)
         with shared.lock:
-            body = encode_message(key, version, "request", stop.body)
+            body = encode_message(key, version, "request", node_request.body)
         self._reply, problem = None, ""
         try:
-            connection.request(key, version, body, respond=wants_answer(key, stop.body))
+            connection.request(key, version, body, respond=wants_answer(key, node_request.body))
         except Failure as failure:
             problem = without_frames(failure).text
-            self._close(stop.address)
+            self._close(node_request.address)
             if self._reply is None:
                 raise
         assert self._reply is not None
@@ -235,19 +241,19 @@ class Lane:
                 shared.tape.forget(connection.local, connection.peer)
         return exchange, problem
 
-    def _connection(self, stop: Stop) -> Connection:
-        found = self._open.get(stop.address)
+    def _connection(self, node_request: NodeRequest) -> Connection:
+        found = self._open.get(node_request.address)
         if found is None:
             target = self._shared.target
             config = target.config
             if self._client_id is not None:
                 config = config._replace(client_id=self._client_id)
             with self._shared.lock:
-                found = self._open[stop.address] = Connection.open(
-                    stop.address,
+                found = self._open[node_request.address] = Connection.open(
+                    node_request.address,
                     config,
                     Deadline(config.timeout_s, self._shared.env.monotonic),
-                    node_id=None if stop.node < 0 else stop.node,
+                    node_id=None if node_request.node < 0 else node_request.node,
                     record=self._take,
                     credentials=target.credentials,
                 )

@@ -25,8 +25,8 @@ from decoders.exchanges.learned_names import NULL_ID
 from decoders.records import Record, decode_records
 from decoders.records.model import Batch
 from decoders.records.write import encode_batch
-from decoders.replaying.carrying import carry_request, nearest_version
-from decoders.replaying.mapping import Ends, IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap, NotReplayable, match_nodes
+from decoders.replaying.version_conversion import convert_request, nearest_version
 from decoders.schema.model import Versions
 
 OLD, NEW = UUID(int=7), UUID(int=8)
@@ -108,7 +108,7 @@ def test_members_and_generations_are_those_that_joining_gave() -> None:
         {"group_id": "billing"},
         {"member_id": "old-1", "generation_id": 3, "error_code": 0},
         {"member_id": "new-1", "generation_id": 8, "error_code": 0},
-        Ends(BROKER, 1),
+        AnsweringNodes(BROKER, 1),
     )
     assert mapped(known, HEARTBEAT, 3, beat) == {"group_id": "test", "generation_id": 8, "member_id": "new-1"}
     sync = {**beat, "assignments": [{"member_id": "old-1", "assignment": b""}]}
@@ -135,7 +135,7 @@ def test_producers_are_those_that_were_given_out_in_their_batches_too() -> None:
     body = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
     assert why_not(known, PRODUCE, 9, body) == "producer"
     told = [{"producer_id": 5, "producer_epoch": 2}, {"producer_id": 905, "producer_epoch": 0}]
-    known.learn(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], Ends(BROKER, 1))
+    known.learn(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], AnsweringNodes(BROKER, 1))
     (topic,) = mapped(known, PRODUCE, 9, body)["topic_data"]
     (found,) = decode_records(topic["partition_data"][0]["records"])
     assert (found.producer_id, found.producer_epoch, found.base_sequence) == (905, 0, 7)
@@ -146,10 +146,10 @@ def test_producers_are_those_that_were_given_out_in_their_batches_too() -> None:
 def test_a_recorded_raise_of_the_epoch_is_followed_where_the_other_cluster_raises_none() -> None:
     known = ids()
     told = [{"producer_id": 5, "producer_epoch": 2}, {"producer_id": 905, "producer_epoch": 0}]
-    known.learn(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], Ends(BROKER, 1))
+    known.learn(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], AnsweringNodes(BROKER, 1))
     asked = {"transactional_id": "t", "producer_id": 5, "producer_epoch": 2, "committed": True}
     raised = {"error_code": 0, "producer_id": 5, "producer_epoch": 3}
-    known.learn(END_TXN, asked, raised, {"error_code": 0}, Ends(BROKER, 1))
+    known.learn(END_TXN, asked, raised, {"error_code": 0}, AnsweringNodes(BROKER, 1))
     found = mapped(known, END_TXN, 4, {**asked, "producer_epoch": 3})
     assert (found["producer_id"], found["producer_epoch"]) == (905, 0)
 
@@ -159,7 +159,7 @@ def test_a_fetch_session_is_the_one_that_was_opened() -> None:
     body = {"session_id": 77, "session_epoch": 5, "topics": []}
     assert why_not(known, FETCH, 12, body) == "session"
     opening = {"session_id": 0, "session_epoch": 0}
-    known.learn(FETCH, opening, {"session_id": 77}, {"session_id": 900}, Ends(BROKER, 12))
+    known.learn(FETCH, opening, {"session_id": 77}, {"session_id": 900}, AnsweringNodes(BROKER, 12))
     epochs = []
     for _ in range(2):
         found = known.request(FETCH, 12, body, broker=BROKER)
@@ -178,7 +178,7 @@ def test_offsets_move_with_what_producers_got() -> None:
         row = {"index": 1, "error_code": 0, "base_offset": offset}
         return {"responses": [{"name": "orders", "partition_responses": [row]}]}
 
-    known.learn(PRODUCE, {}, produced(100), produced(40), Ends(BROKER, 1))
+    known.learn(PRODUCE, {}, produced(100), produced(40), AnsweringNodes(BROKER, 1))
     asked = [{"partition": number, "fetch_offset": 120} for number in (0, 1)]
     body = {"session_id": 0, "topics": [{"topic": "orders", "partitions": asked}]}
     (topic,) = mapped(known, FETCH, 11, body)["topics"]
@@ -245,8 +245,8 @@ def test_nodes_stand_for_each_other(recorded: list[int], there: list[int], found
     ],
 )
 def test_requests_say_the_same_in_other_versions(key: int, since: int, to: int, body: Any, found: Any) -> None:
-    assert carry_request(key, since, to, body) == found
-    assert carry_request(key, since, since, body) == body
+    assert convert_request(key, since, to, body) == found
+    assert convert_request(key, since, since, body) == body
 
 
 def test_the_nearest_version_is_served() -> None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from decoders.schema.model import Versions
 
-__all__ = ["carry_answer", "carry_request", "nearest_version"]
+__all__ = ["convert_answer", "convert_request", "nearest_version"]
 
 Body = dict[str, Any]
 # The first versions that name several coordinators, groups, members; in which null means all topics of Metadata; that
@@ -30,21 +30,21 @@ def nearest_version(recorded: int, served: Versions) -> int:
     return min(max(recorded, served.low), served.high)
 
 
-def carry_request(key: int, since: int, to: int, body: Mapping[str, Any]) -> Body:
+def convert_request(key: int, since: int, to: int, body: Mapping[str, Any]) -> Body:
     """A request of version `since` in the shape of version `to`; fields that `to` lacks may be left in it."""
     made = dict(body)
-    carry = _REQUESTS.get(key)
-    if carry is not None and since != to:
-        carry(made, since, to)
+    convert = _REQUESTS.get(key)
+    if convert is not None and since != to:
+        convert(made, since, to)
     return made
 
 
-def carry_answer(key: int, body: Mapping[str, Any], asked: Mapping[str, Any]) -> Body:
+def convert_answer(key: int, body: Mapping[str, Any], asked: Mapping[str, Any]) -> Body:
     """An answer of any version, in JSON form, in the newest shape; `asked` is its request."""
     made = dict(body)
-    carry = _ANSWERS.get(key)
-    if carry is not None:
-        carry(made, asked)
+    convert = _ANSWERS.get(key)
+    if convert is not None:
+        convert(made, asked)
     return made
 
 

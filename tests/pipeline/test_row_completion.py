@@ -34,7 +34,7 @@ def test_names_learnt_elsewhere_are_those_that_the_whole_capture_knew(name: str)
     alone = batch_of(settled)
     facts = Facts()
     facts.add(pack([{}, {identity: list(row) for identity, row in since.items()}, {}, (0, 0)]))
-    mended = RowCompletion(facts).told(alone)
+    mended = RowCompletion(facts).complete(alone)
     assert alone.column("topic_names") != whole.column("topic_names")
     for column in ("topics", "topic_ids", "topic_names", "error_topics", "partitions"):
         assert mended.column(column).to_pylist() == whole.column(column).to_pylist()
@@ -48,7 +48,7 @@ def test_each_run_gets_the_connection_that_its_past_says() -> None:
     where = ("[::1]:1234", "::1", 1234, "10.0.0.1:9092", "10.0.0.1", 9092, 42)
     verdicts = _verdicts([(1, True, *where, 1000, "new", "1"), (0, False), (2, True, *where, 0)])
     before = whole.to_pylist()
-    made = RowCompletion.patched(whole, runs, verdicts.sort_by("run")).to_pylist()
+    made = RowCompletion.apply_verdicts(whole, runs, verdicts.sort_by("run")).to_pylist()
     assert {row["client_software_name"] for row in before[5:105]} > {None}
     assert len(made) == len(before) - 5  # the rows of the invalid run are gone
     for at, (row, old) in enumerate(zip(made, before[5:], strict=True), 5):
@@ -62,7 +62,9 @@ def test_each_run_gets_the_connection_that_its_past_says() -> None:
 def test_a_run_that_nobody_has_judged_is_no_silence(numbers: tuple[int, ...]) -> None:
     whole = batch_of([])
     with pytest.raises(RuntimeError, match="without a verdict, or with several"):
-        RowCompletion.patched(whole, pa.array([], pa.int32()), _verdicts([(number, False) for number in numbers]))
+        RowCompletion.apply_verdicts(
+            whole, pa.array([], pa.int32()), _verdicts([(number, False) for number in numbers])
+        )
 
 
 def _verdicts(rows: list[tuple[object, ...]]) -> pa.Table:

@@ -40,7 +40,7 @@ class Listed(NamedTuple):
 _ALL: Final = Listed("the input", dict.fromkeys(TABLES, ()))
 
 
-def ask(
+def run_sql(
     env: Environment,
     shown: Settings,
     capture: CaptureOptions,
@@ -65,7 +65,7 @@ def ask(
         raise Failure(f"{folders[0]} has tables and {other} is to be read: ask one kind at a time", Exit.USAGE)
     if word is None:
         for name in files:
-            _look(name)
+            _check_exists(name)
         return show_views(env, shown)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
@@ -73,8 +73,8 @@ def ask(
     query = read_query(env, word)
     if folders:
         refuse_typed("about tables, which hold what their run chose: say it in the query", _CHOOSING)
-        return _ask_tables(env, shown, folders, query, limit)
-    return _ask_captures(env, shown, capture, filters, query, limit)
+        return _query_tables(env, shown, folders, query, limit)
+    return _query_captures(env, shown, capture, filters, query, limit)
 
 
 def _split(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
@@ -92,7 +92,7 @@ def _is_query(word: str) -> bool:
     return not word.strip() or (len(word.split()) > 1 and not os.path.lexists(word))
 
 
-def _look(name: str) -> None:
+def _check_exists(name: str) -> None:
     """Failure where no such file exists; the file itself is not read."""
     if name == "-" or os.path.lexists(name):
         return
@@ -104,7 +104,7 @@ def _look(name: str) -> None:
         raise Failure(f"{name}: no such file")
 
 
-def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
+def _query_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
     """Run the query on the tables that all folders have, each with the files of all folders."""
     from kwcli.pipeline.duckdb_sql import TablesDatabase
     from kwcli.pipeline.report.tables import Tables
@@ -121,7 +121,7 @@ def _ask_tables(env: Environment, shown: Settings, folders: Sequence[str], query
     return Exit.DONE
 
 
-def _ask_captures(
+def _query_captures(
     env: Environment,
     shown: Settings,
     capture: CaptureOptions,

@@ -25,8 +25,8 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from decoders.apis import NAMES, api, api_name
 from decoders.apis.error_codes import error_name
-from decoders.replaying.carrying import carry_answer
 from decoders.replaying.field_roles import Role, role_of
+from decoders.replaying.version_conversion import convert_answer
 from decoders.schema.model import Field, Versions
 
 __all__ = ["Answer", "Difference", "Verdict", "compare_answers", "merge_answers", "verdict_of"]
@@ -70,7 +70,7 @@ _OWN_OF_BATCHES: Final = (
 
 
 class Translator(Protocol):
-    """Translates recorded ids into ids of the other cluster (IdMap in mapping.py)."""
+    """Translates recorded ids into ids of the other cluster (IdMap in id_map.py)."""
 
     def there(self, role: Role, value: Any, group: str | None) -> Any:
         """The other cluster's id for a recorded id."""
@@ -105,7 +105,7 @@ def compare_answers(key: int, recorded: Answer, new: Answer, there: Translator) 
     shapes = [each.body for each in (recorded, new)]
     versions = (recorded.version, new.version)
     if recorded.version != new.version:
-        shapes = [carry_answer(key, each.body, each.asked) for each in (recorded, new)]
+        shapes = [convert_answer(key, each.body, each.asked) for each in (recorded, new)]
         if any(shape.keys() != each.body.keys() for shape, each in zip(shapes, (recorded, new), strict=True)):
             versions = _shape_versions(message.versions, versions, shapes, recorded, new)
     walk = _Walk(versions, there)

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
-from decoders.replaying.comparing import Answer, Difference, compare_answers, merge_answers, verdict_of
-from decoders.replaying.mapping import Ends, IdMap, NameMap
+from decoders.replaying.answer_comparison import Answer, Difference, compare_answers, merge_answers, verdict_of
+from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap
 from decoders.wire.primitives import uuid_text
 
 OLD, NEW = UUID(int=7), UUID(int=8)
@@ -118,7 +118,7 @@ def test_members_meet_though_they_have_other_ids() -> None:
     found = compared(JOIN_GROUP, joined("a", "b"), joined("x", "y"), versions=(2, 2))
     assert verdict_of(found) == "other_ids"
     known = ids()
-    known.learn(JOIN_GROUP, {"group_id": "g"}, {"member_id": "a"}, {"member_id": "y"}, Ends("", 0))
+    known.learn(JOIN_GROUP, {"group_id": "g"}, {"member_id": "a"}, {"member_id": "y"}, AnsweringNodes("", 0))
     answers = (Answer(joined("a", "b"), 2, {"group_id": "g"}), Answer(joined("x", "y"), 2, {"group_id": "g"}))
     pairs = [(each.recorded, each.new) for each in compare_answers(JOIN_GROUP, *answers, known)]
     assert ("a", "y") in pairs

@@ -46,7 +46,7 @@ from decoders.schema.model import Field
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind
 from decoders.wire.primitives import uuid_bytes, uuid_text
 
-__all__ = ["Ends", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_nodes", "renumber_producer"]
+__all__ = ["AnsweringNodes", "IdMap", "MappedRequest", "NameMap", "NotReplayable", "match_nodes", "renumber_producer"]
 
 TOPIC_NAMES: Final = ("name", "topic", "topic_name")
 PARTITIONS: Final = ("partition_index", "partition", "index")
@@ -395,19 +395,24 @@ class IdMap:
     # Answers
 
     def learn(
-        self, key: int, asked: Mapping[str, Any], recorded: Mapping[str, Any], new: Mapping[str, Any], ends: Ends
+        self,
+        key: int,
+        asked: Mapping[str, Any],
+        recorded: Mapping[str, Any],
+        new: Mapping[str, Any],
+        answering: AnsweringNodes,
     ) -> None:
         """Learn the ids that two answers in JSON form give out; `asked` is the recorded request."""
         learn = _LEARNERS.get(key)
         if learn is not None:
-            learn(self, asked, recorded, new, ends)
+            learn(self, asked, recorded, new, answering)
 
-    def _learn_session(self, asked: Any, recorded: Any, new: Any, ends: Ends) -> None:
+    def _learn_session(self, asked: Any, recorded: Any, new: Any, answering: AnsweringNodes) -> None:
         was, now = recorded.get("session_id", 0), new.get("session_id", 0)
-        if was and now and ends.node >= 0 and not asked.get("session_id"):
-            self._sessions[ends.broker, was] = FetchSessionThere(now, ends.node, 1)
+        if was and now and answering.node >= 0 and not asked.get("session_id"):
+            self._sessions[answering.broker, was] = FetchSessionThere(now, answering.node, 1)
 
-    def _learn_member(self, asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+    def _learn_member(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         group = asked.get("group_id", "")
         was = recorded.get("member_id") or asked.get("member_id")
         now = new.get("member_id") or (was if not new.get("error_code") else None)
@@ -417,7 +422,7 @@ class IdMap:
             if recorded.get(name, -1) > 0 and new.get(name, -1) > 0:
                 self._generations[group, recorded[name]] = new[name]
 
-    def _learn_producer(self, asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+    def _learn_producer(self, asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         was, now = recorded.get("producer_id", -1), new.get("producer_id", -1)
         if was >= 0 and now >= 0:
             self._producers[was] = now
@@ -429,11 +434,11 @@ class IdMap:
                 self._producers[was] = self._producers[before[0]]
                 self._producer_epochs[was, recorded["producer_epoch"]] = self._producer_epochs.get(before, before[1])
 
-    def _learn_telemetry(self, _asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+    def _learn_telemetry(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         was, now = (UUID(bytes=uuid_bytes(each["client_instance_id"])) for each in (recorded, new))
         self._telemetry[was] = now, new.get("subscription_id", 0)
 
-    def _learn_offsets(self, _asked: Any, recorded: Any, new: Any, _ends: Ends) -> None:
+    def _learn_offsets(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         got = {(topic, number): offset for topic, number, offset in _offsets(new)}
         for topic, number, offset in _offsets(recorded):
             there = self._id_there(topic)
@@ -486,7 +491,7 @@ class IdMap:
         return text if found is None else uuid_text(found.bytes)
 
 
-class Ends(NamedTuple):
+class AnsweringNodes(NamedTuple):
     """The nodes that answered: the recorded broker's address, the other cluster's node id (-1 if not known)."""
 
     broker: str
@@ -510,7 +515,7 @@ _CHANGES: Final[Mapping[Role, Callable[[IdMap, Any, Mapping[str, Any], _Place, F
     "epoch": IdMap._epoch,
     "offset": IdMap._offset,
 }
-_LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, Ends], None]]] = {
+_LEARNERS: Final[Mapping[int, Callable[[IdMap, Any, Any, Any, AnsweringNodes], None]]] = {
     0: IdMap._learn_offsets,
     1: IdMap._learn_session,
     11: IdMap._learn_member,

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["LOOKS", "Look", "produced_in_vain"]
+__all__ = ["BODY_OBSERVERS", "BodyObserver", "produced_in_vain"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
-Watch = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
+Observe = Callable[["Observations", "Exchange", str], "list[str | None] | None"]
 _CONSUMER: Final = -1
 # FETCH_SESSION_ID_NOT_FOUND, INVALID_FETCH_SESSION_EPOCH.
 _SESSION_LOST: Final = (70, 71)
@@ -47,13 +47,13 @@ _WANTED, _FETCHED = TOPIC_ARRAYS[FETCH]
 _IN_FLIGHT_NS: Final = NS_PER_MS
 
 
-class Look(NamedTuple):
+class BodyObserver(NamedTuple):
     """The function that observes exchanges of an API, and the paths that it reads of each side.
 
     `partitions_of`: the API key, where it also reads the paths that the table of topics and partitions has of the API.
     """
 
-    watch: Watch
+    observe: Observe
     request: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
     partitions_of: int | None = None
@@ -77,15 +77,15 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
             its = seen.at("in-flight", client, exchange.ends.client, exchange.ends.broker)
-            its.see(exchange)
+            its.count_exchange(exchange)
             its.add("took", took)
-            its.peak("ended", exchange.response_ns)
+            its.keep_greatest("ended", exchange.response_ns)
     topics = []
     for element in structs(exchange.request_view, _PRODUCED.topics):
         topic = topic_of(exchange, element)
         topics.append(topic)
         its = seen.at("produce", client, topic)
-        its.see(exchange)
+        its.count_exchange(exchange)
         for part in structs(element, _PRODUCED.partitions):
             size = batches = records = plain = 0
             number = part.get(_PRODUCED.number)
@@ -95,19 +95,19 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
                 batches += 1
                 records += head.records
                 if answered:
-                    seen.sent.see(head, exchange, client, topic, number, code)
+                    seen.sent.add_try(head, exchange, client, topic, number, code)
                 if head.codec == "none":
                     plain += head.size
                 if head.magic < 2:
-                    seen.at("old-format", client, topic, "produces").see(exchange)
+                    seen.at("old-format", client, topic, "produces").count_exchange(exchange)
                 if not head.sound:
-                    seen.at("crc", client, topic, "produced").see(exchange)
+                    seen.at("crc", client, topic, "produced").count_exchange(exchange)
                 elif head.max_timestamp is not None and head.max_timestamp > 0:
                     ahead = head.max_timestamp * 1_000_000 - exchange.time_ns
                     if ahead > 0:
                         clock = seen.at("clock", client)
-                        clock.peak("ahead", ahead)
-                        clock.see(exchange)
+                        clock.keep_greatest("ahead", ahead)
+                        clock.count_exchange(exchange)
             if batches:
                 its.add_all((("batches", batches), ("records", records), ("bytes", size)))
                 if plain:
@@ -115,7 +115,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
             else:
                 its.add("bytes", 0)
             if size and number is not None:
-                seen.at("skew", topic).meet("partitions", str(number), size)
+                seen.at("skew", topic).count_name("partitions", str(number), size)
     return topics
 
 
@@ -124,13 +124,13 @@ def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> Non
     for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
         for head in batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
             topic, number = topic_of(exchange, element), part.get(_PRODUCED.number)
-            seen.sent.see(head, exchange, client, topic, number, None)
+            seen.sent.add_try(head, exchange, client, topic, number, None)
 
 
 def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     if answer.get("error_code") in _SESSION_LOST:
-        seen.at("sessions-lost", client, exchange.ends.broker).see(exchange)
+        seen.at("sessions-lost", client, exchange.ends.broker).count_exchange(exchange)
     state = request.get("replica_state")
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     if not isinstance(replica, int) or replica < _CONSUMER:
@@ -159,19 +159,19 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
                 found = True
                 position = head.last_offset + 1
                 if head.magic < 2:
-                    seen.at("old-format", client, topic, "fetches").see(exchange)
+                    seen.at("old-format", client, topic, "fetches").count_exchange(exchange)
                 if not head.sound:
-                    seen.at("crc", client, topic, "fetched").see(exchange)
+                    seen.at("crc", client, topic, "fetched").count_exchange(exchange)
             if position is not None and asked is not None and position > asked:
                 its = seen.at("read", client, exchange.ends.client, topic, number)
-                its.see(exchange)
+                its.count_exchange(exchange)
                 its.add("offsets", position - asked)
-                its.peak("end", position)
-                its.peak("start", -asked)
+                its.keep_greatest("end", position)
+                its.keep_greatest("start", -asked)
             if position is not None and newest is not None and newest >= 0 and not part.get(_FETCHED.error):
                 its = seen.at("lag", client, topic, number)
-                its.see(exchange)
-                its.edge("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
+                its.count_exchange(exchange)
+                its.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
     if found and request.get("min_bytes", 1) > 1:
         _held_back(seen, exchange, client, request.get("max_wait_ms") or 0)
     return topics
@@ -194,8 +194,8 @@ def _followed(
             position = positions.get((topic, number))
             if position is not None and newest is not None and newest > position and not part.get(_FETCHED.error):
                 its = seen.at("follower", replica, exchange.ends.broker, topic, number)
-                its.see(exchange)
-                its.peak("behind", newest - position)
+                its.count_exchange(exchange)
+                its.keep_greatest("behind", newest - position)
 
 
 def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
@@ -205,40 +205,40 @@ def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int
     took = exchange.response_ns - exchange.request_end_ns
     if 10 * took >= 9 * most_ms * NS_PER_MS:
         its = seen.at("fetch-waits", client)
-        its.see(exchange)
+        its.count_exchange(exchange)
         its.add("waited", took)
 
 
-def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for element in structs(exchange.view("request"), "topics"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
             its = seen.at("isr", topic, part.get("partition_index"))
-            its.see(exchange)
+            its.count_exchange(exchange)
             size = len(part.get("new_isr") or part.get("new_isr_with_epochs") or ())
-            its.peak("size", size)
-            its.edge("size", exchange.time_ns, size)
+            its.keep_greatest("size", size)
+            its.keep_first_and_last("size", exchange.time_ns, size)
 
 
 def _advertised(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
     host, port = node.get("host"), node.get("port")
     if isinstance(number, int) and number >= 0 and host and isinstance(port, int):
         its = seen.at("advertised", exchange.ends.broker, number, host, port)
-        its.see(exchange)
-        its.meet("clients", host_of(exchange.ends.client))
+        its.count_exchange(exchange)
+        its.count_name("clients", host_of(exchange.ends.client))
 
 
 def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = _body(exchange, "response")
     for node in structs(answer, "brokers"):
         _advertised(seen, exchange, node, node.get("node_id"))
-    seen.at("metadata", client).see(exchange)
+    seen.at("metadata", client).count_exchange(exchange)
     for element in structs(answer, "topics"):
         topic = topic_of(exchange, element)
         if topic is None or element.get("error_code"):
             continue
         its = seen.at("topic", topic)
-        its.see(exchange)
+        its.count_exchange(exchange)
         trouble, epochs = False, 0
         for part in structs(element, "partitions"):
             number = part.get("partition_index")
@@ -246,7 +246,7 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             replicas = part.get("replica_nodes") or ()
             in_sync = part.get("isr_nodes") or ()
             missing = len(replicas) - len(in_sync)
-            its.peak("replicas", len(replicas))
+            its.keep_greatest("replicas", len(replicas))
             if part.get("leader_id", 0) < 0:
                 what = "offline"
             elif missing > 0 or part.get("offline_replicas"):
@@ -255,17 +255,17 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
                 continue
             trouble = True
             bad = seen.at(what, topic, number)
-            bad.see(exchange)
+            bad.count_exchange(exchange)
             for node in set(replicas) - set(in_sync):
-                bad.meet("replicas", str(node))
-        its.peak("partitions", len(element.get("partitions") or ()))
+                bad.count_name("replicas", str(node))
+        its.keep_greatest("partitions", len(element.get("partitions") or ()))
         if epochs:
-            its.edge("epochs", exchange.time_ns, epochs)
+            its.keep_first_and_last("epochs", exchange.time_ns, epochs)
         if not trouble:
-            its.peak("whole", exchange.time_ns)
+            its.keep_greatest("whole", exchange.time_ns)
 
 
-def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
     request = _body(exchange, "request")
     flat = [(part, part) for part in structs(request, "ungrouped_partition_states")]
@@ -276,17 +276,17 @@ def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: 
         epoch = part.get("leader_epoch")
         if isinstance(epoch, int):
             its = seen.at("led", topic_of(exchange, element), part.get("partition_index"))
-            its.see(exchange)
-            its.edge("epoch", exchange.time_ns, epoch)
-            its.meet("leaders", str(part.get("leader")))
+            its.count_exchange(exchange)
+            its.keep_first_and_last("epoch", exchange.time_ns, epoch)
+            its.count_name("leaders", str(part.get("leader")))
 
 
-def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for node in structs(exchange.view("response"), "brokers"):
         _advertised(seen, exchange, node, node.get("broker_id"))
 
 
-def _coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
+def _coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     answer = _body(exchange, "response")
     for node in list(structs(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
@@ -302,13 +302,13 @@ def _joined(seen: Observations, exchange: Exchange, client: str) -> None:
         _generation(seen, exchange, group, generation, client)
         if exchange.response_ns is not None and exchange.request_end_ns is not None:
             seen.at("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
-            seen.at("group", group).peak("waited", exchange.response_ns - exchange.request_end_ns)
+            seen.at("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
     _alive(seen, exchange, client)
     its = seen.at("group", group)
-    its.see(exchange)
-    its.meet("came" if not request.get("member_id") else "again", client)
+    its.count_exchange(exchange)
+    its.count_name("came" if not request.get("member_id") else "again", client)
     if request.get("reason"):
-        its.meet("reasons", request["reason"])
+        its.count_name("reasons", request["reason"])
 
 
 def _alive(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -318,20 +318,20 @@ def _alive(seen: Observations, exchange: Exchange, client: str) -> None:
     if not group or not member:
         return
     its = seen.at("alive", group, member)
-    its.meet("clients", client)
+    its.count_name("clients", client)
     last = exchange.time_ns if exchange.response_ns is None else exchange.response_ns
-    its.mark(exchange.time_ns, max(last, exchange.time_ns))
+    its.mark_seconds(exchange.time_ns, max(last, exchange.time_ns))
     timeout = request.get("session_timeout_ms")
     if timeout:
-        its.peak("timeout", timeout)
+        its.keep_greatest("timeout", timeout)
     elif exchange.api_key not in GATHERINGS:
-        its.see(exchange)
+        its.count_exchange(exchange)
 
 
 def _generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
     its = seen.at("generation", group, number)
-    its.see(exchange)
-    its.meet("clients", client)
+    its.count_exchange(exchange)
+    its.count_name("clients", client)
 
 
 def _left(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -339,10 +339,10 @@ def _left(seen: Observations, exchange: Exchange, client: str) -> None:
     group = request.get("group_id")
     if group:
         its = seen.at("group", group)
-        its.meet("left", client)
+        its.count_name("left", client)
         for member in structs(request, "members"):
             if member.get("reason"):
-                its.meet("reasons", member["reason"])
+                its.count_name("reasons", member["reason"])
 
 
 def _beat(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -354,12 +354,12 @@ def _beat(seen: Observations, exchange: Exchange, client: str) -> None:
     its = seen.at("group", group)
     asked = request.get("member_epoch")
     if asked == 0:
-        its.meet("came", client)
+        its.count_name("came", client)
     elif isinstance(asked, int) and asked < 0:
-        its.meet("left", client)
+        its.count_name("left", client)
     if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
         _generation(seen, exchange, group, epoch, client)
-        its.see(exchange)
+        its.count_exchange(exchange)
 
 
 def _transaction_ended(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -367,10 +367,10 @@ def _transaction_ended(seen: Observations, exchange: Exchange, client: str) -> N
     name = request.get("transactional_id")
     if name and not answer.get("error_code"):
         its = seen.at("transaction", name)
-        its.see(exchange)
-        its.meet("clients", client)
+        its.count_exchange(exchange)
+        its.count_name("clients", client)
         its.add("commits" if request.get("committed") else "aborts", 1)
-        its.peak("ended", exchange.time_ns)
+        its.keep_greatest("ended", exchange.time_ns)
 
 
 def _transaction_begun(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -378,34 +378,34 @@ def _transaction_begun(seen: Observations, exchange: Exchange, client: str) -> N
     name = request.get("transactional_id") or request.get("v3_and_below_transactional_id")
     if name:
         its = seen.at("transaction", name)
-        its.see(exchange)
-        its.meet("clients", client)
-        its.peak("begun", exchange.time_ns)
+        its.count_exchange(exchange)
+        its.count_name("clients", client)
+        its.keep_greatest("begun", exchange.time_ns)
 
 
 def _handshake(seen: Observations, exchange: Exchange, client: str) -> None:
     mechanism = _body(exchange, "request").get("mechanism")
     if mechanism:
-        seen.at("login", client).meet("mechanisms", mechanism)
-        seen.at("login", client).see(exchange)
+        seen.at("login", client).count_name("mechanisms", mechanism)
+        seen.at("login", client).count_exchange(exchange)
 
 
-def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all looks have it
-    seen.at("election").see(exchange)
-    seen.at("election").meet("nodes", host_of(exchange.ends.client))
+def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+    seen.at("election").count_exchange(exchange)
+    seen.at("election").count_name("nodes", host_of(exchange.ends.client))
 
 
 _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
-_BEAT: Final = Look(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
+_BEAT: Final = BodyObserver(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
 
-# API key → its look.
-LOOKS: Final[dict[int, Look]] = {
-    PRODUCE: Look(_produced, partitions_of=PRODUCE),
-    FETCH: Look(
+# API key → its observer.
+BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
+    PRODUCE: BodyObserver(_produced, partitions_of=PRODUCE),
+    FETCH: BodyObserver(
         *(_fetched, ("replica_id", "replica_state", "min_bytes", "max_wait_ms"), ("error_code",)), partitions_of=FETCH
     ),
-    METADATA: Look(
+    METADATA: BodyObserver(
         _metadata,
         (),
         (
@@ -424,20 +424,20 @@ LOOKS: Final[dict[int, Look]] = {
             ),
         ),
     ),
-    DESCRIBE_CLUSTER: Look(_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))),
-    FIND_COORDINATOR: Look(
+    DESCRIBE_CLUSTER: BodyObserver(_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))),
+    FIND_COORDINATOR: BodyObserver(
         _coordinator,
         (),
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
-    JOIN_GROUP: Look(
+    JOIN_GROUP: BodyObserver(
         _joined,
         ("group_id", "member_id", "reason", "session_timeout_ms"),
         ("error_code", "generation_id", "member_id"),
     ),
-    SYNC_GROUP: Look(_alive, ("group_id", "member_id")),
-    HEARTBEAT: Look(_alive, ("group_id", "member_id")),
-    LEADER_AND_ISR: Look(
+    SYNC_GROUP: BodyObserver(_alive, ("group_id", "member_id")),
+    HEARTBEAT: BodyObserver(_alive, ("group_id", "member_id")),
+    LEADER_AND_ISR: BodyObserver(
         _led,
         (
             *(f"ungrouped_partition_states[].{name}" for name in ("topic_name", *_LED)),
@@ -445,16 +445,16 @@ LOOKS: Final[dict[int, Look]] = {
             *(f"topic_states[].partition_states[].{name}" for name in _LED),
         ),
     ),
-    LEAVE_GROUP: Look(_left, ("group_id", "members[].reason")),
+    LEAVE_GROUP: BodyObserver(_left, ("group_id", "members[].reason")),
     68: _BEAT,
     76: _BEAT,
     88: _BEAT,
-    26: Look(_transaction_ended, ("transactional_id", "committed"), ("error_code",)),
-    24: Look(_transaction_begun, ("v3_and_below_transactional_id",)),
-    25: Look(_transaction_begun, ("transactional_id",)),
-    SASL_HANDSHAKE: Look(_handshake, ("mechanism",)),
-    52: Look(_elected),
-    ALTER_PARTITION: Look(
+    26: BodyObserver(_transaction_ended, ("transactional_id", "committed"), ("error_code",)),
+    24: BodyObserver(_transaction_begun, ("v3_and_below_transactional_id",)),
+    25: BodyObserver(_transaction_begun, ("transactional_id",)),
+    SASL_HANDSHAKE: BodyObserver(_handshake, ("mechanism",)),
+    52: BodyObserver(_elected),
+    ALTER_PARTITION: BodyObserver(
         _in_sync,
         (
             *(f"topics[].{name}" for name in ("topic_name", "topic_id")),

@@ -18,7 +18,7 @@ import click
 from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Duration
 from kwcli.options import gather_options, with_options
-from kwcli.proxy.log_once import SaidOnce
+from kwcli.proxy.repeated_messages import SeenTexts
 
 if TYPE_CHECKING:
     from kwcli.proxy.control.http_control import ControlServer
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from kwcli.proxy.relay.connection import Relay
     from kwcli.proxy.scripts.script_decider import ScriptDecider
 
-__all__ = ["Steering", "SteeringOptions", "steering_options"]
+__all__ = ["ScriptAndControl", "ScriptAndControlOptions", "script_and_control_options"]
 
 _HOLD_MS: Final = 25_000.0
 _SCRIPT_MS: Final = 2_000.0
 
 
-class SteeringOptions(NamedTuple):
+class ScriptAndControlOptions(NamedTuple):
     """The options --script, --script-timeout, --control and --hold-timeout as given; times in ms."""
 
     script: str | None
@@ -53,10 +53,10 @@ class SteeringOptions(NamedTuple):
         return self.script is not None or self.control is not None
 
 
-def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `SteeringOptions` to a command, which gets them as `steering`."""
+def script_and_control_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `ScriptAndControlOptions` to a command, which gets them as `script_and_control`."""
     return with_options(
-        gather_options("steering", SteeringOptions, SteeringOptions._fields)(command),
+        gather_options("script_and_control", ScriptAndControlOptions, ScriptAndControlOptions._fields)(command),
         click.option(
             "--script",
             metavar="FILE.py",
@@ -84,13 +84,13 @@ def steering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-class Steering:
+class ScriptAndControl:
     """Script, control interface and deciders of a proxy. Raises Failure: the script does not load, a port is taken."""
 
     def __init__(
         self,
         env: Environment,
-        options: SteeringOptions,
+        options: ScriptAndControlOptions,
         rules: RuleFiles | None,
         *,
         reveal: bool,
@@ -102,7 +102,7 @@ class Steering:
         from kwcli.proxy.held_exchanges import HeldExchanges
 
         self._env = env
-        self._notes = SaidOnce()
+        self._notes = SeenTexts()
         self.held = HeldExchanges(env.now_ns, self._say_once, (options.hold_timeout or _HOLD_MS) / 1000)
         self.ring: Ring = Ring()
         self.rules = rules
@@ -126,7 +126,7 @@ class Steering:
         present: list[Decider] = [each for each in asked if each is not None]
         self.deciders: Deciders = Deciders(present if gate is None else [gate, *present])
         for each in (each for each in asked if each is not None):
-            each.changed = self.deciders.changed
+            each.wants_changed = self.deciders.ask_wants_again
 
     def _open_control(self, port: int) -> None:
         from kwcli.proxy.control.http_control import ControlServer
@@ -139,7 +139,7 @@ class Steering:
         self._env.say(f"kw: {text}")
 
     def _say_once(self, text: str) -> None:
-        if self._notes.first(text):
+        if self._notes.is_new(text):
             self._say(text)
 
     def lines(self) -> list[str]:
@@ -151,7 +151,7 @@ class Steering:
             out.append(f"control      http://127.0.0.1:{self.server.port}      token in {self.server.file}")
         return out
 
-    async def begin(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
+    async def serve(self, relays: Callable[[], Iterable[Relay]], listeners: Callable[[], Iterable[Listener]]) -> None:
         """Serve script and control interface on the running event loop. `relays` gives the open connections."""
         if self.script is not None:
             await self.script.attach()
@@ -170,7 +170,7 @@ class Steering:
                 )
             )
 
-    def release(self) -> None:
+    def release_all(self) -> None:
         """Let all held exchanges go on, since the proxy drains."""
         for row in self.held.rows():
             self.held.release(row["id"])

@@ -1,10 +1,10 @@
-"""A connection whose past is unknown in, a *stretch* of it out: where it may begin, its rows, the state that it adds.
+"""A connection whose past is unknown in, a *clean run* of it out: where it may begin, its rows, the state that it adds.
 
-A stretch begins where the past does not matter for the decoding of all that follows: both directions are in step, no
+A clean run begins where the past does not matter for the decoding of all that follows: both directions are in step, no
 bytes are held or missing, no SASL token is due. Only the requests in flight may depend on the past: a response in the
-stretch to a request before it (an *orphan*) waits for the stitcher, which knows that request, and the correlation ids
-of the stretch begin at `low`, above all ids before it. Rows are believed batch by batch (`commit`): if a batch would be
-decoded differently with another past, it is no part of the stretch; none of its rows were handed on.
+clean run to a request before it (an *orphan*) waits for the stitcher, which knows that request, and the correlation ids
+of the clean run begin at `low`, above all ids before it. Rows are believed batch by batch (`commit`): if a batch would
+be decoded differently with another past, it is no part of the clean run; none of its rows were handed on.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half
 from decoders.wire.pack import pack
 
-__all__ = ["IDS", "LANE", "ORPHAN", "Stretch", "core"]
+__all__ = ["FRAME_STATE", "ID_RANGE", "ORPHAN_ATTRIBUTES", "CleanRun", "required_state"]
 
-# All correlation ids of a stretch are less than this above the lowest one.
-IDS: Final = 1 << 30
+# All correlation ids of a clean run are less than this above the lowest one.
+ID_RANGE: Final = 1 << 30
 # The attributes of a FrameDirection that say which frame it is inside of.
-LANE: Final = ("mode", "need", "left", "first", "last", "again", "missing")
-_state = attrgetter(*LANE)
+FRAME_STATE: Final = ("mode", "need", "left", "first", "last", "again", "missing")
+_state = attrgetter(*FRAME_STATE)
 # The attributes of an exchange that are kept of an orphan response.
-ORPHAN: Final = (
+ORPHAN_ATTRIBUTES: Final = (
     *("correlation_id", "response_raw", "response_size", "response_ns", "response_end_ns", "response_packet"),
     *("response_packet_end", "extra"),
 )
 
 
-def core(connection: Connection, pairing: Pairing) -> list[Any] | None:
-    """The state on which a stretch that begins now depends; None if none may begin.
+def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None:
+    """The state on which a clean run that begins now depends; None if none may begin.
 
     The caller has checked that the connection waits for nothing.
     """
@@ -71,18 +71,18 @@ def core(connection: Connection, pairing: Pairing) -> list[Any] | None:
 
 def _inside(direction: FrameDirection) -> list[Any]:
     """The frame that a direction is inside of; only its mode between frames."""
-    return saved(direction, LANE) if direction.need else [direction.mode]
+    return saved(direction, FRAME_STATE) if direction.need else [direction.mode]
 
 
 class Checkpoint:
-    """The state of a stretch at the end of a batch."""
+    """The state of a clean run at the end of a batch."""
 
     __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "login", "rows", "software", "waiting")
 
-    def __init__(self, stretch: Stretch) -> None:
-        pairing = stretch.pairing
-        self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in stretch.flows)
-        first, second = stretch.directions
+    def __init__(self, clean_run: CleanRun) -> None:
+        pairing = clean_run.pairing
+        self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in clean_run.flows)
+        first, second = clean_run.directions
         self.directions = (
             (_state(first), first.place, first.begun, first.parts[:]),
             (_state(second), second.place, second.begun, second.parts[:]),
@@ -93,18 +93,18 @@ class Checkpoint:
         self.rows = 0
 
 
-class Stretch:
-    """The stretch that a connection of a splitter is in. `core` is the state that it depends on."""
+class CleanRun:
+    """The clean run that a connection of a splitter is in. `required_state` is the state that it depends on."""
 
     def __init__(self, connection: Connection, pairing: Pairing, agreed: list[Any], after: int) -> None:
         self.connection = connection
         self.pairing = pairing
-        self.after = after  # the stretch begins after the segment with this packet number
+        self.after = after  # the clean run begins after the segment with this packet number
         self.since: int | None = after  # `after`, as long as that segment is in the current batch; else None
         client = connection.first if pairing.client_first else connection.second
         self.flows: tuple[Half, Half] = (client, client.peer)
         self.directions = (pairing.requests, pairing.responses)
-        self.core = agreed
+        self.required_state = agreed
         self.low: int | None = None
         self.begun = False  # whether its RUN is handed on
         self.orphans: list[Exchange] = []  # believed, not handed on yet
@@ -121,7 +121,7 @@ class Stretch:
             direction.lossy, direction.lost_packet = False, 0
         self.begin = self.checkpoint = Checkpoint(self)
 
-    def moved(self) -> bool:
+    def has_new_packets(self) -> bool:
         """Whether any packet has come since the last commit."""
         first, second = self.flows
         return first.packets != self.checkpoint.flows[0][0] or second.packets != self.checkpoint.flows[1][0]
@@ -168,31 +168,33 @@ class Stretch:
         if ids:
             least = min(ids)
             low = least if self.low is None else self.low
-            if least < low or max(ids) >= low + IDS:
+            if least < low or max(ids) >= low + ID_RANGE:
                 return False
             self.low = low
         return True
 
     @property
     def empty(self) -> bool:
-        """Whether nothing in the stretch is believed."""
+        """Whether nothing in the clean run is believed."""
         return self.checkpoint.flows == self.begin.flows
 
-    def run(self) -> bytes:
-        """The blob of the stretch's RUN part, which is then handed on."""
+    def pack_run(self) -> bytes:
+        """The blob of the clean run's RUN part, which is then handed on."""
         self.begun = True
         begin = self.begin
-        return pack([False, self.after, self.low, begin.software, begin.login, begin.directions[0][1], self.core])
+        return pack(
+            [False, self.after, self.low, begin.software, begin.login, begin.directions[0][1], self.required_state]
+        )
 
-    def take_orphans(self) -> bytes:
+    def pack_orphans(self) -> bytes:
         """The blob of a ROWS part: the orphan responses, which the stitcher matches with their requests."""
         orphans, self.orphans = self.orphans, []
-        return pack([saved(each, ORPHAN) for each in orphans]) if orphans else b""
+        return pack([saved(each, ORPHAN_ATTRIBUTES) for each in orphans]) if orphans else b""
 
-    def tail(self, until: int | None) -> bytes:
-        """The blob of the END part: what the stretch adds up to the last commit.
+    def pack_end(self, until: int | None) -> bytes:
+        """The blob of the END part: what the clean run adds up to the last commit.
 
-        `until` is the number of the first packet after the stretch, None if it lasts to the end of the split.
+        `until` is the number of the first packet after the clean run, None if it lasts to the end of the split.
         """
         begin, checkpoint = self.begin, self.checkpoint
         flows = [

@@ -15,9 +15,15 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.bodies import Options
+from decoders.messages.exchange_serialization import (
+    RowPacker,
+    RowUnpacker,
+    add_topic_names,
+    max_packed_size,
+    new_topic_names,
+)
 from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
-from decoders.messages.row_packing import RowPacker, RowUnpacker, learn, news, room_for
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
 from tests.sampling import sampled
@@ -61,12 +67,12 @@ def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]
     packer.add(rows[:5])
     packer.add(rows[5:])
     topics = other.pairer.context.topics
-    said = (news(engine.pairer.context.topics, len(topics.names)), packer.packed())
+    said = (new_topic_names(engine.pairer.context.topics, len(topics.names)), packer.finish())
     new, packed = pickle.loads(pickle.dumps(said))
-    learn(topics, new)
+    add_topic_names(topics, new)
     unpacker = RowUnpacker(packed, written, other.pairer.context.specs, topics)
     sizes = [len(rows[:3]), len(rows[3:10]), 0, len(rows[10:])]
-    return [row for size in sizes for row in unpacker.take(size)]
+    return [row for size in sizes for row in unpacker.unpack(size)]
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
@@ -119,6 +125,6 @@ def test_no_more_is_written_than_was_said() -> None:
         written = BytesIO()
         packer = RowPacker(written.write)
         packer.add(some)
-        packer.packed()
-        assert len(written.getvalue()) <= room_for(some)
-    assert len(written.getvalue()) > room_for(rows) * 3 // 4
+        packer.finish()
+        assert len(written.getvalue()) <= max_packed_size(some)
+    assert len(written.getvalue()) > max_packed_size(rows) * 3 // 4

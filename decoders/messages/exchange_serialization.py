@@ -5,7 +5,7 @@ of numbers, its frames follow those of the rows before it, and values that many 
 and login, an API version) are sent once. All other rows are tuples, with their place among the rows.
 
 Views and bodies are not sent: they are read from the frames again. The process that unpacks has API versions and names
-of topics as the engine has them; names that were learnt since are sent separately (`TopicNews`).
+of topics as the engine has them; names that were learnt since are sent separately (`NewTopicNames`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion, ApiVersions
     from decoders.exchanges.learned_names import Topics
 
-__all__ = ["Packed", "RowPacker", "RowUnpacker", "TopicNews", "learn", "news", "room_for"]
+__all__ = [
+    "NewTopicNames",
+    "PackedRows",
+    "RowPacker",
+    "RowUnpacker",
+    "add_topic_names",
+    "max_packed_size",
+    "new_topic_names",
+]
 
 # A usual exchange: its client and API version (places in tables), correlation id; times and packets of the first
 # and the last byte of both sides; sizes and places of both; names of topics known.
@@ -39,28 +47,28 @@ _SKIPPED: Final = ("direction", "size", "reason", "detail", "time_ns", "until_ns
 _CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
 
 # Topic id and name, in the order learnt.
-TopicNews = list[tuple["UUID", str]]
-# What packed() gives: how many bytes the frames have, and the numbers after them; `Exchange.extra` of usual rows, and
+NewTopicNames = list[tuple["UUID", str]]
+# What finish() gives: how many bytes the frames have, and the numbers after them; `Exchange.extra` of usual rows, and
 # all other rows, each with how many rows are before it; the tables of clients, connections and API versions.
-Packed = tuple[
+PackedRows = tuple[
     int, int, list[tuple[int, Any]], list[tuple[int, Any]], list[tuple[Any, ...]], list[tuple[Any, ...]], list[Any]
 ]
 
 
-def news(topics: Topics, known: int) -> TopicNews:
+def new_topic_names(topics: Topics, known: int) -> NewTopicNames:
     """The names of topics learnt after the first `known`."""
     if len(topics.names) == known:
         return []
     return [(identity, name) for identity, (name, _) in islice(topics.names.items(), known, None)]
 
 
-def learn(topics: Topics, said: TopicNews) -> None:
+def add_topic_names(topics: Topics, said: NewTopicNames) -> None:
     """Add the names of topics that another process has learnt."""
     for identity, name in said:
         topics.add(identity, name)
 
 
-def room_for(rows: Iterable[Settled]) -> int:
+def max_packed_size(rows: Iterable[Settled]) -> int:
     """The most bytes that are written when these rows are packed."""
     size = 0
     for row in rows:
@@ -173,8 +181,8 @@ class RowPacker:
             self._connections.append(tuple([getattr(ends, name) for name in _CONNECTION]))
         return number
 
-    def packed(self) -> Packed:
-        """Everything that is not written, for RowUnpacker; no row may follow."""
+    def finish(self) -> PackedRows:
+        """Write the numbers; returns all that is not written, for RowUnpacker. No row may follow."""
         numbers = bytes(self._numbers)
         self._write(numbers)
         return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._specs
@@ -190,7 +198,7 @@ class RowUnpacker:
     `written` is the file that the packer wrote, at its begin; the numbers after the frames are read first.
     """
 
-    def __init__(self, packed: Packed, written: Readable, specs: ApiVersions, topics: Topics) -> None:
+    def __init__(self, packed: PackedRows, written: Readable, specs: ApiVersions, topics: Topics) -> None:
         size, numbers, extras, others, whos, connections, versions = packed
         written.seek(size)
         self._usual = _USUAL.iter_unpack(written.read(numbers))
@@ -205,7 +213,7 @@ class RowUnpacker:
         self._count = 0  # of the rows so far
         self._extra = self._other = 0  # of those, how many had `extra`, and how many were unusual
 
-    def take(self, count: int) -> list[Settled]:
+    def unpack(self, count: int) -> list[Settled]:
         """The next `count` rows; there have to be as many."""
         rows: list[Settled] = []
         read, whos, versions = self._read, self._whos, self._versions

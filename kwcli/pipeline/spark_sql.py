@@ -17,8 +17,8 @@ from kwcli.pipeline.query_output import (
     different_names,
     names_in,
     not_there,
-    screenful,
     tables_about,
+    terminal_rows,
     what_lacks,
     write_result,
 )
@@ -44,7 +44,7 @@ _PLANS: Final = "org.apache.spark.sql.catalyst.plans.logical"
 _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 
 
-def sql(
+def run_query(
     env: Environment, shown: Settings, folder: str, query: str, *, limit: int | None = None, master: str | None = None
 ) -> int:
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
@@ -54,7 +54,7 @@ def sql(
 
     tables = Tables(folder)
     check_query(query, columns_of(tables), {name: text for name in ALL if (text := what_lacks(name, tables))})
-    screen = screenful(env, shown, limit)
+    screen = terminal_rows(env, shown, limit)
     most = limit if screen is None else screen + 1
     with (
         own_session(master or "local[*]", env) as spark,
