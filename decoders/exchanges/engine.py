@@ -15,15 +15,15 @@ from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
-from decoders.tcp.chunks import Chunk, Segment
-from decoders.tcp.connections import endpoints
+from decoders.tcp.chunks import Chunk, Close, Segment
+from decoders.tcp.connections import NOT_TLS, endpoints
 from decoders.tcp.reassembly import Reassembly
-from decoders.tls.decryption import Decryption
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.capture.cut_notes import TopicName
+    from decoders.tls.decryption import Decryption
 
 _UUID_SIZE: Final = 16
 
@@ -45,11 +45,21 @@ class Engine:
         keys: KeyLog | None = None,
     ) -> None:
         self.reassembly = Reassembly()
-        self.decryption = Decryption(keys)
+        self._keys = keys
+        self._decryption: Decryption | None = None
         self.pairer = Pairer(ports, needs, connections=connections)
         self.pairer.context.awake = deque()
         self._names: list[TopicName] = []  # names of topics to learn at a time, the earliest first
         self._chosen: dict[tuple[str, str], set[int]] = {}  # client and broker → places of the chosen exchanges
+
+    @property
+    def decryption(self) -> Decryption:
+        """The stage that decrypts TLS; it is made when a connection may need it, which is never in most captures."""
+        if self._decryption is None:
+            from decoders.tls.decryption import Decryption
+
+            self._decryption = Decryption(self._keys)
+        return self._decryption
 
     @property
     def summary(self) -> Summary:
@@ -124,6 +134,8 @@ class Engine:
         """The chunks, with TLS decrypted."""
         if chunks:
             self.pairer.note_times(chunks)
+        if self._decryption is None and not _may_be_tls(chunks):
+            return chunks
         return self.decryption.feed(chunks, now_ns)
 
     def export(self) -> bytes:
@@ -163,9 +175,24 @@ class Engine:
 
     def finish(self) -> list[Settled]:
         """The exchanges and skipped runs that the end of the capture settles."""
-        chunks = [*self._plain(self.reassembly.finish()), *self.decryption.finish()]
+        chunks = self._plain(self.reassembly.finish())
+        if self._decryption is not None:
+            chunks = [*chunks, *self._decryption.finish()]
         settled = self.pairer.feed(chunks) + self.pairer.finish()
         return self._meant(settled) if self._chosen else settled
+
+
+def _may_be_tls(chunks: Iterable[Chunk]) -> bool:
+    """Whether any connection may be TLS, as far as these chunks tell; those that begin as Kafka does are not."""
+    for half, _, _, data in chunks:
+        connection = half.connection
+        if connection.tls is NOT_TLS or isinstance(data, Close):
+            continue
+        # The size of a frame begins with a zero, and no record of TLS does.
+        if connection.tls is not None or not (connection.opened and isinstance(data, bytes) and data.startswith(b"\0")):
+            return True
+        connection.tls = NOT_TLS
+    return False
 
 
 # Captures in, exchanges out: the library's call for whole captures.

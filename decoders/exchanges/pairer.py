@@ -48,8 +48,7 @@ from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
-from decoders.tcp.connections import Connection, Half
-from decoders.tls.decryption import tls_facts
+from decoders.tcp.connections import Connection, Half, tls_facts
 
 if TYPE_CHECKING:
     from decoders.exchanges.history import History
@@ -439,7 +438,8 @@ class Pairer:
         """A new undecided connection, at its first chunk."""
         undecided = UndecidedConnection(connection, time_ns)
         self.context.undecided[connection.number] = undecided
-        known = certain(data) if connection.opened and isinstance(data, bytes) else ""
+        # A frame begins with a zero (its size is below 16 MiB); no certain mark of another protocol does.
+        known = certain(data) if connection.opened and isinstance(data, bytes) and not data.startswith(b"\0") else ""
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
         elif self._named(connection) is None:

@@ -114,7 +114,7 @@ class UndecidedConnection:
         if isinstance(data, bytes) and (not side.first or (side.followed and len(side.first) < FIRST_MAX)):
             fresh = len(side.first) < MARK_MAX
             side.first = (side.first + data)[:FIRST_MAX]
-            if fresh and side.opening and not self.foreign:
+            if fresh and side.opening and not (self.foreign or side.first.startswith(b"\0")):  # as a frame does
                 self.foreign = certain(side.first)
                 if self.foreign:
                     self._forget()

@@ -260,7 +260,7 @@ def mark_of(data: bytes) -> Signature | None:
 
 
 def certain(data: bytes) -> str:
-    """The protocol that these first bytes of a direction prove; empty where they prove none."""
+    """The protocol that these first bytes of a direction prove; empty where they prove none, or begin with a zero."""
     for mark in CERTAIN:
         if mark.known(data):
             return mark.name

@@ -44,9 +44,9 @@ from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_run import CleanRun, required_state
 from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
 from decoders.tcp.chunks import Chunk, How, Segment
-from decoders.tcp.connections import MASK, Connection, Half, turned
+from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, turned
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
-from decoders.tls.decryption import PLAIN, Decryption, export_connection, lack_of
+from decoders.tls.decryption import Decryption, export_connection, lack_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.pack import pack
 
@@ -162,7 +162,7 @@ class OpenedConnection:
         assert connection is not None
         pairing = pairer.context.pairings.get(connection.number)
         undecided = pairer.context.undecided.get(connection.number)
-        tls = PLAIN if connection.tls is PLAIN else export_connection(connection.tls)
+        tls = NOT_TLS if connection.tls is NOT_TLS else export_connection(connection.tls)
         state: list[Any] = [until, watched.export_key(self.segment[0], connection), None, None, tls]
         late_ns = 0
         if pairing is not None:

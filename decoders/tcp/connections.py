@@ -384,6 +384,10 @@ class Half:
         return True
 
 
+# The value of `Connection.tls` for a connection that is not TLS.
+NOT_TLS: Final = False
+
+
 class Connection:
     """One TCP connection as captured. `number` counts from 1 in order of appearance.
 
@@ -403,7 +407,7 @@ class Connection:
         self.number = number
         self.began_ns = began_ns
         self.opened = opened
-        self.tls: Any = None
+        self.tls: Any = None  # the state of its TLS (tls/decryption.py), or NOT_TLS
         self.first = Half(self, first)
         self.second = Half(self, second)
         self.first.peer = self.second
@@ -542,6 +546,11 @@ class Connection:
 
 def _end(entry: Entry) -> int:
     return entry[1]
+
+
+def tls_facts(connection: Connection) -> Any:
+    """The facts of a TLS connection (tls/facts.py); None for other connections, and while that is not known."""
+    return getattr(connection.tls, "facts", None)
 
 
 def ahead(number: int, place: int) -> int:

@@ -9,8 +9,8 @@ whose two hellos are in the capture can be decrypted, and only with a line of th
 
 ```
 chunk ─► Connection.tls?
-           PLAIN            as it is
-           None, TlsLook    first bytes: a hello? no ─► PLAIN (the beginning was not in the capture: look on)
+           NOT_TLS          as it is
+           None, TlsLook    first bytes: a hello? no ─► NOT_TLS (the beginning was not in the capture: look on)
                                          yes ─► TlsConnection
            TlsConnection    records (sides.py), keys (record_ciphers.py), epochs and holes (connection.py)
                             no key yet, and the key log grows ─► its chunks wait, in their order
@@ -34,18 +34,15 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from decoders.errors import Malformed
 from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap
-from decoders.tcp.connections import Connection
+from decoders.tcp.connections import NOT_TLS, Connection
 from decoders.tls.key_log import KeyLog, Sessions
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tls.connection import TlsConnection
-    from decoders.tls.facts import TlsFacts
 
-__all__ = ["PLAIN", "Decryption", "export_connection", "lack_of", "tls_facts"]
+__all__ = ["Decryption", "export_connection", "lack_of"]
 
-# The value of `Connection.tls` for a connection that is not TLS.
-PLAIN: Final = False
 # The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
 _HELLO_SIZE: Final = 6
@@ -83,7 +80,7 @@ class Decryption:
         """Take chunks; the chunks that are settled with these, by a new key, or because the time to wait is over."""
         if self._waiting:
             return self._feed_waiting(chunks, now_ns)
-        odd = [index for index, chunk in enumerate(chunks) if chunk[0].connection.tls is not PLAIN]
+        odd = [index for index, chunk in enumerate(chunks) if chunk[0].connection.tls is not NOT_TLS]
         if not odd:
             return chunks
         out = self._out = []
@@ -151,7 +148,7 @@ class Decryption:
         half, time_ns, packet, data = chunk
         connection = half.connection
         state = connection.tls
-        if state is PLAIN:
+        if state is NOT_TLS:
             self._out.append(chunk)
             return
         if state is None:
@@ -159,7 +156,7 @@ class Decryption:
         if isinstance(data, Close):
             self._open.pop(connection.number, None)
             if isinstance(state, TlsLook):
-                self._settle(state, PLAIN)
+                self._settle(state, NOT_TLS)
             else:
                 self._end(state, time_ns, packet)
             self._out.append(chunk)
@@ -215,7 +212,7 @@ class Decryption:
                 self._give(state, each)
         elif look.begun:
             look.chunks.append(chunk)
-            self._settle(look, PLAIN)
+            self._settle(look, NOT_TLS)
         else:
             self._look_on(look, chunk, data)
 
@@ -224,7 +221,7 @@ class Decryption:
         half, time_ns, _, _ = chunk
         look.chunks.append(chunk)
         if half.state is not None:
-            self._settle(look, PLAIN)  # it was recognised as something else
+            self._settle(look, NOT_TLS)  # it was recognised as something else
         elif _is_record(data):
             from decoders.tls.connection import NO_START, TlsConnection
 
@@ -281,7 +278,7 @@ class Decryption:
         rows, sessions = fields(unpack(state), list, dict)
         self.sessions.add(sessions)
         for connection in connections.values():
-            connection.tls = PLAIN if connection.first.size or connection.second.size else None
+            connection.tls = NOT_TLS if connection.first.size or connection.second.size else None
         for row in rows:
             number, saved = fields(row, int, list)
             if number not in connections:
@@ -343,9 +340,3 @@ def _is_record(data: bytes) -> bool:
         return False
     end = found.end() + int.from_bytes(found[1], "big")
     return end == len(data) or (end < len(data) and _RECORD.match(data, end) is not None)
-
-
-def tls_facts(connection: Connection) -> TlsFacts | None:
-    """The facts of a TLS connection; None for other connections."""
-    state = connection.tls
-    return cast("TlsConnection", state).facts if state and not isinstance(state, TlsLook) else None

@@ -16,7 +16,7 @@ from decoders.exchanges.engine import Engine
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
-from decoders.tls.decryption import PLAIN, tls_facts
+from decoders.tcp.connections import NOT_TLS, tls_facts
 from kwcli.sniff.segment_log import LoggedEngine, MetConnection, SegmentLog
 from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, SortedRecords
 
@@ -251,7 +251,7 @@ class Reading:
 
     def see(self, chunks: list[Chunk]) -> None:
         """See chunks as they were captured, and note the headers of TLS records, which stay as they are."""
-        if all(half.connection.tls is PLAIN for half, *_ in chunks):
+        if all(half.connection.tls is NOT_TLS for half, *_ in chunks):
             return
         places: Counter[Half] = Counter()
         for half, _, _, data in chunks:
@@ -265,7 +265,7 @@ class Reading:
                 self._over.append(connection.number)
                 for each in (connection.first, connection.second):
                     self._records.pop(each, None)
-            if not isinstance(data, bytes) or connection.tls is PLAIN:
+            if not isinstance(data, bytes) or connection.tls is NOT_TLS:
                 continue
             met = self.log.met(connection.number)
             assert met is not None  # the log has just met it

@@ -5,6 +5,8 @@ from __future__ import annotations
 from struct import pack
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Skipped
 from decoders.frames.detect import UndecidedConnection
@@ -115,6 +117,11 @@ FOREIGN = [
     (ZOOKEEPER, "ZooKeeper", False),
     (ASKED, "", False),
 ]
+
+
+@given(st.binary(max_size=64) | st.sampled_from([row[0] for row in FOREIGN]))
+def test_no_certain_mark_begins_with_a_zero_as_frames_do(data: bytes) -> None:
+    assert certain(b"\0" + data) == certain(b"\0" + data[1:]) == ""
 
 
 @pytest.mark.parametrize(("data", "name", "sure"), FOREIGN, ids=[row[1] or "Kafka" for row in FOREIGN])

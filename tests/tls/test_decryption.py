@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from decoders.errors import DecodeError
 from decoders.limits import TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
-from decoders.tcp.connections import Connection
-from decoders.tls.decryption import Decryption, tls_facts
+from decoders.tcp.connections import Connection, tls_facts
+from decoders.tls.decryption import Decryption
 from decoders.tls.facts import TlsFacts
 from decoders.tls.key_log import KeyLog
 from decoders.tls.record_ciphers import _prf
@@ -90,7 +90,7 @@ def made(name: str, *, short: bool = False) -> Conversation:
 
 def facts_of(chunks: list[Chunk]) -> TlsFacts:
     """The facts that the stage has learnt about the connection."""
-    facts = tls_facts(chunks[0][0].connection)
+    facts: TlsFacts | None = tls_facts(chunks[0][0].connection)
     assert facts is not None
     return facts
 

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from decoders.tcp.chunks import Close, Gap
-from decoders.tls.decryption import tls_facts
+from decoders.tcp.connections import tls_facts
 from decoders.tls.record_ciphers import expand_label, next_secret
 from decoders.tls.suites import find_suite
 from tests.tls.conversations import chunks_of, content, decrypted, keys_of
