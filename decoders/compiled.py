@@ -27,6 +27,7 @@ __all__ = ["MODULES", "mypyc_attr"]
 
 MODULES: Final = (
     "decoders/wire/text.py",
+    "decoders/wire/conceal.py",
     "decoders/wire/primitives.py",
     "decoders/schema/json_form.py",
     "decoders/schema/decode.py",

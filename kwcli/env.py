@@ -314,7 +314,7 @@ class Environment:
         """Hide these values, passwords and the like, in everything that is said from now on."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
-            from decoders.wire.text import concealer
+            from decoders.wire.conceal import concealer
 
             self._secrets, self._hide = known, concealer(known)
 
@@ -329,7 +329,7 @@ class Environment:
             return
         text = self.hide(text)
         if not text.isprintable():
-            from kwcli.terminal import clean
+            from decoders.wire.text import clean
 
             text = clean(text)
         try:

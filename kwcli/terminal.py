@@ -1,10 +1,10 @@
-"""Text and bytes from untrusted sources in, what is safe to write to a terminal out.
+"""Bytes from untrusted sources in, what is safe to write to a terminal out.
 
 Names, addresses and messages come from brokers, captures, files and the command line, and a terminal executes the
 control characters in them: ESC moves the cursor or rewrites lines, CR, BEL and the C1 controls act by themselves, and
 the bidirectional controls make a line read otherwise than it is (CVE-2021-42574). Two places guard against that:
 
-    a value ── clean() where a line of text is made: no control character, line end or escape code survives in a value
+    a value ── clean() (wire/text.py) where a line of text is made: no control character or line end survives in it
     bytes ──── Terminal, which wraps a terminal's standard output and error: the last check of all that is written
 
 `clean` applies to text in pipes as well, where a line end in a name would forge a line. JSON and CSV keep their values;
@@ -20,7 +20,9 @@ import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
-__all__ = ["Terminal", "Writable", "clean"]
+from decoders.wire.text import clean
+
+__all__ = ["Terminal", "Writable"]
 
 # Erases the line that the cursor is on.
 ERASE: Final = b"\r\x1b[K"
@@ -46,19 +48,6 @@ class Writable(Protocol):
     def flush(self) -> None: ...
 
     def fileno(self) -> int: ...
-
-
-def clean(text: str) -> str:
-    """The value for use in a line of text: unprintable characters and line ends are escaped as Python writes them."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
-
-
-def _escaped(character: str) -> str:
-    if "\udc80" <= character <= "\udcff":  # a byte that was not UTF-8
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character.encode("unicode_escape").decode("ascii")
 
 
 class Terminal:

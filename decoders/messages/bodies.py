@@ -24,8 +24,8 @@ from decoders.schema.large_body import BodyReader, check
 from decoders.schema.large_body import partial as partial_body
 from decoders.schema.model import Plan, Side
 from decoders.schema.walk import BytePart
+from decoders.wire.conceal import Conceal, conceal_secrets, hole
 from decoders.wire.deferred import DeferredEach, DeferredList, DeferredText
-from decoders.wire.text import Conceal, conceal_secrets, hole
 
 
 class Errors(Protocol):

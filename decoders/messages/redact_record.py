@@ -21,7 +21,7 @@ from decoders.messages.bodies import ECHOING, REDACTED, hide_messages, holds_sec
 from decoders.records.json_form import holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
-from decoders.wire.text import Conceal, conceal_secrets, hole
+from decoders.wire.conceal import Conceal, conceal_secrets, hole
 
 __all__ = ["redact_record"]
 

@@ -18,7 +18,7 @@ from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal
 from decoders.messages.record import undecoded_json, with_names
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side
-from decoders.wire.text import Conceal
+from decoders.wire.conceal import Conceal
 
 _NO_NEEDS: Final = Needs()
 _SIZE: Final = 4

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from decoders.wire.text import in_bytes
+from decoders.wire.text import in_bytes, printable
 
 USER_MAX: Final = 255
 _SCRAM_FIRST: Final = re.compile(rb"[nyp](?:=[\w.-]+)?,(?:a=[^,]*)?,(?:m=[^,]*,)?n=([^,\0]*),r=[^,\0]+")
@@ -96,5 +96,4 @@ def _readable(data: bytes) -> bool:
 
 def _text(data: bytes) -> str:
     """Bytes of a token as text of limited length, without control characters."""
-    text = data[:USER_MAX].decode("utf-8", "replace")
-    return "".join(each if each.isprintable() else "�" for each in text)
+    return printable(data, USER_MAX)

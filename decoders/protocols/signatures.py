@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from decoders.wire.text import printable
+
 # The first bytes of other protocols in, a short description out: a request line, a banner, a greeting.
 #
 # A description has nothing that may be a secret (paths without their query, commands without their arguments), and
@@ -26,8 +28,7 @@ _ADDRESSES: Final = {0x11: "TCP over IPv4", 0x21: "TCP over IPv6"}
 
 def text_of(data: bytes, most: int = LINE_MAX) -> str:
     """Bytes as printable text of limited length."""
-    text = data[:most].decode("utf-8", "replace")
-    return "".join(each if each.isprintable() else "�" for each in text)
+    return printable(data, most)
 
 
 def first_line(data: bytes) -> bytes:

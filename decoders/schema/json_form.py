@@ -12,8 +12,9 @@ from decoders.compiled import mypyc_attr
 from decoders.errors import EncodeError
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
+from decoders.wire.conceal import has_hole
 from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
-from decoders.wire.text import PLAIN, has_controls, has_hole
+from decoders.wire.text import PLAIN, has_controls
 
 Hook = Callable[..., Any]
 # The key in a hook table of the function `public(config name) -> bool`, which `secret unless FIELD` calls.

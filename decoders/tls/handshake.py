@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from decoders.limits import TLS_HANDSHAKE_MAX
+from decoders.wire.text import printable
 
 __all__ = [
     "ALERTS",
@@ -251,8 +252,7 @@ def describe_certificate(der: bytes) -> CertificateFacts | None:
 
 def readable(data: bytes) -> str:
     """Bytes of a name as printable text of limited length."""
-    text = data[:_TEXT_MAX].decode("utf-8", "replace")
-    return "".join(each if each.isprintable() else "�" for each in text)
+    return printable(data, _TEXT_MAX)
 
 
 def _protocols(data: bytes, start: int, end: int) -> tuple[str, ...]:

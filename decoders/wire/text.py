@@ -1,13 +1,9 @@
-"""Bytes and texts in, what is said of them out: readable or not, the size in words, `{redacted N}` for secrets."""
+"""Values in, text for people out: latencies and sizes, text that is safe in a line; whether bytes are readable text."""
 
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
 from typing import Final
-
-from decoders.limits import SECRETS_MAX, SECRETS_SIZE_MAX
 
 _KEPT: Final = frozenset(b"\t\n\r")
 # One pass in C over the bytes: each byte that is no plain ASCII text becomes a byte that is no ASCII.
@@ -30,150 +26,43 @@ def has_controls(text: str) -> bool:
     return _CONTROL(text) is not None
 
 
-# Secret values in, a function out that puts `{redacted N}` in their place in any text.
-#
-# A value of eight characters or more is found anywhere; a shorter one only as a word of its own, because it may be a
-# part of words that have nothing to do with it.
+def clean(text: str) -> str:
+    """The value for use in a line of text: unprintable characters and line ends are escaped as Python writes them."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
-Conceal = Callable[[str], str]
-
-_ANYWHERE: Final = 8
-# Up to this many values are searched for one after the other; more are looked up by their first characters.
-_FEW: Final = 32
-# The words of a value that has several: a login configuration, a list, a SASL token.
-_WORD: Final = re.compile(r"[^\x00-\x20\"',;=]+")
-# A Java class or another dotted name, and the words of every login configuration.
-_NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password")
-# RFC 4616 and RFC 7628.
-_SASL_PLAIN: Final = re.compile("([^\0]*\0[^\0]*)\0([^\0]+)")
-_BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
-_HOLE: Final = re.compile(r"\{redacted \d+\}")
+def printable(data: bytes, most: int) -> str:
+    """The first `most` bytes as text, with `�` for all that is unprintable or no UTF-8."""
+    text = data[:most].decode("utf-8", "replace")
+    return "".join(each if each.isprintable() else "�" for each in text)
 
 
-def concealer(values: Iterable[str]) -> Conceal | None:
-    """The function that takes these values from a text; None where there is nothing to hide."""
-    wanted = sorted({value for value in values if value.strip()}, key=len, reverse=True)
-    if not wanted:
-        return None
-    return _few(wanted) if len(wanted) <= _FEW else _many(wanted)
+def _escaped(character: str) -> str:
+    if "\udc80" <= character <= "\udcff":  # a byte that was not UTF-8
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character.encode("unicode_escape").decode("ascii")
 
 
-def _few(values: list[str]) -> Conceal:
-    # Most texts repeat no secret, and searching for each costs less than compiling a pattern.
-    pattern: list[re.Pattern[str]] = []
-
-    def conceal(text: str) -> str:
-        if not any(map(text.__contains__, values)):
-            return text
-        if not pattern:
-            pattern.append(_any_of(values))
-        return pattern[0].sub(_hole, text)
-
-    return conceal
-
-
-def _many(values: list[str]) -> Conceal:
-    by_head: dict[int, dict[str, list[str]]] = {}
-    for value in values:
-        size = min(len(value), _ANYWHERE)
-        by_head.setdefault(size, {}).setdefault(value[:size], []).append(value)
-
-    def conceal(text: str) -> str:
-        found = {
-            value
-            for size, heads in by_head.items()
-            for at in range(len(text) - size + 1)
-            for value in heads.get(text[at : at + size], ())
-            if text.startswith(value, at)
-        }
-        return _any_of(sorted(found, key=len, reverse=True)).sub(_hole, text) if found else text
-
-    return conceal
+def format_latency(ms: float | None) -> str:
+    """A latency: `48µs`, `1.2ms`, `502ms`, `3.25s`; `–` where there is none."""
+    if ms is None:
+        return "–"
+    if 1 <= ms < 99.95:
+        return f"{ms:.1f}ms"
+    size = abs(ms)
+    if size < 1:
+        return f"{ms * 1000:.0f}µs"
+    if size < 1000:
+        return f"{ms:.0f}ms" if size >= 99.95 else f"{ms:.1f}ms"
+    return f"{ms / 1000:.2f}s" if size < 60_000 else f"{ms / 1000:.0f}s"
 
 
-def _any_of(values: list[str]) -> re.Pattern[str]:
-    """A pattern that finds the values, given with the longer ones first."""
-    return re.compile("|".join(map(_pattern, values)))
-
-
-def conceal_secrets(secrets: Iterable[str | bytes], size: int) -> Conceal | None:
-    """The function that takes secrets, in any spelling, from texts of at most `size` bytes; None for no secrets.
-
-    Where there are more secrets than SECRETS_MAX, the function is `hole`, which takes the whole text.
-    """
-    seen: set[str | bytes] = set()
-    wanted: set[str] = set()
-    held = 0
-    for secret in secrets:
-        if secret in seen:
-            continue
-        if len(seen) == SECRETS_MAX:
-            return hole
-        if len(secret) <= size:
-            seen.add(secret)
-        for text in spellings((secret,), size):
-            if text not in wanted:
-                wanted.add(text)
-                held += len(text)
-            if held > SECRETS_SIZE_MAX or len(wanted) > 4 * SECRETS_MAX:
-                return hole
-    return concealer(wanted)
-
-
-def with_parts(value: str) -> Iterable[str]:
-    """A secret value, and those of its words that are long enough to be secrets by themselves."""
-    yield value
-    if value != value.strip():
-        yield value.strip()
-    for match in _WORD.finditer(value):
-        part = match[0]
-        if _ANYWHERE <= len(part) < len(value) and not _NAME.fullmatch(part):
-            yield part
-
-
-def spellings(secrets: Iterable[str | bytes], most: int | None = None) -> Iterator[str]:
-    """The texts in which a secret may be repeated: as it is, its parts, in base64, in hex; none above `most` bytes.
-
-    The secret of a PLAIN token is its password; a token of OAUTHBEARER has its bearer token among its texts.
-    """
-    for text in _spellings(secrets, most):
-        if most is None or len(text) <= most:
-            yield text
-
-
-def _spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str]:
-    for secret in secrets:
-        data = secret if isinstance(secret, bytes) else secret.encode("utf-8", "surrogateescape")
-        if not data:
-            continue
-        text = data.decode("utf-8", "surrogateescape")
-        plain, bearer = _SASL_PLAIN.fullmatch(text), _BEARER.search(text)
-        if plain is not None:
-            if plain[2] not in plain[1]:  # the absence of the user's name would tell that it is the password
-                yield from with_parts(plain[2])
-            continue
-        if bearer is not None:
-            yield bearer[1]
-        yield from with_parts(text)
-        if len(data) >= _ANYWHERE and (most is None or len(data) <= most):
-            yield b64encode(data).decode()
-            yield data.hex()
-
-
-def hole(text: str) -> str:
-    """The text `{redacted N}` that stands for a secret; N is the secret's size in bytes."""
-    return f"{{redacted {len(text.encode('utf-8', 'surrogateescape'))}}}"
-
-
-def has_hole(text: str) -> bool:
-    """Whether a secret was taken from the text."""
-    return _HOLE.search(text) is not None
-
-
-def _hole(match: re.Match[str]) -> str:
-    return hole(match[0])
-
-
-def _pattern(value: str) -> str:
-    return re.escape(value) if len(value) >= _ANYWHERE else rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])"
+def format_size(size: int) -> str:
+    """A size in bytes as text, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
+    if size < 1000:
+        return f"{size}B"
+    if size < 999_950:
+        return f"{size / 1000:.1f}kB"
+    return f"{size / 1e6:.1f}MB" if size < 999_950_000 else f"{size / 1e9:.1f}GB"

@@ -1,4 +1,4 @@
-"""Durations, sizes and times as people write them in, numbers without a sign out, and back; else ValueError."""
+"""Durations, sizes and times as people write them in, numbers without a sign out; else ValueError."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["Moment", "format_latency", "format_size", "parse_duration", "parse_moment", "parse_size", "parse_time"]
+__all__ = ["Moment", "parse_duration", "parse_moment", "parse_size", "parse_time"]
 
 NS: Final = 10**9
 DAY_NS: Final = 86_400 * NS
@@ -133,26 +133,3 @@ def parse_moment(text: str) -> Moment:
     if before_ms > _LONGEST_MS:
         raise ValueError(f"no time: {text!r}")
     return Moment(round(before_ms * 1e6), "end")
-
-
-def format_latency(ms: float | None) -> str:
-    """A latency: `48µs`, `1.2ms`, `502ms`, `3.25s`; `–` where there is none."""
-    if ms is None:
-        return "–"
-    if 1 <= ms < 99.95:
-        return f"{ms:.1f}ms"
-    size = abs(ms)
-    if size < 1:
-        return f"{ms * 1000:.0f}µs"
-    if size < 1000:
-        return f"{ms:.0f}ms" if size >= 99.95 else f"{ms:.1f}ms"
-    return f"{ms / 1000:.2f}s" if size < 60_000 else f"{ms / 1000:.0f}s"
-
-
-def format_size(size: int) -> str:
-    """A size in bytes as text, in powers of 1000: `92B`, `38.1kB`, `1.4MB`."""
-    if size < 1000:
-        return f"{size}B"
-    if size < 999_950:
-        return f"{size / 1000:.1f}kB"
-    return f"{size / 1e6:.1f}MB" if size < 999_950_000 else f"{size / 1e9:.1f}GB"

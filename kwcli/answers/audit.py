@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.audit import Audit, AuditTarget
 from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
+from decoders.wire.text import clean
 from kwcli.answers.doctor import FAIL_ON, count_findings, findings_text
 from kwcli.answers.view import AnswerRenderer, software_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, palette
 from kwcli.spelling import find_release
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -11,11 +11,11 @@ from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.findings import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
+from decoders.wire.text import clean
 from kwcli.answers.view import AnswerRenderer
 from kwcli.env import Exit, Failure
 from kwcli.output.units import count_of, find_zone, palette
 from kwcli.spelling import did_you_mean
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

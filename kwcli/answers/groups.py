@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.units import format_latency
+from decoders.wire.text import clean, format_latency
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, format_ranges, palette
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

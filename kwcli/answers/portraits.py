@@ -10,14 +10,13 @@ from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import library_text
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import clean, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
 from kwcli.answers.view import AnswerRenderer, flat_text, software_text
 from kwcli.env import Exit, Failure
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, palette
 from kwcli.spelling import did_you_mean
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from decoders.exchanges.libraries import library_text
 from decoders.messages.record import SCHEMA
 from decoders.schema.json_form import json_text
+from decoders.wire.text import clean
 from kwcli.output.csv import csv_lines
 from kwcli.output.records import record_writer
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import palette
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Fold, Row

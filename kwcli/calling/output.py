@@ -14,13 +14,12 @@ from decoders.messages.bodies import Options, conceal_of
 from decoders.messages.record import to_json_dict
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
-from decoders.wire.units import format_latency
+from decoders.wire.text import clean, format_latency
 from kwcli.calling.words.paths import Path
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.records import JsonWriter, record_writer
 from kwcli.output.units import count_of, cut, palette
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import Needs

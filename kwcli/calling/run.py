@@ -16,7 +16,7 @@ from decoders.errors import without_frames
 from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
-from decoders.wire.units import format_latency
+from decoders.wire.text import format_latency
 from kwcli.calling.as_exchanges import Tape
 from kwcli.calling.request_builder import VersionChoice, common
 from kwcli.env import Exit, Failure

@@ -13,8 +13,8 @@ from decoders.apis import api, api_name
 from decoders.apis.keys import LEADER_AND_ISR
 from decoders.apis.likeness import OPTIONAL, Offer, likeness, served_of, stable
 from decoders.schema.model import Versions
+from decoders.wire.text import clean
 from kwcli.output.units import Palette, cell_width, cut_left, palette, short_name
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

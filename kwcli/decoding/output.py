@@ -77,9 +77,9 @@ class MessageOutput:
         self._env.stdout.write(data)
 
     def _text(self, message: NamedMessage, told: Told) -> Iterator[str]:
+        from decoders.wire.text import clean
         from kwcli.output.body import BodyPrinter, scalar
         from kwcli.output.units import palette
-        from kwcli.terminal import clean
 
         settings = self._settings
         colors = palette(settings.color)

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from decoders.apis import NAMES, api, api_name
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
-from decoders.wire.text import in_bytes
+from decoders.wire.text import clean, in_bytes
 from kwcli.output import OncePiece
 from kwcli.output.units import ALL_METRICS, Palette, cell_width, cut, with_word
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import format_latency, format_size
 
 
 class ColumnWord(NamedTuple):

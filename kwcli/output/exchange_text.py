@@ -9,9 +9,9 @@ from decoders.exchanges.topic_arrays import batch_array, partitions_in
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredList
+from decoders.wire.text import clean
 from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded
 from kwcli.output.units import Palette, cell_width, cut, palette
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.records.summary import sole, summarize_view
-from decoders.wire.units import format_size
+from decoders.wire.text import clean, format_size
 from kwcli.output.fact_rows import ROWS
 from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
 from kwcli.output.units import count_of, format_period, format_ranges, join_some
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

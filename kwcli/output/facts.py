@@ -9,7 +9,7 @@ from uuid import UUID
 from decoders.apis.enums import ENUMS
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.output.units import ALL_METRICS, count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:

@@ -18,16 +18,15 @@ from decoders.messages.byte_layout import Anatomy, anatomy
 from decoders.schema.json_form import json_bytes
 from decoders.schema.walk import BytePart
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import in_bytes
+from decoders.wire.text import clean, in_bytes
 from kwcli.output.body import in_pieces
 from kwcli.output.text import Lined
 from kwcli.output.units import Palette, cell_width, cut, palette, with_word
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
-    from decoders.wire.text import Conceal
+    from decoders.wire.conceal import Conceal
     from kwcli.env import Settings
     from kwcli.output import Write
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from decoders.embedded.otlp import CODEC, TEMPORALITY
+from decoders.wire.text import clean
 from kwcli.output.units import Palette, cell_width, count_of, cut
-from kwcli.terminal import clean
 
 __all__ = ["metric_lines", "metrics_head"]
 

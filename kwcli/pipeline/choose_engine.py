@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.env import Failure
 from kwcli.output.units import count_of
 

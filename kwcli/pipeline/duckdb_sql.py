@@ -29,6 +29,7 @@ import duckdb
 import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX
+from decoders.wire.text import clean
 from kwcli.env import Exit, Failure
 from kwcli.pipeline.background import Background
 from kwcli.pipeline.query_output import (
@@ -45,7 +46,6 @@ from kwcli.pipeline.query_output import (
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.views import VIEWS, query_of
 from kwcli.spelling import did_you_mean
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings

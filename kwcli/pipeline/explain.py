@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.env import Failure
 from kwcli.output.units import count_of
 from kwcli.pipeline.choose_engine import require_java

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from decoders.wire.text import clean
 from kwcli.env import Exit
 from kwcli.output.csv import csv_lines
 from kwcli.output.table import Column, draw_table
@@ -15,7 +16,6 @@ from kwcli.output.units import palette
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS
 from kwcli.spelling import did_you_mean
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.wire.text import clean
 from kwcli.env import Exit, Failure
 from kwcli.inputs import utf8_text
 from kwcli.key_logs import KeyLogFiles
@@ -27,7 +28,6 @@ from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.store import TableStore, open_store, refuse_foreign
 from kwcli.pipeline.tables.write import RunCounts
 from kwcli.sniff.closing import CaptureCounts, fault_lines, is_cut, left_over
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import count_clients
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.output.units import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.progress import Transient, bar

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from decoders.wire.text import clean
 from kwcli.env import Exit, Failure
 from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import (
@@ -23,7 +24,6 @@ from kwcli.pipeline.query_output import (
     write_result,
 )
 from kwcli.pipeline.views import VIEWS, query_of
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.apis import NAMES, api
 from decoders.errors import without_frames
+from decoders.wire.text import clean
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import shown
 from kwcli.net.cluster import ClusterClient
@@ -27,7 +28,6 @@ from kwcli.output.units import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest_version
 from kwcli.telemetry.http_server import metrics_socket
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions

@@ -15,11 +15,10 @@ from decoders.messages.record import SCHEMA, to_json_dict
 from decoders.replaying.answer_comparison import Difference, error_text
 from decoders.replaying.api_classes import api_class
 from decoders.schema.json_form import json_text
-from decoders.wire.units import format_latency
+from decoders.wire.text import clean, format_latency
 from kwcli.output.records import JsonWriter
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import count_of, find_zone, palette
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Settings

@@ -13,10 +13,9 @@ from html import escape
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import clean, format_latency, format_size
 from kwcli.output.units import cut
 from kwcli.report.build_report import BY, Report, moment, series, times
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

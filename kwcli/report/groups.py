@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.units import format_latency
+from decoders.wire.text import clean, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
 from kwcli.output.units import count_of, cut
 from kwcli.report.build_report import Report, moment, nanoseconds
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from decoders.wire.text import clean
 from kwcli.output.units import cut
 from kwcli.report.build_report import Report, moment
 from kwcli.report.sections import SECTIONS, explain, title_of, totals
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Settings

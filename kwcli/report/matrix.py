@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from decoders.wire.text import clean
 from kwcli.answers.view import flat_text
 from kwcli.output.units import cut, format_ranges
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.report.build_report import Report

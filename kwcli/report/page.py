@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import clean, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.units import count_of, cut
 from kwcli.report.build_report import Report, moment
@@ -27,7 +27,6 @@ from kwcli.report.matrix import version_matrix
 from kwcli.report.sections import NOTHING, SECTIONS, ReportColumn, Section, explain, title_of, totals
 from kwcli.report.style import SCRIPT, STYLE
 from kwcli.stats.text import packets
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import format_latency, format_size
 from kwcli.answers.doctor import findings_text
 from kwcli.output.table import Column, draw_table
 from kwcli.output.units import Palette, cell_width, count_of, palette

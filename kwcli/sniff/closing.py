@@ -13,7 +13,7 @@ from decoders.capture.files import CUT_AT
 from decoders.exchanges.exchange import count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CONNECTIONS_MAX
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.output.units import NS, UTC_ZONE, Zone, count_of
 
 if TYPE_CHECKING:

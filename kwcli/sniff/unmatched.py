@@ -10,9 +10,8 @@ from decoders.apis import NAMES, api
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.named_numbers import NamedNumber
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import clean, format_latency, format_size
 from kwcli.output.units import count_of
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from decoders.wire.text import clean
 from kwcli.commands import decode
 from kwcli.commands.portraits import FORMATS as ANSWER_FORMATS
 from kwcli.env import Failure
@@ -22,7 +23,7 @@ from kwcli.output.csv import csv_lines
 from kwcli.output.units import COLORED
 from kwcli.pipeline.spark.java import find_java
 from kwcli.stats.view import FORMATS as STATS_FORMATS
-from kwcli.terminal import Terminal, clean
+from kwcli.terminal import Terminal
 from tests.cli.hostile import (
     NAME,
     TURNED,

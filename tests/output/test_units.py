@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import clean, format_latency, format_size
 from kwcli.output.units import cell_width, count_of, cut, cut_left, format_period, format_ranges, join_some, short_name
-from kwcli.terminal import clean
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoders.wire.units import format_latency
+from decoders.wire.text import format_latency
 from kwcli.env import Exit
 from kwcli.output.units import cut
 from kwcli.report.page import NAME, ROWS

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from decoders.wire.units import format_latency
+from decoders.wire.text import format_latency
 from kwcli.env import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw

@@ -26,7 +26,7 @@ from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import INIT_PRODUCER_ID, METADATA
 from decoders.apis.remedies import REMEDIES
 from decoders.frames.framing import BEGINS_LATE
-from decoders.wire.units import format_latency, format_size
+from decoders.wire.text import format_latency, format_size
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.peers import BrokerLatencies

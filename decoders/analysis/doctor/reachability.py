@@ -10,7 +10,7 @@ from typing import Final
 from decoders.analysis.doctor.case import LISTED, NS, Case, Found, clients_in, merge_observations, rate_of, words_of
 from decoders.analysis.doctor.findings import FINDINGS
 from decoders.analysis.doctor.observations import Observation
-from decoders.wire.units import format_latency
+from decoders.wire.text import format_latency
 
 __all__ = ["REACHABILITY"]
 

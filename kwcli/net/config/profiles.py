@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.text import hole
+from decoders.wire.conceal import hole
 from kwcli.env import Environment, Exit, Failure, own_folder
 from kwcli.net.config.merge_settings import SettingSource, choose
 from kwcli.net.config.properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
@@ -185,9 +185,9 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     """The rows of `listed` as a table; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
+    from decoders.wire.text import clean
     from kwcli.output.table import Column, draw_table
     from kwcli.output.units import PLAIN
-    from kwcli.terminal import clean
 
     def told(title: str) -> list[str]:
         return [clean(row[title] or "-") for row in rows]
@@ -226,7 +226,7 @@ def _redacted(name: str, value: str) -> Any:
 
 def show_lines(row: Row) -> list[str]:
     """The properties as lines of a property file; what a terminal could take for a command is escaped."""
-    from kwcli.terminal import clean
+    from decoders.wire.text import clean
 
     lines = []
     for name, value in row.items():

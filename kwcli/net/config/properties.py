@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, NamedTuple
 
-from decoders.wire.text import hole, with_parts
+from decoders.wire.conceal import hole, with_parts
 
 Form = Literal["text", "path", "pem", "milliseconds", "flag"]
 

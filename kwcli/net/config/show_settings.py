@@ -215,9 +215,9 @@ def _cell(value: Any) -> Any:
 
 
 def _table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
+    from decoders.wire.text import clean
     from kwcli.output.table import Column, draw_table
     from kwcli.output.units import PLAIN
-    from kwcli.terminal import clean
 
     last = len(columns) - 1
     made = [

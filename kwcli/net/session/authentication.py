@@ -14,7 +14,7 @@ from decoders.apis.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.schema.model import Versions
-from decoders.wire.text import concealer, spellings
+from decoders.wire.conceal import concealer, spellings
 from kwcli.env import Exit
 from kwcli.net.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.output.units import count_of
 
 if TYPE_CHECKING:

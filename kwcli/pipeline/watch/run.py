@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import orjson
 
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.answers.doctor import read_thresholds
 from kwcli.answers.view import answer_record
 from kwcli.env import Exit, Failure

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from decoders.wire.text import clean
 from kwcli.env import Exit, Failure, own_folder
 from kwcli.output.records import JsonWriter
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.units import palette
 from kwcli.proxy.control.http_control import token_file
-from kwcli.terminal import clean
 
 if TYPE_CHECKING:
     from kwcli.env import Environment, Settings

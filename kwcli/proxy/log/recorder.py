@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from decoders.frames.framing import FrameDirection
 from decoders.tcp.chunks import Chunk, Close, Gap, How
 from decoders.tcp.connections import Connection
-from decoders.wire.units import format_size
+from decoders.wire.text import format_size
 from kwcli.output.units import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
 from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind

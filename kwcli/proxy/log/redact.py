@@ -29,7 +29,7 @@ from decoders.messages.byte_layout import anatomy
 from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Side
-from decoders.wire.text import conceal_secrets, hole
+from decoders.wire.conceal import conceal_secrets, hole
 from kwcli.proxy.log.log_protocol import CLIENT
 
 __all__ = ["Code", "FrameTracker", "LoggedChunk", "Redactor", "SharedKnowledge"]
