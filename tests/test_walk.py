@@ -6,7 +6,7 @@ import pytest
 
 from tests.walk import walks
 
-MOST = {"kw call Metadata": 57, "kw sniff tour.pcapng": 62}
+MOST = {"kw call Metadata": 41, "kw sniff tour.pcapng": 40}
 
 
 @pytest.mark.long

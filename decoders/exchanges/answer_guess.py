@@ -28,8 +28,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import UNSUPPORTED_VERSION, layouts
-from decoders.frames.frame_search import ERROR_CODE_MAX, THROTTLE_MAX
-from decoders.frames.headers import after_tags, flexible
+from decoders.frames.headers import ERROR_CODE_MAX, THROTTLE_MAX, after_tags, flexible
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
 

@@ -50,7 +50,7 @@ from decoders.exchanges.exchange import (
 )
 from decoders.exchanges.learned_names import Topics
 from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
-from decoders.frames.frame_search import NO, YES, request_places, request_verdict, response_places, response_verdict
+from decoders.frames.frame_search import request_places, response_places
 from decoders.frames.framing import (
     ASK,
     REQUEST,
@@ -65,7 +65,7 @@ from decoders.frames.framing import (
     Unframed,
     close,
 )
-from decoders.frames.headers import request_head
+from decoders.frames.headers import NO, YES, request_head, request_verdict, response_verdict
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How

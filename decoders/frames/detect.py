@@ -4,7 +4,7 @@ The problem. Ports say little: brokers listen anywhere, and other protocols use 
 version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
 
 The idea. The body decides. A connection is Kafka when a request, or its answer, decodes to its last byte
-(frame_search.py).
+(headers.py).
 
 ```
 first bytes certainly another protocol (protocols/signatures.py) ─────────────► not Kafka, nothing is held
@@ -31,8 +31,7 @@ from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.frames.answers import Stretches, find_answers
-from decoders.frames.frame_search import FITS, NO, YES, request_verdict, response_verdict
-from decoders.frames.headers import REQUEST
+from decoders.frames.headers import FITS, NO, REQUEST, YES, request_verdict, response_verdict
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import FIRST_MAX, TLS, certain, described, likely
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission

@@ -8,7 +8,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 from decoders.apis import NAMES, api
-from decoders.frames.frame_search import FITS, HEAD, YES, request_verdict
+from decoders.frames.headers import FITS, HEAD, YES, request_verdict
 from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
 from decoders.protocols.sasl_tokens import token

@@ -29,7 +29,8 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, Literal, Protocol
 
-from decoders.frames.frame_search import NO, YES, find
+from decoders.frames.frame_search import find
+from decoders.frames.headers import NO, YES
 from decoders.limits import FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.protocols.signatures import FIRST_MAX, surely
 from decoders.tcp.chunks import Why
@@ -126,7 +127,7 @@ class Owner(Protocol):
         """Why the head at `at`, of a direction in step, cannot be that of a frame of this size; None if it can."""
 
     def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
-        """A verdict of frame_search.py about a frame beginning at `at`."""
+        """A verdict of headers.py about a frame beginning at `at`."""
 
     def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""

@@ -1,15 +1,23 @@
-"""A frame's first bytes in, its header out: API, version, correlation id, client id, and where the body begins."""
+"""A frame's first bytes in, its header out: API, version, correlation id, client id, and where the body begins.
+
+Further, bytes that may be a frame in, a verdict out whether they are one.
+"""
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Mapping
 from functools import cache
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
-from decoders.errors import Malformed, Truncated
+from decoders.errors import DecodeError, Malformed, Truncated
+from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
+from decoders.schema.large_body import LargeWalker
 from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.walk import Walker
 from decoders.wire.primitives import read_uvarint
 from decoders.wire.text import in_bytes
 
@@ -95,3 +103,131 @@ def after_tags(data: bytes, at: int, end: int) -> int:
         if at > end:
             raise Truncated("a tagged field of the header", offset=at - size, path="_tagged_fields")
     return at
+
+
+# Bytes that may be a Kafka frame in, a verdict out: the head is a prefilter only, the body decides.
+#
+# A whole body must decode to its last byte. A body whose end is not there yet must decode as far as it is there: with
+# `BODY_SHOWN` bytes of it the verdict is FITS, with less only the head counts (HEAD).
+
+
+# Verdicts about bytes that may be a frame.
+NO: Final = 0
+HEAD: Final = 1  # the head fits what is known; too little of the body to say more, or a version that nobody knows
+FITS: Final = 2  # the head fits and so does a good part of the body, whose end is not there
+YES: Final = 3  # whole, and it decodes to its last byte
+
+BODY_SHOWN: Final = 48
+# Versions beyond the newest known one that are taken for a newer release's.
+NEWER: Final = 4
+CLIENT_ID_MAX: Final = 1024
+# The newest error code is 136; a broker throttles for quota windows, that is seconds.
+ERROR_CODE_MAX: Final = 512
+THROTTLE_MAX: Final = 86_400_000
+
+
+def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int:
+    """The verdict on a request with its size field at `at`; `client_id` is the connection's where it is known."""
+    if len(data) - at < 12:
+        return NO
+    if len(data) - at < 14:
+        return _short_request(data, at)
+    size, key, version, _, length = REQUEST.unpack_from(data, at)
+    if not 8 <= size <= FRAME_MAX or key not in NAMES or not 0 <= version <= api(key).versions.high + NEWER:
+        return NO
+    if key == CONTROLLED_SHUTDOWN and version == 0:
+        return _short_request(data, at)
+    if not -1 <= length <= min(size - 10, CLIENT_ID_MAX):
+        return NO
+    shown = data[at + 14 : at + 14 + max(length, 0)]
+    if client_id is not None and shown != client_id[: len(shown)]:
+        return NO
+    if not _readable(shown):
+        return NO
+    end = at + 4 + size
+    plan = plan_of(key, version, "request")
+    if plan is None:
+        return HEAD
+    try:
+        body = request_head(data, at, end).body
+    except DecodeError:
+        return NO
+    except IndexError:
+        return HEAD
+    return body_verdict(plan, data, body, end)
+
+
+def _short_request(data: bytes, at: int) -> int:
+    """The verdict on the one request without a client id, ControlledShutdown 0."""
+    size, key, version, _ = _SHORT.unpack_from(data, at)
+    plan = plan_of(CONTROLLED_SHUTDOWN, 0, "request")
+    if (key, version, size) != (CONTROLLED_SHUTDOWN, 0, 12) or plan is None:
+        return NO
+    return body_verdict(plan, data, at + 12, at + 16)
+
+
+_SHORT: Final = Struct(">ihhi")
+
+
+def _readable(client_id: bytes) -> bool:
+    try:
+        return client_id.decode().isprintable()
+    except UnicodeDecodeError as failure:
+        return failure.end == len(client_id) and len(client_id) > 8  # cut off inside a character
+
+
+def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
+    """The verdict on a response with its size field at `at`, to a request of this API key and version."""
+    if len(data) - at < 8:
+        return NO
+    size = int.from_bytes(data[at : at + 4], "big", signed=True)
+    if not 4 <= size <= FRAME_MAX:
+        return NO
+    end = at + 4 + size
+    plan = plan_of(key, version, "response")
+    verdict = NO
+    if plan is not None:
+        try:
+            verdict = body_verdict(plan, data, response_body(data, at, end, key, version), end)
+        except DecodeError:
+            verdict = NO
+        except IndexError:
+            verdict = HEAD
+    if verdict != YES and key == API_VERSIONS and version:
+        oldest = plan_of(API_VERSIONS, 0, "response")
+        assert oldest is not None
+        verdict = max(verdict, body_verdict(oldest, data, at + 8, end))
+    if plan is None and key != API_VERSIONS:
+        return HEAD
+    return verdict
+
+
+def _sane(fields: Mapping[str, Any]) -> bool:
+    """Whether no field that was read has an impossible value: other bytes often decode, but to such values."""
+    if not -1 <= fields.get("error_code", 0) <= ERROR_CODE_MAX:
+        return False
+    if not 0 <= fields.get("throttle_time_ms", 0) <= THROTTLE_MAX:
+        return False
+    # No Produce request without topics: the zeros of many a response would read as one.
+    return bool(fields.get("topic_data", True))
+
+
+def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
+    """The verdict on a body from `at` to `end`, of which only a part may be there."""
+    whole = end <= len(data)
+    if not whole and len(data) - at > BODY_WHOLE_MAX:  # so much that decodes is enough
+        data, at, end = data[at : at + BODY_WHOLE_MAX], 0, end - at
+    walker = LargeWalker(data) if whole and end - at > BODY_WHOLE_MAX else Walker(data)
+    try:
+        after = walker.read(plan, at, end)
+    except DecodeError:
+        return NO
+    except (IndexError, struct.error):
+        if not _sane(walker.root):
+            return NO
+        return FITS if len(data) - at >= BODY_SHOWN else HEAD
+    if after != end or not _sane(walker.root):
+        return NO
+    if whole:
+        return YES
+    return FITS if len(data) - at >= BODY_SHOWN else HEAD

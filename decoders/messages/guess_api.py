@@ -19,8 +19,7 @@ from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
-from decoders.frames.frame_search import HEAD, request_verdict
-from decoders.frames.headers import request_head
+from decoders.frames.headers import HEAD, request_head, request_verdict
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.records.read import first_batch
 from decoders.schema.codec import CRUDE

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.capture.links import LINKS
 from decoders.capture.packets import Dissector
-from decoders.frames.frame_search import NO, request_verdict
+from decoders.frames.headers import NO, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.wire.text import in_bytes
 from kwcli.env import Exit, Failure

@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from decoders.frames.frame_search import FITS, HEAD, NO, YES
 from decoders.frames.framing import (
     Frame,
     FrameDirection,
@@ -19,6 +18,7 @@ from decoders.frames.framing import (
     lose_step,
     take_bytes,
 )
+from decoders.frames.headers import FITS, HEAD, NO, YES
 
 MARK = b"KFKA"
 
