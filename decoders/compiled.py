@@ -65,5 +65,5 @@ MODULES: Final = (
     "kwcli/output/facts.py",
     "kwcli/output/text.py",
     "kwcli/output/json.py",
-    "kwcli/output/units.py",
+    "kwcli/output/short_texts.py",
 )

@@ -106,7 +106,7 @@ class Settings(NamedTuple):
     csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
     columns: Sequence[str] = ()  # the paths given by -e or --columns
     marks: Sequence[str] = ()  # the words of -E: the marks around fields
-    zone: str = ""  # time zone of times for people, as find_zone (output/units.py) takes it; empty: UTC
+    zone: str = ""  # time zone of times for people, as find_zone (output/short_texts.py) takes it; empty: UTC
 
     def allow_colors(self, env: Environment) -> None:
         """Let colour codes pass to a terminal where these settings produce them."""

@@ -134,7 +134,7 @@ def resolve_times(
                 f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
             )
         span = found or (0, 0)  # problems of the files are reported when they are read
-    from kwcli.output.units import find_zone
+    from kwcli.output.short_texts import find_zone
 
     dated = [moment.ns for moment in (since, until) if moment is not None and moment.since == "1970"]
     whole = dated[0] if dated else span[0]

@@ -264,7 +264,7 @@ class OutputOptions(NamedTuple):
     def _zone(self, env: Environment) -> str:
         if self.output in UTC_ONLY:
             raise Failure(f"--local is for times that people read: those of -o {self.output} are UTC", Exit.USAGE)
-        from kwcli.output.units import LOCAL, find_zone
+        from kwcli.output.short_texts import LOCAL, find_zone
 
         name = env.variables.get("TZ") or LOCAL
         find_zone(name)

@@ -26,7 +26,7 @@ __all__ = ["Terminal", "Writable"]
 
 # Erases the line that the cursor is on.
 ERASE: Final = b"\r\x1b[K"
-# The colours of kwcli.output.units.
+# The colours of kwcli.output.short_texts.
 _COLOR: Final = r"\x1b\[(?:[012]|3[1-6]|1;3[135])m"
 # C0 but tab and line feed, DEL, C1, and the bidirectional controls.
 _OBEYED: Final = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"

@@ -14,8 +14,8 @@ from decoders.wire.text import clean
 from kwcli.answers.doctor import FAIL_ON, count_findings, findings_text
 from kwcli.answers.view import AnswerRenderer, software_text
 from kwcli.env import Exit, Failure
+from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import count_of, palette
 from kwcli.spelling import find_release
 
 if TYPE_CHECKING:

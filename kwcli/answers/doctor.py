@@ -14,7 +14,7 @@ from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
 from decoders.wire.text import clean
 from kwcli.answers.view import AnswerRenderer
 from kwcli.env import Exit, Failure
-from kwcli.output.units import count_of, find_zone, palette
+from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.text import clean, format_latency
+from kwcli.output.short_texts import count_of, format_ranges, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import count_of, format_ranges, palette
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

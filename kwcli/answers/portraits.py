@@ -14,8 +14,8 @@ from decoders.wire.text import clean, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
 from kwcli.answers.view import AnswerRenderer, flat_text, software_text
 from kwcli.env import Exit, Failure
+from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import count_of, palette
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from kwcli.calling.words.paths import Path
 from kwcli.output import Wanted, needs, open_renderer
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.records import JsonWriter, record_writer
-from kwcli.output.units import count_of, cut, palette
+from kwcli.output.short_texts import count_of, cut, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.api_versions import Needs
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwcli.env import Environment, Settings
     from kwcli.output import Renderer, Write
     from kwcli.output.records import RecordWriter
-    from kwcli.output.units import Palette
+    from kwcli.output.short_texts import Palette
 
 # Formats whose rows are exchange records.
 RECORDS: Final = ("ndjson", "json", "yaml")

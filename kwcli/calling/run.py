@@ -24,7 +24,7 @@ from kwcli.net.addresses import shown
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import is_kraft
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

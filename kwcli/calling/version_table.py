@@ -14,7 +14,7 @@ from decoders.apis.keys import LEADER_AND_ISR
 from decoders.apis.likeness import OPTIONAL, Offer, likeness, served_of, stable
 from decoders.schema.model import Versions
 from decoders.wire.text import clean
-from kwcli.output.units import Palette, cell_width, cut_left, palette, short_name
+from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, short_name
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -79,7 +79,7 @@ class MessageOutput:
     def _text(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from decoders.wire.text import clean
         from kwcli.output.body import BodyPrinter, scalar
-        from kwcli.output.units import palette
+        from kwcli.output.short_texts import palette
 
         settings = self._settings
         colors = palette(settings.color)
@@ -98,7 +98,7 @@ class MessageOutput:
 
     def _hex(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from kwcli.output.hex import HexStyle, hex_lines
-        from kwcli.output.units import palette
+        from kwcli.output.short_texts import palette
 
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
@@ -117,7 +117,7 @@ class MessageOutput:
     def _head(self, message: NamedMessage, told: Told) -> Iterator[str]:
         """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and lines of what else the message may be."""
         from kwcli.output.body import scalar
-        from kwcli.output.units import palette
+        from kwcli.output.short_texts import palette
 
         colors, width, alone = palette(self._settings.color), self._settings.width, message.alone
         record = told.record
@@ -143,7 +143,7 @@ class MessageOutput:
 
 
 def _cut(text: str, width: int | None, used: int) -> str:
-    from kwcli.output.units import cut
+    from kwcli.output.short_texts import cut
 
     return text if width is None else cut(text, max(width - used, 1))
 

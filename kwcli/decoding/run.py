@@ -90,7 +90,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
 
 
 def _lines(finding: Finding, settings: Settings) -> list[str]:
-    from kwcli.output.units import palette
+    from kwcli.output.short_texts import palette
 
     colors = palette(settings.color)
     detail = f": {finding.detail}" if finding.detail else ""

@@ -23,8 +23,8 @@ _AROUND = frozenset({TYPE, VERSION, FRAME})
 
 def list_structures(env: Environment, settings: Settings) -> Exit:
     """Print the names of all structures, with where they travel."""
+    from kwcli.output.short_texts import palette
     from kwcli.output.table import Column, draw_table
-    from kwcli.output.units import palette
 
     screen = MessageOutput(env, settings)
     rows = [(name, row.module.replace("_", " ")) for name, row in STRUCTURES.items()]
@@ -75,7 +75,7 @@ def _read(name: str, data: bytes, lead: str, *, reveal: bool) -> tuple[Plan, dic
 
 def _lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
     from kwcli.output.body import BodyPrinter
-    from kwcli.output.units import palette
+    from kwcli.output.short_texts import palette
 
     colors = palette(settings.color)
     frame = f" · frame version {value[FRAME]}" if FRAME in value else ""

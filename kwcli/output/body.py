@@ -13,7 +13,7 @@ from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import clean, in_bytes
 from kwcli.output import OncePiece
-from kwcli.output.units import ALL_METRICS, Palette, cell_width, cut, with_word
+from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, with_word
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -11,7 +11,7 @@ from decoders.messages.record import to_json_dict
 from decoders.wire.deferred import Deferred, DeferredList
 from decoders.wire.text import clean
 from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded
-from kwcli.output.units import Palette, cell_width, cut, palette
+from kwcli.output.short_texts import Palette, cell_width, cut, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

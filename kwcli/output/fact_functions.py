@@ -12,7 +12,7 @@ from decoders.wire.text import clean, format_size
 from kwcli.output.fact_rows import ROWS
 from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
 from kwcli.output.facts import row as compiled
-from kwcli.output.units import count_of, format_period, format_ranges, join_some
+from kwcli.output.short_texts import count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -10,7 +10,7 @@ from decoders.apis.enums import ENUMS
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import format_size
-from kwcli.output.units import ALL_METRICS, count_of, format_period, format_ranges, join_some
+from kwcli.output.short_texts import ALL_METRICS, count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -20,8 +20,8 @@ from decoders.schema.walk import BytePart
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import clean, in_bytes
 from kwcli.output.body import in_pieces
+from kwcli.output.short_texts import Palette, cell_width, cut, palette, with_word
 from kwcli.output.text import Lined
-from kwcli.output.units import Palette, cell_width, cut, palette, with_word
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.embedded.otlp import CODEC, TEMPORALITY
 from decoders.wire.text import clean
-from kwcli.output.units import Palette, cell_width, count_of, cut
+from kwcli.output.short_texts import Palette, cell_width, count_of, cut
 
 __all__ = ["metric_lines", "metrics_head"]
 

@@ -83,7 +83,7 @@ class RowReader:
         if column.path is None:
             return "", self._own(column.own)
         if column.path.attribute == "time" and zone:
-            from kwcli.output.units import find_zone
+            from kwcli.output.short_texts import find_zone
 
             exact = find_zone(zone).exact
             return "", lambda row, _record: [exact(row.time)]

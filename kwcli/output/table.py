@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.wire.text import clean
-from kwcli.output.units import NS, cell_width, cut, cut_left, find_zone, palette
+from kwcli.output.short_texts import NS, cell_width, cut, cut_left, find_zone, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
     from kwcli.output import Write
     from kwcli.output.row_cells import RowColumn
-    from kwcli.output.units import Palette
+    from kwcli.output.short_texts import Palette
 
 # Columns of ready cells in, aligned lines out: where a terminal is too narrow, unimportant columns are left out, then
 # columns are cut.

@@ -10,7 +10,7 @@ from decoders.wire.text import clean, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
 from kwcli.output.facts import FactRoom
-from kwcli.output.units import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
+from kwcli.output.short_texts import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

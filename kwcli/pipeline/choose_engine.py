@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from decoders.wire.text import format_size
 from kwcli.env import Failure
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from pathlib import Path

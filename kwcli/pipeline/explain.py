@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from decoders.wire.text import format_size
 from kwcli.env import Failure
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import require_java
 from kwcli.pipeline.plan import split_size_for
 from kwcli.sniff.closing import time_span

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from decoders.wire.text import clean
 from kwcli.env import Exit
 from kwcli.output.csv import csv_lines
+from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import palette
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
 from kwcli.pipeline.views import COLUMNS, VIEWS
 from kwcli.spelling import did_you_mean

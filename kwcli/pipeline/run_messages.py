@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import count_clients
 from decoders.wire.text import format_size
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.progress import Transient, bar
 from kwcli.sniff.closing import left_over, left_unread, time_span

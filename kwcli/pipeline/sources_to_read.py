@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kwcli import VERSION
 from kwcli.env import Failure
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.store.manifest import captures_left_out, missing_captures_message
 

@@ -24,7 +24,7 @@ from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.listening import listening
 from kwcli.net.session.session import impossible
-from kwcli.output.units import count_of, cut
+from kwcli.output.short_texts import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest_version
 from kwcli.telemetry.http_server import metrics_socket

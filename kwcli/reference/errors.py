@@ -12,8 +12,8 @@ from decoders.apis.error_codes import ERRORS, find_error
 from decoders.apis.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.apis.remedies import REMEDIES
 from decoders.apis.returned import GENERIC, LISTED, OBSERVED
+from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, fill, painted
-from kwcli.output.units import Palette
 from kwcli.reference.catalog import paths
 
 Row = dict[str, Any]

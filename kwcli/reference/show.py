@@ -13,7 +13,7 @@ from decoders.apis.releases import RELEASES, spoken
 from decoders.apis.version_words import split_range
 from decoders.schema.model import Api
 from kwcli.env import Environment, Exit, Failure, Settings
-from kwcli.output.units import palette
+from kwcli.output.short_texts import palette
 from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_version_of
 
 Row = dict[str, Any]

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from decoders.apis.releases import RELEASES
+from kwcli.output.short_texts import Palette
 from kwcli.output.table import TOGETHER, Column, draw_table, fill, painted
-from kwcli.output.units import Palette
 from kwcli.reference.wire_layout import encodings, legend
 
 Row = dict[str, Any]

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from kwcli.output.short_texts import Palette, format_ranges
 from kwcli.output.table import Column, draw_table, fill, painted
-from kwcli.output.units import Palette, format_ranges
 from kwcli.reference.text_apis import INDENT, span
 
 Row = dict[str, Any]

@@ -17,8 +17,8 @@ from decoders.replaying.api_classes import api_class
 from decoders.schema.json_form import json_text
 from decoders.wire.text import clean, format_latency
 from kwcli.output.records import JsonWriter
+from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import count_of, find_zone, palette
 
 if TYPE_CHECKING:
     from kwcli.env import Settings

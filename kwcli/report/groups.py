@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.text import clean, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
-from kwcli.output.units import count_of, cut
+from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, moment, nanoseconds
 
 if TYPE_CHECKING:

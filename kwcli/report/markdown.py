@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from decoders.wire.text import clean
-from kwcli.output.units import cut
+from kwcli.output.short_texts import cut
 from kwcli.report.build_report import Report, moment
 from kwcli.report.sections import SECTIONS, explain, title_of, totals
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.text import clean
 from kwcli.answers.view import flat_text
-from kwcli.output.units import cut, format_ranges
+from kwcli.output.short_texts import cut, format_ranges
 
 if TYPE_CHECKING:
     from kwcli.report.build_report import Report

@@ -19,7 +19,7 @@ import orjson
 
 from decoders.wire.text import clean, format_latency, format_size
 from kwcli import VERSION
-from kwcli.output.units import count_of, cut
+from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, moment
 from kwcli.report.charts import Chart, charts
 from kwcli.report.groups import group_articles

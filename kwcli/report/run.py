@@ -12,7 +12,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.messages.bodies import Options
 from kwcli.answers.view import AnswerRenderer
 from kwcli.env import Exit, Failure
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import ReportFolds
 from kwcli.user_files import keep_mode, open_private

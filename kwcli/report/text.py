@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.wire.text import format_latency, format_size
 from kwcli.answers.doctor import findings_text
+from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import Palette, cell_width, count_of, palette
 from kwcli.report.build_report import Report, moment, numbers, slices
 from kwcli.report.sections import NOTHING, SECTIONS, Section, percent, title_of
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrap_note

@@ -14,7 +14,7 @@ from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.name_search import NameSearch, searchable
 from kwcli.inputs import Captures
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.scrub.reading import KeptFacts, Reading
 
 if TYPE_CHECKING:

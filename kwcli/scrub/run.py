@@ -42,7 +42,7 @@ from kwcli.env import Exit, Failure
 from kwcli.input_files import key_log_names
 from kwcli.inputs import STANDARD_INPUT, Captures
 from kwcli.key_logs import KeyLogFiles, search_captures
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.progress import Progress
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading

@@ -14,7 +14,7 @@ from decoders.exchanges.exchange import count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CONNECTIONS_MAX
 from decoders.wire.text import format_size
-from kwcli.output.units import NS, UTC_ZONE, Zone, count_of
+from kwcli.output.short_texts import NS, UTC_ZONE, Zone, count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Summary

@@ -51,7 +51,7 @@ from decoders.tcp.connections import ahead, turned
 from decoders.wire.primitives import uuid_bytes
 from kwcli.env import Exit, Failure
 from kwcli.inputs import Captures
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.sniff.cut_files import OutFile
 from kwcli.sniff.segment_log import NEVER_NS, MetConnection, SegmentLog
 from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, PacketRecords, SortedRecords

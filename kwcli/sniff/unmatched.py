@@ -11,7 +11,7 @@ from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.named_numbers import NamedNumber
 from decoders.wire.text import clean, format_latency, format_size
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from decoders.analysis.dimensions import METRICS
 from decoders.analysis.time_buckets import Join
 from decoders.wire.text import clean, format_latency, format_size
+from kwcli.output.short_texts import count_of as number_of
+from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import count_of as number_of
-from kwcli.output.units import palette
 from kwcli.stats import SERVER_TIMES
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from decoders.schema.json_form import json_text
 from decoders.wire.text import clean
 from kwcli.output.csv import csv_lines
 from kwcli.output.records import record_writer
+from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import find_zone, palette
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 from kwcli.stats import StatsOptions

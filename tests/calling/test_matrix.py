@@ -9,7 +9,7 @@ from decoders.apis.releases import RELEASES
 from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, Matrix, table
 from kwcli.env import Settings
-from kwcli.output.units import cell_width, palette
+from kwcli.output.short_texts import cell_width, palette
 
 FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 

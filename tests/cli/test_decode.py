@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.bodies import Options, body_json
-from kwcli.output.units import cell_width
+from kwcli.output.short_texts import cell_width
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import Outcome, kw, world

@@ -17,8 +17,8 @@ import pytest
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.dimensions import METRICS as MEASURES
 from kwcli.env import Exit, Settings
+from kwcli.output.short_texts import PLAIN
 from kwcli.output.table import Column, draw_table
-from kwcli.output.units import PLAIN
 from kwcli.stats import BY, METRICS, SORTS, StatsOptions
 from kwcli.stats.options import check_options
 from kwcli.stats.text import sparkline, text

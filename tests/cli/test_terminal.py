@@ -20,7 +20,7 @@ from kwcli.env import Failure
 from kwcli.main import COMMANDS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.output.csv import csv_lines
-from kwcli.output.units import COLORED
+from kwcli.output.short_texts import COLORED
 from kwcli.pipeline.spark.java import find_java
 from kwcli.stats.view import FORMATS as STATS_FORMATS
 from kwcli.terminal import Terminal

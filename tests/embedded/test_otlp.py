@@ -19,7 +19,7 @@ from decoders.errors import EncodeError
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
 from kwcli.output.metrics import metric_lines
-from kwcli.output.units import PLAIN
+from kwcli.output.short_texts import PLAIN
 from tests.broker.jars import Missing, missing_tools
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world

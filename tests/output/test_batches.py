@@ -9,7 +9,7 @@ import pytest
 from decoders import Record
 from decoders.records import Batch, batches_json, encode_batch
 from kwcli.output.body import BodyPrinter, format_timestamp
-from kwcli.output.units import PLAIN, cell_width
+from kwcli.output.short_texts import PLAIN, cell_width
 
 STAMP = 1_795_282_486_519
 

@@ -21,7 +21,7 @@ from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from decoders.schema.model import Side
 from kwcli.output.hex import HexStyle, columns, hex_lines, token_lines
-from kwcli.output.units import COLORED, PLAIN, cell_width
+from kwcli.output.short_texts import COLORED, PLAIN, cell_width
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes

@@ -11,8 +11,8 @@ from decoders.exchanges.api_versions import Failure
 from decoders.exchanges.exchange import Exchange, Settled
 from kwcli.env import Settings
 from kwcli.output import open_renderer
+from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
-from kwcli.output.units import cell_width
 from tests.output.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]

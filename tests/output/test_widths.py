@@ -18,8 +18,8 @@ from kwcli.env import Settings
 from kwcli.output import Wanted, needs
 from kwcli.output.fact_functions import row_of
 from kwcli.output.facts import FactRoom
+from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
-from kwcli.output.units import cell_width
 from tests.apis.everything import layouts
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.output.fakes import exchange

@@ -12,7 +12,7 @@ import pytest
 
 from decoders.wire.text import format_latency
 from kwcli.env import Exit
-from kwcli.output.units import cut
+from kwcli.output.short_texts import cut
 from kwcli.report.page import NAME, ROWS
 from kwcli.report.sections import SECTIONS, title_of, totals
 from tests.cli.worlds import kw

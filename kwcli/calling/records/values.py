@@ -14,7 +14,7 @@ from decoders.apis.error_codes import error_name
 from decoders.wire.deferred import DeferredText
 from kwcli.output.body import scalar
 from kwcli.output.records import JsonWriter
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 
 # Output formats for records alone.
 FORMATS: Final = ("text", "ndjson", "json")

@@ -186,8 +186,8 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
     from decoders.wire.text import clean
+    from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
-    from kwcli.output.units import PLAIN
 
     def told(title: str) -> list[str]:
         return [clean(row[title] or "-") for row in rows]

@@ -216,8 +216,8 @@ def _cell(value: Any) -> Any:
 
 def _table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
     from decoders.wire.text import clean
+    from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
-    from kwcli.output.units import PLAIN
 
     last = len(columns) - 1
     made = [

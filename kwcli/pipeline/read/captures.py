@@ -17,7 +17,7 @@ from kwcli.env import Exit, Failure
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import OpenFiles, is_named_capture, list_paths
 from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.file_ranges import Problem, problem_of
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from decoders.messages.from_record import FromRecords, RecordedExchange
 from decoders.messages.record import SCALARS
 from decoders.messages.record_lines import TOLD_MAX
 from kwcli.env import Failure
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.tables import Tables
 from kwcli.pipeline.tables.connections import ENDED_COLUMNS, ended_of
 from kwcli.pipeline.tables.rows import BODY_CUT, json_form

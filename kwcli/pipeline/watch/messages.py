@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from decoders.wire.text import format_size
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.compaction import Compacted

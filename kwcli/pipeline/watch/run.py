@@ -43,7 +43,7 @@ from kwcli.answers.view import answer_record
 from kwcli.env import Exit, Failure
 from kwcli.key_logs import KeyLogFiles
 from kwcli.malloc_trim import Trimmer
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec, RowFilter
 from kwcli.pipeline.store.batches import PARQUET, BatchStore, Change, open_batches, require_format

@@ -12,8 +12,8 @@ from urllib.parse import urlencode
 from decoders.wire.text import clean
 from kwcli.env import Exit, Failure, own_folder
 from kwcli.output.records import JsonWriter
+from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
-from kwcli.output.units import palette
 from kwcli.proxy.control.http_control import token_file
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from decoders.frames.framing import FrameDirection
 from decoders.tcp.chunks import Chunk, Close, Gap, How
 from decoders.tcp.connections import Connection
 from decoders.wire.text import format_size
-from kwcli.output.units import count_of
+from kwcli.output.short_texts import count_of
 from kwcli.proxy.log.capture_file import CLIENTS, UPSTREAM, CaptureFiles, SyntheticTcp
 from kwcli.proxy.log.log_protocol import COUNTS, SERVER, SIZE, TIMES, MessageKind
 from kwcli.proxy.log.redact import LoggedChunk, Redactor, SharedKnowledge

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.wire.text import clean, format_latency, format_size
-from kwcli.output.units import cell_width, count_of, cut, cut_left, format_period, format_ranges, join_some, short_name
+from kwcli.output.short_texts import (
+    cell_width,
+    count_of,
+    cut,
+    cut_left,
+    format_period,
+    format_ranges,
+    join_some,
+    short_name,
+)
 
 
 @pytest.mark.parametrize(
