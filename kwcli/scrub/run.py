@@ -47,7 +47,7 @@ from kwcli.progress import Progress
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
-from kwcli.sniff.cut_files import OutFile, Spooled, check_output, env_reading, read_again
+from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, env_reading, read_again
 from kwcli.user_files import open_private
 
 if TYPE_CHECKING:

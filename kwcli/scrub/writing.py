@@ -19,7 +19,7 @@ from kwcli.sniff.sorted_records import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
     from kwcli.inputs import Captures
-    from kwcli.sniff.cut_files import OutFile
+    from kwcli.sniff.two_pass_files import OutFile
 
 __all__ = ["write_scrubbed"]
 

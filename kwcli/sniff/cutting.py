@@ -52,9 +52,9 @@ from decoders.wire.primitives import uuid_bytes
 from kwcli.env import Exit, Failure
 from kwcli.inputs import Captures
 from kwcli.output.short_texts import count_of
-from kwcli.sniff.cut_files import OutFile
 from kwcli.sniff.segment_log import NEVER_NS, MetConnection, SegmentLog
 from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
+from kwcli.sniff.two_pass_files import OutFile
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled

@@ -265,9 +265,9 @@ class Sniffing:
 
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
-        from kwcli.sniff.cut_files import Spooled, check_output, env_reading, read_again
         from kwcli.sniff.cutting import CutOut
         from kwcli.sniff.segment_log import LoggedEngine
+        from kwcli.sniff.two_pass_files import Spooled, check_output, env_reading, read_again
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection is None and self._left is None)

@@ -1,4 +1,4 @@
-"""The files of `kw sniff -w`: the capture that is written, and the inputs that are read a second time."""
+"""The files of runs that read their inputs twice (`kw sniff -w`, `kw scrub`): the output, and the inputs again."""
 
 from __future__ import annotations
 
