@@ -40,8 +40,9 @@ def printable(data: bytes, most: int) -> str:
 
 
 def _escaped(character: str) -> str:
-    if "\udc80" <= character <= "\udcff":  # a byte that was not UTF-8
-        return f"\\x{ord(character) - 0xDC00:02x}"
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8
+        return f"\\x{code - 0xDC00:02x}"
     return character.encode("unicode_escape").decode("ascii")
 
 

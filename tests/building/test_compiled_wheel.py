@@ -95,6 +95,19 @@ def test_values_of_exception_classes_are_class_variables() -> None:
     assert wrong == []
 
 
+def test_no_string_has_a_surrogate() -> None:
+    """mypyc refuses such a string; the number of the character can be compared instead."""
+    wrong = [
+        f"{name}:{node.lineno}"
+        for name in MODULES
+        for node in ast.walk(ast.parse((ROOT / name).read_text()))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and any("\ud800" <= character <= "\udfff" for character in node.value)
+    ]
+    assert wrong == []
+
+
 @pytest.fixture(scope="module")
 def compiled() -> Iterator[Path]:
     """A folder with the compiled wheel's files."""
