@@ -179,7 +179,7 @@ def test_a_last_line_that_is_cut_off(written: Path) -> None:
 def test_what_is_no_record_at_all_is_one_line(text: str) -> None:
     found = from_pipe(text, "sniff", "-q")
     assert (found.code, found.out) == (Exit.FAILURE, "")
-    assert found.err.startswith("kw: standard input: neither a capture nor exchanges that kw wrote, one a line: line ")
+    assert found.err.startswith("kw: standard input: neither a capture nor NDJSON of kw: line ")
     assert found.err.count("\n") == 1
 
 

@@ -245,7 +245,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert codes[0] == 0
     assert codes[-1] == 44
     (note,) = stage.cluster.notes
-    assert re.search("takes no more", note)
+    assert re.search("refuses more", note)
 
 
 def test_clusters_start_alike(recorded: Recording) -> None:
