@@ -100,7 +100,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Ex
     Raises Failure where records were taken out of an input.
     """
     fold: Any = recording
-    renderer = _SilentRenderer([fold], "a shorter recording has fewer")
+    renderer = _SilentRenderer([fold], "give a shorter recording")
     sniffing = Sniffing(
         env,
         Settings(quiet=True),

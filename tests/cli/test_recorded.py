@@ -193,7 +193,7 @@ def test_records_that_are_not_in_the_file_are_told_of() -> None:
     text = kw("sniff", TOUR, "-o", "ndjson").out
     found = from_pipe(text, "sniff", "-o", "csv", "-f", "key == a")
     assert found.code == Exit.DONE
-    assert "no filter sees them (write it with --records)" in found.err
+    assert "filters cannot match them (write the file with --records)" in found.err
     assert "--records" not in from_pipe(text, "sniff", "-o", "csv", "-f", "records > 5").err
 
 

@@ -122,7 +122,7 @@ def test_a_restart_is_another_process_also_of_one_that_is_down_or_hangs(ground: 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("kill",), "kill which node? Give its ID, as list has them; see kw playground node --help"),
+        (("kill",), "kill needs the ID of a node: list shows them; see kw playground node --help"),
         (("list", "1"), "list takes no ID; see kw playground node --help"),
         (("stop", "9"), "there is no node 9 (there are 1, 2, 3)"),
         (("start", "1"), "node 1 runs already"),

@@ -209,8 +209,8 @@ def test_the_broker_of_a_row_is_where_the_proxy_listens(mock: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("--rotate-size", "1MB"), "--rotate-size is about a capture file: it needs -w FILE.pcapng"),
-        (("--record", "both"), "--record both is about a capture file: it needs -w FILE.pcapng"),
+        (("--rotate-size", "1MB"), "--rotate-size is for a capture file: it needs -w FILE.pcapng"),
+        (("--record", "both"), "--record both is for a capture file: it needs -w FILE.pcapng"),
         (("-f", "api = Fetch"), "-f: "),
         (("-w", "/not/there/x.pcapng"), "/not/there/x.pcapng: no such file or directory"),
         (("-w", "x.pcapng", "--rotate-size", "3"), "invalid value for '--rotate-size': '3' is too little for a file"),

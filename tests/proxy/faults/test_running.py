@@ -153,4 +153,4 @@ def test_events_are_rows_when_they_are_asked_for(mock: str, tmp_path: Path) -> N
 
 def test_events_need_rows_of_json() -> None:
     outcome = kw("proxy", "-b", "localhost:1", "-o", "text", "--events")
-    assert (outcome.code, outcome.err) == (2, "kw: --events is about rows of JSON: it needs -o ndjson\n")
+    assert (outcome.code, outcome.err) == (2, "kw: --events adds JSON lines: it needs -o ndjson\n")
