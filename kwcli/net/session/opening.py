@@ -166,7 +166,7 @@ def negotiate(
         if code:
             raise broken(f"answered ApiVersions {version} with {error_name(code)}")
         return Offer(ranges, answer, response.api_version)
-    raise broken("takes no version of ApiVersions, not even those that it names")
+    raise broken("refuses every version of ApiVersions, even those that it offers")
 
 
 def _unsupported(frame: TimedFrame) -> bool:
