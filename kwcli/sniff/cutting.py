@@ -141,7 +141,7 @@ class CutOut:
         for name in names:
             with suppress(OSError):
                 if os.path.samefile(name, self.name):
-                    raise Failure(f"-w {self.name}: this is one of the captures that are read", Exit.USAGE)
+                    raise Failure(f"-w {self.name}: this is one of the captures to read: name another file", Exit.USAGE)
         self._writer.begin()
 
     # The first reading.

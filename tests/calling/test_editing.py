@@ -52,5 +52,5 @@ def test_an_editor_that_draws_is_not_started_without_a_terminal(editor: str) -> 
     shown = editor or "vi"
     assert done.stderr == (
         f"kw: the editor {shown} needs a terminal, and there is none; nothing is sent"
-        " (set $EDITOR to what needs none)\n"
+        " (set $EDITOR to an editor that needs none)\n"
     )

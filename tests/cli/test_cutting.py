@@ -189,7 +189,7 @@ def test_what_was_there_stays_until_the_file_is_whole(tmp_path: Path) -> None:
     tour = tmp_path / "tour.pcapng"
     tour.write_bytes((FOLDER / "tour.pcapng").read_bytes())
     same = kw("sniff", str(tour), "-w", str(tour))
-    assert (same.code, "one of the captures that are read" in same.err) == (Exit.USAGE, True)
+    assert (same.code, "one of the captures to read" in same.err) == (Exit.USAGE, True)
     assert tour.read_bytes() == (FOLDER / "tour.pcapng").read_bytes()
     full = kw("sniff", str(tour), "-w", "/dev/full", "-o", "ndjson")
     assert full.code == Exit.FAILURE

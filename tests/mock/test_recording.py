@@ -74,7 +74,7 @@ def test_a_recording_without_its_records_is_refused(tmp_path: Path) -> None:
     path.write_text(kw("sniff", TOUR, "-o", "ndjson").out)
     outcome = kw("mock", str(path))
     assert outcome.code == Exit.FAILURE
-    assert "the recording has not all of its records" in outcome.err
+    assert "the recording lacks records that the mock needs" in outcome.err
     assert "--records" in outcome.err
     assert len(outcome.err.splitlines()) == 1
     empty = tmp_path / "empty.ndjson"

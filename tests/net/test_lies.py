@@ -253,7 +253,7 @@ def test_versions_that_are_none_are_a_finding() -> None:
         base,
     )
     assert done.code == Exit.FINDINGS
-    assert "offers DescribeCluster in versions 5 to 2: no client can ask for those\n" in done.out
+    assert "offers DescribeCluster in versions 5 to 2: no client can use that\n" in done.out
 
 
 def test_a_cluster_id_of_any_length_and_bytes_is_one_line() -> None:
@@ -408,8 +408,8 @@ def test_a_check_is_over_when_its_time_is(tried: list[tuple[str, int]]) -> None:
     assert done.out.count("refused the connection") == 256
     last = [line for line in done.out.splitlines() if "time is up" in line]
     assert last == [
-        "fail  nodes         time is up after 4 s: 4,744 of 5,001 were not looked at; see --timeout",
-        "fail  ports         time is up after 4 s: 4,746 of 5,002 were not looked at; see --timeout",
+        "fail  nodes         time is up after 4 s: 4,744 of 5,001 were not checked; give a longer --timeout",
+        "fail  ports         time is up after 4 s: 4,746 of 5,002 were not checked; give a longer --timeout",
     ]
     assert done.code == 124
 
