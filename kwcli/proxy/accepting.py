@@ -164,7 +164,7 @@ class Acceptor:
         self._probing = None
         self._changed(True)
         self._say(
-            "a broker answers again, clients are let in", f", after {asyncio.get_running_loop().time() - begun:.1f} s"
+            "a broker answers, clients are let in again", f", after {asyncio.get_running_loop().time() - begun:.1f} s"
         )
 
     async def _again(self) -> None:

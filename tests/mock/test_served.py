@@ -124,7 +124,7 @@ def test_it_warns_of_an_address_that_others_reach(words: tuple[str, ...], warned
         ((TOUR, "--no-log", "-o", "ndjson"), Exit.USAGE, "no exchange is printed"),
         ((TOUR, "-f", "api ="), Exit.USAGE, ""),
         ((TOUR, "-w", "/none/x.pcapng"), Exit.FAILURE, "/none/x.pcapng: no such file"),
-        (("captures/negative/http1.pcap",), Exit.FAILURE, "no broker answers"),
+        (("captures/negative/http1.pcap",), Exit.FAILURE, "no answers of brokers"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], code: Exit, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ async def test_a_refused_login_is_not_repeated_for_every_client() -> None:
         assert proxy.said.count("refused the PLAIN credentials") == proxy.said.count("the next try is in 1 s") == 1
         assert proxy.said.count("refused the proxy's login") == 1
         clock[0] += 1.1
-        await proxy.until("a broker answers again, clients are let in")
+        await proxy.until("a broker answers, clients are let in again")
         reader, _ = await proxy.connect()
         assert await rest(reader) == b""
         assert proxy.said.count("the next try is in 2 s") == 1
