@@ -873,12 +873,12 @@ function __kw_errors
         OFFSET_OUT_OF_RANGE '1: the offset asked for lies before the start or after the end of the partition\'s log' \
         CORRUPT_MESSAGE '2: a record batch does not match its checksum, has a bad size or lacks a key that a compacted topic needs' \
         UNKNOWN_TOPIC_OR_PARTITION '3: this broker does not know the topic or partition, or the client may not see it' \
-        INVALID_FETCH_SIZE '4: the size asked for in the fetch cannot be' \
+        INVALID_FETCH_SIZE '4: the size asked for in the fetch is not valid' \
         LEADER_NOT_AVAILABLE '5: the partition has no leader right now, an election is under way' \
         NOT_LEADER_OR_FOLLOWER '6: this broker is not the leader, or not a replica, of the partition; refresh the metadata' \
         REQUEST_TIMED_OUT '7: the request was not finished within its own time limit' \
-        BROKER_NOT_AVAILABLE '8: the broker that is needed is not there' \
-        REPLICA_NOT_AVAILABLE '9: the replica that is needed is not there; refresh the metadata' \
+        BROKER_NOT_AVAILABLE '8: the broker needed for the request is not available' \
+        REPLICA_NOT_AVAILABLE '9: the replica needed for the request is not available; refresh the metadata' \
         MESSAGE_TOO_LARGE '10: a record batch is larger than the topic\'s max.message.bytes' \
         STALE_CONTROLLER_EPOCH '11: the controller that sent this has been replaced by a newer one' \
         OFFSET_METADATA_TOO_LARGE '12: the metadata string of a committed offset is longer than allowed' \
@@ -906,7 +906,7 @@ function __kw_errors
         ILLEGAL_SASL_STATE '34: the request does not belong at this point of the SASL exchange' \
         UNSUPPORTED_VERSION '35: the broker does not speak this version of the API' \
         TOPIC_ALREADY_EXISTS '36: there is a topic of this name already' \
-        INVALID_PARTITIONS '37: the number of partitions cannot be' \
+        INVALID_PARTITIONS '37: the number of partitions is not valid' \
         INVALID_REPLICATION_FACTOR '38: the replication factor is below 1 or above the number of brokers' \
         INVALID_REPLICA_ASSIGNMENT '39: the replica assignment given by hand is not legal' \
         INVALID_CONFIG '40: a setting has an illegal name or value' \
@@ -920,7 +920,7 @@ function __kw_errors
         INVALID_TXN_STATE '48: the transaction is in a state in which this cannot be done' \
         INVALID_PRODUCER_ID_MAPPING '49: the producer id is not the one that belongs to the transactional id' \
         INVALID_TRANSACTION_TIMEOUT '50: the transaction timeout is longer than the broker allows' \
-        CONCURRENT_TRANSACTIONS '51: the last transaction of this transactional id is still being completed, or another change is' \
+        CONCURRENT_TRANSACTIONS '51: the last transaction of this transactional id is still being completed, or another change is under way' \
         TRANSACTION_COORDINATOR_FENCED '52: a newer coordinator has taken the transaction over' \
         TRANSACTIONAL_ID_AUTHORIZATION_FAILED '53: the principal may not use the transactional id' \
         SECURITY_DISABLED '54: the broker has no authorizer, so there are no access rules' \
@@ -928,7 +928,7 @@ function __kw_errors
         KAFKA_STORAGE_ERROR '56: the disk below the log failed on the broker' \
         LOG_DIR_NOT_FOUND '57: the broker has no such log directory' \
         SASL_AUTHENTICATION_FAILED '58: the credentials were refused' \
-        UNKNOWN_PRODUCER_ID '59: the broker has forgotten the producer, as all of its records are gone' \
+        UNKNOWN_PRODUCER_ID '59: the broker has forgotten the producer because all of its records are deleted' \
         REASSIGNMENT_IN_PROGRESS '60: a move of this partition is under way already' \
         DELEGATION_TOKEN_AUTH_DISABLED '61: the broker has delegation tokens switched off' \
         DELEGATION_TOKEN_NOT_FOUND '62: the broker knows no such delegation token' \
@@ -941,7 +941,7 @@ function __kw_errors
         GROUP_ID_NOT_FOUND '69: there is no such group' \
         FETCH_SESSION_ID_NOT_FOUND '70: the broker has dropped this fetch session; start a full one' \
         INVALID_FETCH_SESSION_EPOCH '71: the fetch session\'s epoch is not the expected next one' \
-        LISTENER_NOT_FOUND '72: the leader has no listener of the name that the client came in on' \
+        LISTENER_NOT_FOUND '72: the leader has no listener with the name of the one that the client uses' \
         TOPIC_DELETION_DISABLED '73: the broker has deletion of topics switched off' \
         FENCED_LEADER_EPOCH '74: the leader epoch given is older than the broker\'s; refresh the metadata' \
         UNKNOWN_LEADER_EPOCH '75: the leader epoch given is newer than any the broker has heard of' \
@@ -965,7 +965,7 @@ function __kw_errors
         UNACCEPTABLE_CREDENTIAL '93: the credential breaks a rule (too few iterations, no such mechanism …)' \
         INCONSISTENT_VOTER_SET '94: the voters given are not those of the receiver' \
         INVALID_UPDATE_VERSION '95: the new version is not one that could follow the current one' \
-        FEATURE_UPDATE_FAILED '96: the feature level could not be changed, as the controller found' \
+        FEATURE_UPDATE_FAILED '96: the controller could not change the feature level' \
         PRINCIPAL_DESERIALIZATION_FAILURE '97: the controller could not read the principal inside the Envelope' \
         SNAPSHOT_NOT_FOUND '98: the snapshot is not there (any more)' \
         POSITION_OUT_OF_RANGE '99: the position lies outside the snapshot' \
@@ -989,7 +989,7 @@ function __kw_errors
         UNKNOWN_SUBSCRIPTION_ID '117: the telemetry subscription has changed; fetch it again' \
         TELEMETRY_TOO_LARGE '118: the pushed metrics are larger than the broker takes' \
         INVALID_REGISTRATION '119: the controller refuses the registration, as it contradicts the cluster\'s state' \
-        TRANSACTION_ABORTABLE '120: the transaction cannot go on, but aborting it saves the producer' \
+        TRANSACTION_ABORTABLE '120: the transaction has to be aborted; after that the producer can go on' \
         INVALID_RECORD_STATE '121: the acknowledged record is not held by this share consumer (any more)' \
         SHARE_SESSION_NOT_FOUND '122: the broker has dropped this share session; start a new one' \
         INVALID_SHARE_SESSION_EPOCH '123: the share session\'s epoch is not the expected next one' \
@@ -1088,8 +1088,8 @@ complete -c kw -n '__kw_any \'call\'' -s K -l key-separator -x -d 'Separator of 
 complete -c kw -n '__kw_any \'call\'' -l repeat -x -d 'Send N times; 0: until Ctrl-C.'
 complete -c kw -n '__kw_any \'call\'' -l interval -x -d 'Interval of --repeat (default: 1s).'
 complete -c kw -n '__kw_any \'call\'' -l against -x -d 'With ApiVersions: compare what brokers offer with this release.'
-complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'replay\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
-complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'replay\'' -l bootstrap-controller -x -d 'Bootstrap from these controllers.'
+complete -c kw -n '__kw_any \'call\' \'proxy\' \'replay\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
+complete -c kw -n '__kw_any \'call\' \'proxy\' \'replay\'' -l bootstrap-controller -x -d 'Bootstrap from these controllers.'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'audit\' \'replay\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'replay\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'audit\' \'replay\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
@@ -1146,6 +1146,8 @@ complete -c kw -n '__kw_any \'stats\' \'clients\' \'groups\' \'topics\' \'broker
 complete -c kw -n '__kw_any \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'apis\' \'errors\' \'decode\'' -s e -l field -x -d 'With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.'
 complete -c kw -n '__kw_any \'stats\'' -s v -l verbose -d 'Show all columns and groups.'
 complete -c kw -n '__kw_any \'clients\' \'groups\' \'topics\' \'brokers\'' -l name -x -d 'Show only NAME, in full.'
+complete -c kw -n '__kw_any \'doctor\'' -s b -l bootstrap-server -x -d 'Examine the cluster of these brokers instead of captures.'
+complete -c kw -n '__kw_any \'doctor\'' -l bootstrap-controller -x -d 'Examine the cluster of these controllers instead of captures.'
 complete -c kw -n '__kw_any \'doctor\'' -l fail-on -x -a 'error warning never' -d 'Exit with code 4 on a finding at least this severe.'
 complete -c kw -n '__kw_any \'doctor\'' -l threshold -x -d 'Set a threshold; repeatable.'
 complete -c kw -n '__kw_any \'doctor\'' -s n -s c -l limit -x -d 'Stop reading after N exchanges examined.'

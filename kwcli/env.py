@@ -180,7 +180,7 @@ class StoredRows(Protocol):
 
 
 def _no_tables(place: str) -> StoredRows:
-    raise Failure(f"{place}: a folder of tables, which nothing here reads")
+    raise Failure(f"{place}: a folder of tables, which this command does not read")
 
 
 class Terminals(NamedTuple):

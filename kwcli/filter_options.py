@@ -124,15 +124,13 @@ def resolve_times(
         for word in files:
             if is_read_once(word) or "://" in word:
                 name = "standard input" if word == "-" else word
-                text = f"when {name} begins and ends is not known before: write a whole time: 2026-11-21T17:34:05Z"
+                text = f"kw cannot know when {name} begins and ends: give date and time, 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
         from kwcli.inputs import capture_span
 
         found = capture_span(files, env)
         if found is None and all(map(os.path.isfile, files)):
-            raise Failure(
-                f"--since, --until: {files[0]} says not when it begins and ends: write a whole time", Exit.USAGE
-            )
+            raise Failure(f"--since, --until: {files[0]} has no first and last time: give date and time", Exit.USAGE)
         span = found or (0, 0)  # problems of the files are reported when they are read
     from kwcli.output.short_texts import find_zone
 
@@ -161,7 +159,7 @@ def _parsed(text: str, option: str) -> Filter:
         from kwcli.other_tools import FIELDS, is_bpf
 
         if text.strip().lower() == "kafka":
-            raise Failure("-f: kw shows nothing but Kafka: leave -f kafka out", Exit.USAGE) from None
+            raise Failure("-f: kw shows only Kafka anyway: leave -f kafka out", Exit.USAGE) from None
         if is_bpf(text):
             hint = f"; --bpf '{text}' filters a live capture, --port 9092 chooses ports"
         elif meant := FIELDS.get(error.word.lower(), FIELDS.get(error.word.lower().rpartition(".")[0])):

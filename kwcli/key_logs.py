@@ -74,7 +74,9 @@ class KeyLogFiles:
                 f"{name}: {found['rsa']:,} with RSA or pre-master secrets: such lines are not used (kw help tls)"
             )
         if found["unreadable"] and not found["secrets"]:
-            self.problems.append(f"{name}: no key log: none of its {found['unreadable']:,} lines is one (kw help tls)")
+            self.problems.append(
+                f"{name}: not a key log: none of its {found['unreadable']:,} lines has a key (kw help tls)"
+            )
 
     def _read(self, name: str) -> None:
         with open(name, "rb") as file:

@@ -58,7 +58,7 @@ def refuse_clashes(*clashes: Clash) -> None:
         if clash.option in typed:
             for other in clash.others:
                 if other in typed:
-                    text = f"{names[other]} says nothing beside {names[clash.option]}: {clash.why}"
+                    text = f"{names[other]} has no effect with {names[clash.option]}: {clash.why}"
                     raise click.UsageError(text, context)
 
 
@@ -78,7 +78,7 @@ def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
     names, typed = _typed(context)
     for name in names:
         if name in typed and (among is None or name in among):
-            raise click.UsageError(f"{names[name]} says nothing {why}", context)
+            raise click.UsageError(f"{names[name]} has no effect {why}", context)
 
 
 def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
@@ -160,17 +160,17 @@ class CaptureOptions(NamedTuple):
         if self.follow and self.interface:
             raise click.UsageError("a live capture is followed anyway: leave --follow out", context)
         if self.follow and self.write:
-            raise click.UsageError("-w cuts packets out of files that are whole: leave --follow out", context)
+            raise click.UsageError("-w needs files that no longer grow: leave --follow out", context)
         if self.follow and len(self.files) > 1:
-            why = "reads one file and those that its writer goes on with: name one, a folder or a pattern"
+            why = "reads one file and the files that continue it: name one file, a folder or a pattern"
             raise click.UsageError(f"--follow {why}", context)
-        refuse_without("write", _ROTATION, "it is for packets that are kept")
+        refuse_without("write", _ROTATION, "it is about the files of -w")
         if self.rotation != Rotation() and not self.interface:
             raise click.UsageError(
                 "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE", context
             )
         if self.metrics is not None and not self.is_live:
-            raise click.UsageError("--metrics is for what goes on: -i IFACE, --follow or standard input", context)
+            raise click.UsageError("--metrics is for live traffic: -i IFACE, --follow or standard input", context)
         if self.rotation.keep is not None and self.rotation == (None, None, self.rotation.keep):
             raise click.UsageError("--keep needs --rotate-size or --rotate-interval: it counts their files", context)
 
@@ -238,7 +238,9 @@ class OutputOptions(NamedTuple):
     def settings(self, env: Environment, content: ContentOptions | None = None, *, live: bool = False) -> Settings:
         """The Settings for these options in this environment; unless `live`, paging is started. Raises Failure."""
         if content is not None and content.records and self.output in WITHOUT_BODIES:
-            raise Failure(f"-o {self.output} has no bodies, so --records says nothing: give text or json", Exit.USAGE)
+            raise Failure(
+                f"--records has no effect with -o {self.output}, which has no bodies: use -o text or json", Exit.USAGE
+            )
         if self.fields and self.output != "fields":
             raise Failure(f"-e is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.marks and self.output != "fields":
@@ -263,7 +265,7 @@ class OutputOptions(NamedTuple):
 
     def _zone(self, env: Environment) -> str:
         if self.output in UTC_ONLY:
-            raise Failure(f"--local is for times that people read: those of -o {self.output} are UTC", Exit.USAGE)
+            raise Failure(f"--local has no effect with -o {self.output}, whose times are UTC", Exit.USAGE)
         from kwcli.output.short_texts import LOCAL, find_zone
 
         name = env.variables.get("TZ") or LOCAL
@@ -306,7 +308,7 @@ def _default_format(ctx: click.Context, param: click.Parameter, value: str | Non
     """The callback of -o: the format asked for, else that of $KW_OUTPUT or of the profile if this command has it."""
     if value is not None:
         if ctx.meta.get(ASKED) == "json" != value:
-            raise click.UsageError(f"-J is -o json, and -o {value} was asked for", ctx)
+            raise click.UsageError(f"-J means -o json: leave out -o {value}", ctx)
         return value
     if ASKED in ctx.meta:
         return str(ctx.meta[ASKED])

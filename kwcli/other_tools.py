@@ -22,7 +22,7 @@ _LOGIN: Final = "-X sasl.username=… -X sasl.password=…, -F FILE or a profile
 _READING: Final[Mapping[str, str]] = {
     "-T": _JSON,
     "-E": _JSON,
-    "--prometheus": "--metrics PORT tells Prometheus",
+    "--prometheus": "--metrics PORT serves metrics to Prometheus",
     **dict.fromkeys(("--otel", "--opentelemetry", "--otlp-endpoint"), "--otlp http://localhost:4318 sends spans"),
     "-V": "-v shows bodies, -vv headers too",
     "-O": "-v shows bodies, -vv headers too",
@@ -30,21 +30,21 @@ _READING: Final[Mapping[str, str]] = {
     "-X": "-o hex shows the bytes",
     "-A": "-v shows bodies, --records the records in them, -o hex the bytes",
     "-a": f"{_LIMIT} rows; Ctrl-C ends a live capture: timeout 60 kw sniff -i eth0",
-    "-b": "this reads captures: kw call -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in;"
+    "-b": "this command reads captures: kw call -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in;"
     " a ring of files, as dumpcap -b makes it: -w FILE --rotate-size 100MB --keep N",
     "-B": "kw chooses its buffers itself: leave -B out",
-    "-C": f"captures are read here: {_FETCH}; files of a size, as tcpdump -C makes them: -w FILE --rotate-size 100MB",
+    "-C": f"this command reads captures: {_FETCH}; files of a size, as tcpdump -C makes: -w FILE --rotate-size 100MB",
     "-D": "-i any listens on all interfaces; `ip link` lists them",
-    "-d": "--port 9092 says where Kafka is, and without it all ports are looked at",
+    "-d": "--port 9092 says where Kafka is; without it kw looks at all ports",
     "-F": "kw finds out by itself what a file is, and writes pcapng: leave -F out",
     "-g": "files of traffic are for their owner only: chmod lets others read them",
     "-G": "--group NAME chooses a group; files of a time, as tcpdump -G makes them: -w FILE --rotate-interval 10m",
     "-J": "-o json writes JSON",
     "-K": "--records shows keys and values",
     "-k": "live capture is `kw sniff -i eth0`: leave -k out",
-    "-L": f"captures are read here: {_LIST}",
+    "-L": f"this command reads captures: {_LIST}",
     "-N": "kw looks up no names: leave -N out",
-    "-P": f"captures are read here: {_PRODUCE}",
+    "-P": f"this command reads captures: {_PRODUCE}",
     "-p": "--port 9092 chooses the brokers' ports",
     "-Q": "-f 'client == 10.0.0.7' or 'broker == :9092' choose a direction",
     "-R": "-f EXPR (-Y EXPR) filters",
@@ -55,11 +55,11 @@ _READING: Final[Mapping[str, str]] = {
     " kw sniff 'dump*', and --follow reads them while they are written",
     "-Z": "drop privileges with sudo -u; leave -Z out",
     "-z": "kw stats FILE counts; kw stats --by client,topic",
-    "--bootstrap-server": "this reads captures: kw call -b HOST:PORT asks a cluster, kw proxy -b HOST:PORT listens in",
+    "--bootstrap-server": "this command reads captures: kw call -b HOST:PORT asks a cluster, kw proxy -b listens in",
     "--broker": "-f 'broker == HOST:PORT' chooses one",
     "--capture-filter": "--bpf EXPR filters a live capture",
     "--count": f"{_LIMIT} rows; kw stats counts",
-    "--decode-as": "--port 9092 says where Kafka is, and without it all ports are looked at",
+    "--decode-as": "--port 9092 says where Kafka is; without it kw looks at all ports",
     "--display-filter": "-f EXPR (-Y EXPR) filters",
     "--dst": "-f 'broker == 10.0.0.7' chooses one",
     "--duration": f"Ctrl-C ends a live capture: timeout 60 kw sniff -i eth0; of a file {_SPAN}",
@@ -73,7 +73,7 @@ _READING: Final[Mapping[str, str]] = {
     "--group-id": "--group NAME chooses a group",
     "--head": f"{_LIMIT} rows",
     "--host": "-f 'client == 10.0.0.7 or broker == 10.0.0.7' chooses an address",
-    "--input": "the file is a word of its own, or -r FILE",
+    "--input": "give the file as a word of its own, or by -r FILE",
     "--ip": "-f 'client == 10.0.0.7 or broker == 10.0.0.7' chooses an address",
     "--json": "-o json writes JSON, -o ndjson one object a line",
     "--key": "--records shows keys; -f filters",
@@ -108,16 +108,16 @@ _READING: Final[Mapping[str, str]] = {
 
 # Options of `kw call`.
 _CALLING: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("-t", "--topic", "--topics"), "a word says it: topic=orders"),
-    **dict.fromkeys(("-p", "--partition"), "a word says it: partition=0"),
-    **dict.fromkeys(("-G", "--group", "--group-id"), "a word says it: group=billing"),
-    **dict.fromkeys(("--offset", "--offsets"), "a word says it: offset=earliest, offset=latest-10, offset=1042"),
-    "--from-beginning": "a word says it: offset=earliest",
-    **dict.fromkeys(("--key", "-k"), "words say it: key=k value=v"),
-    **dict.fromkeys(("--value", "--data", "--body", "-d"), "words say it: value=v, path=value, or @FILE"),
-    "--header": "a word says it: header=trace:7",
-    "-H": "a word says it: header=trace:7",
-    "-K": "keys are words: key=k value=v",
+    **dict.fromkeys(("-t", "--topic", "--topics"), "give it as a word: topic=orders"),
+    **dict.fromkeys(("-p", "--partition"), "give it as a word: partition=0"),
+    **dict.fromkeys(("-G", "--group", "--group-id"), "give it as a word: group=billing"),
+    **dict.fromkeys(("--offset", "--offsets"), "give it as a word: offset=earliest, offset=latest-10, offset=1042"),
+    "--from-beginning": "give it as a word: offset=earliest",
+    **dict.fromkeys(("--key", "-k"), "give it as words: key=k value=v"),
+    **dict.fromkeys(("--value", "--data", "--body", "-d"), "give it as words: value=v, path=value, or @FILE"),
+    "--header": "give it as a word: header=trace:7",
+    "-H": "give it as a word: header=trace:7",
+    "-K": "give keys as words: key=k value=v",
     "-C": _FETCH,
     "-P": _PRODUCE,
     "-L": _LIST,
@@ -139,9 +139,9 @@ _CALLING: Final[Mapping[str, str]] = {
     "--describe": "kw call Metadata topic=orders; kw call DescribeGroups group=billing",
     "--create": "kw call CreateTopics topics[].name=orders topics[].num_partitions=3",
     "--delete": "kw call DeleteTopics topics[].name=orders",
-    "--partitions": "a word says it: topics[].num_partitions=3",
-    "--replication-factor": "a word says it: topics[].replication_factor=3",
-    "--max-messages": "a word says it: max_bytes=…, partition_max_bytes=…",
+    "--partitions": "give it as a word: topics[].num_partitions=3",
+    "--replication-factor": "give it as a word: topics[].replication_factor=3",
+    "--max-messages": "give it as a word: max_bytes=…, partition_max_bytes=…",
     "--version": "--api-version N chooses the version of the API",
     "--jq": "--select PATH shows a part of the answer",
     "--path": "--select PATH shows a part of the answer",
@@ -171,16 +171,16 @@ _PROXYING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("-p", "--port", "--listen-port", "--local-port"), "--port-base N is where clients come to"),
     **dict.fromkeys(("--listen", "--listen-host", "--address"), "--bind ADDRESS listens there"),
     **dict.fromkeys(("-r", "--remote", "--target"), _TAKES),
-    **dict.fromkeys(("-c", "--limit"), "the log goes on: Ctrl-C ends it; -f EXPR chooses what it shows"),
+    **dict.fromkeys(("-c", "--limit"), "the log runs until Ctrl-C; -f EXPR chooses what it shows"),
     "-L": _LIST,
 }  # fmt: skip
 
 _REFERENCE: Final[Mapping[str, str]] = {
-    "--code": "the code is a word: kw errors 6",
-    "--name": "the name is a word: kw errors NOT_LEADER, kw apis Fetch",
-    "--version": "the version is a word: kw apis Fetch 12",
-    "--api-version": "the version is a word: kw apis Fetch 12",
-    "--api": "the API is a word: kw apis Fetch",
+    "--code": "give the code as a word: kw errors 6",
+    "--name": "give the name as a word: kw errors NOT_LEADER, kw apis Fetch",
+    "--version": "give the version as a word: kw apis Fetch 12",
+    "--api-version": "give the version as a word: kw apis Fetch 12",
+    "--api": "give the API as a word: kw apis Fetch",
     "--search": "--grep WORD looks for one",
     "--find": "--grep WORD looks for one",
     "--since": "--release 2.8 shows a release, --diff 2.8..4.0 what changed",
@@ -194,7 +194,7 @@ _REFERENCE: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 _BYTES: Final[Mapping[str, str]] = {
-    "-r": "a file is a word of its own: kw decode FILE",
+    "-r": "give the file as a word of its own: kw decode FILE",
     "-x": "-o hex shows the bytes; --from hex reads hex",
     "--hex": "-o hex shows the bytes; --from hex reads hex",
     "--base64": "--from base64 reads base64",
@@ -219,8 +219,8 @@ _PROGRAM: Final[Mapping[str, str]] = {
 }  # fmt: skip
 
 _TABLES: Final[Mapping[str, str]] = {
-    "-r": "a capture is a word of its own: kw pipeline run FILE --out DIR",
-    "--guess-requests": "kw sniff and kw stats guess: a part of a capture does not know what others have",
+    "-r": "give the capture as a word of its own: kw pipeline run FILE --out DIR",
+    "--guess-requests": "kw sniff and kw stats guess; kw pipeline reads captures in parts and cannot",
     "--output": "--out DIR is the folder of the tables",
     "-o": "--out DIR is the folder of the tables",
 }  # fmt: skip
@@ -233,10 +233,10 @@ _COUNTING: Final[Mapping[str, str]] = {
 _ANSWERING: Final[Mapping[str, str]] = {
     **dict.fromkeys(("--by", "--group-by"), "kw stats --by client,topic counts by anything"),
     "--top": "kw stats --by client --top N shows the first; `| head`",
-    "--severity": "--fail-on says what ends with 4; -o ndjson has the severity of each",
+    "--severity": "--fail-on chooses what ends with exit code 4; -o ndjson has the severity of each",
     "--release": "kw audit --target RELEASE",
-    "-b": "this reads captures: kw doctor -b HOST:PORT looks at a cluster, kw call -b HOST:PORT asks it",
-    "--bootstrap-server": "this reads captures: kw doctor -b HOST:PORT looks at a cluster",
+    "-b": "this command reads captures: kw doctor -b HOST:PORT looks at a cluster, kw call -b HOST:PORT asks it",
+    "--bootstrap-server": "this command reads captures: kw doctor -b HOST:PORT looks at a cluster",
 }
 
 # Command → tables of hints for its options; the first table that has an option wins.
@@ -286,13 +286,13 @@ COMMANDS: Final[Mapping[str, str]] = {
 
 # Parameter and one of its values in other tools → a hint at the value in kw.
 VALUES: Final[Mapping[tuple[str, str], str]] = {
-    **{("output", word): "-o yaml is not there: -o json" for word in ("yaml", "yml")},
+    **{("output", word): "there is no -o yaml here: -o json" for word in ("yaml", "yml")},
     **{("output", word): "-o ndjson is one object a line" for word in ("jsonl", "jsonlines", "json-lines")},
     **{("output", word): "-o hex shows the bytes" for word in ("raw", "bytes", "x", "xxd", "hexdump")},
     **{("output", word): "--otlp http://localhost:4318 sends spans and metrics" for word in ("otlp", "otel")},
     **{("output", word): "-o text is the default" for word in ("txt", "plain", "wide", "pretty", "human")},
-    **{("output", word): "a word says it: offset=earliest" for word in ("beginning", "earliest", "s@", "stored")},
-    **{("output", word): "a word says it: offset=latest" for word in ("end", "latest")},
+    **{("output", word): "give it as a word: offset=earliest" for word in ("beginning", "earliest", "s@", "stored")},
+    **{("output", word): "give it as a word: offset=latest" for word in ("end", "latest")},
     **{("color", word): "--color always" for word in ("yes", "on", "true", "force")},
     **{("color", word): "--color never" for word in ("no", "off", "false", "none")},
     **{("sort", word): "p50, p90, p99 and max are latencies" for word in ("latency", "took", "slow", "slowest", "avg")},
@@ -393,6 +393,6 @@ def hint_for_api(word: str) -> str:
     if (address := as_address(word)) is not None:
         return f": the API comes first: kw call Metadata -b {address}"
     if word in METHODS:
-        return ": the API is the verb: kw call Metadata topic=orders -b HOST:PORT"
+        return ": the API is the command: kw call Metadata topic=orders -b HOST:PORT"
     name = APIS.get(word.replace("-", "").replace("_", "").lower())
     return f' (did you mean "{name}"?)' if name else ""

@@ -33,7 +33,7 @@ def run_editor(env: Environment, path: str, unchanged: str) -> None:
         with _terminal(env) as terminal:
             if terminal is None and not _at_terminal(env) and PurePath(words[0]).name in _ON_TERMINAL:
                 text = f"the editor {editor} needs a terminal, and there is none; {unchanged}"
-                raise Failure(f"{text} (set $EDITOR to what needs none)", Exit.USAGE)
+                raise Failure(f"{text} (set $EDITOR to an editor that needs none)", Exit.USAGE)
             code = subprocess.run([*words, path], stdin=terminal, stdout=terminal, check=False).returncode
     except OSError as failure:
         raise Failure(f"cannot start the editor {editor}: {failure.strerror} (set $EDITOR)") from None

@@ -125,7 +125,7 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
     if name.lower() in other_tools.COMMANDS:
         return f"{text}: {other_tools.COMMANDS[name.lower()]}"
     if found := _api_like(name):
-        return f"{text}: kw call {found} sends it, kw apis {found} tells of it"
+        return f"{text}: kw call {found} sends it, kw apis {found} describes it"
     return text
 
 

@@ -302,18 +302,18 @@ def _judged(
     if broken:
         why = _told(broken, target)
         if any(use.key in _DROPPED for use in broken):
-            why += "; brokers speak so to each other while ZooKeeper is there: move to KRaft first"
+            why += "; brokers send them to each other as long as ZooKeeper is used: migrate to KRaft first"
         elif any(use.key == FETCH for use in broken) and client.copies:
-            why += "; brokers copy partitions so: raise inter.broker.protocol.version first"
+            why += "; brokers replicate with them: raise inter.broker.protocol.version first"
         return _row("breaks", why, broken, target)
     if unsure:
         return _row("unknown", unsure[0][1], [use for use, _ in unsure], target)
     if _library_speaks(software, target):
-        return _row("works", "its library speaks what is served", [], target)
+        return _row("works", "its library speaks versions that are served", [], target)
     lacking = _not_seen({use.key for use in client.uses})
     if lacking:
         return _row("unknown", f"not seen: {lacking}", [], target)
-    return _row("works", "all that it did is served", [], target)
+    return _row("works", "all versions that it used are served", [], target)
 
 
 def _of_use(
@@ -342,8 +342,8 @@ def _of_use(
         return "works", ""
     name = api(use.key).name
     if offer is None:
-        return "unknown", f"which {name} its broker offered is not in the capture"
-    return "unknown", f"its broker offered {name} up to {offer.high}, so that it had no choice"
+        return "unknown", f"the capture does not show which versions of {name} its broker offers"
+    return "unknown", f"its broker offers {name} only up to {offer.high}: the client may speak newer versions too"
 
 
 def _is_gone(key: int, target: AuditTarget) -> bool:

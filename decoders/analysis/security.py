@@ -46,38 +46,38 @@ SECURITY_FINDINGS: Final[dict[str, FindingKind]] = {
     "password-in-clear": FindingKind(
         "error",
         "passwords of SASL/{mechanism} cross to {broker} without TLS",
-        "whoever stands between client and broker reads user names and passwords, and can log in with them",
-        "make the listener SASL_SSL, have clients use it, and change the passwords that have crossed",
+        "anyone on the network between client and broker can read user names and passwords, and log in with them",
+        "make the listener SASL_SSL, have clients use it, and change the passwords that were sent",
     ),
     "token-in-clear": FindingKind(
         "error",
         "bearer tokens of SASL/{mechanism} cross to {broker} without TLS",
-        "whoever reads a token has its rights until it expires",
+        "anyone on the network can read a token and use it until it expires",
         "make the listener SASL_SSL and have clients use it",
     ),
     "scram-in-clear": FindingKind(
         "warning",
         "SASL/{mechanism} logins cross to {broker} without TLS",
-        "the password itself does not cross, but what does is enough to try passwords against at leisure (RFC 5802, 9)",
+        "the password itself is not sent, but an eavesdropper can guess it offline from the exchange (RFC 5802, 9)",
         "make the listener SASL_SSL and have clients use it; use long random passwords",
     ),
     "login-in-clear": FindingKind(
         "note",
         "SASL/{mechanism} logins cross to {broker} without TLS",
-        "the login is safe by itself; all that follows it is neither secret nor safe from change",
+        "the login itself is safe; all later traffic can be read and changed on the way",
         "make the listener SASL_SSL where others share the network",
     ),
     "secret-in-clear": FindingKind(
         "error",
         "{secret} crossed to or from {broker} without TLS ({api})",
-        "whoever stands between client and broker has read them",
-        "change these secrets; do such work through a listener with TLS",
+        "anyone on the network between client and broker can have read them",
+        "change these secrets; from now on send them only to a listener with TLS",
     ),
     "config-in-clear": FindingKind(
         "warning",
         "values of configs that may be secret crossed to or from {broker} without TLS ({api})",
-        "they are not among the configs that Kafka knows to be public: {configs}",
-        "change those that are secrets; do such work through a listener with TLS",
+        "Kafka does not list these configs as public: {configs}",
+        "change those that are secrets; from now on send them only to a listener with TLS",
     ),
     "plaintext": FindingKind(
         "warning",
@@ -88,18 +88,18 @@ SECURITY_FINDINGS: Final[dict[str, FindingKind]] = {
     "anonymous": FindingKind(
         "warning",
         "clients use {broker} without logging in",
-        "the broker cannot tell them apart: they are User:ANONYMOUS, and so are all their rights",
+        "the broker cannot tell them apart: all of them are User:ANONYMOUS and have the same rights",
         "require SASL or client certificates on this listener, or deny User:ANONYMOUS",
     ),
     "login-failed": FindingKind(
         "warning",
         "logins of {user} from {address} with {mechanism} were refused",
-        "a wrong or old password, a user who is not there, or somebody who tries",
-        "look who runs there; compare its password with the broker's",
+        "a wrong or old password, a user that does not exist, or somebody who guesses passwords",
+        "find out which program runs there; compare its password with the broker's",
     ),
     "mechanism-refused": FindingKind(
         "warning",
-        "{address} asked {broker} for SASL/{mechanism}, which that does not take",
+        "{address} asked {broker} for SASL/{mechanism}, which the broker does not accept",
         "the client cannot log in",
         "set sasl.mechanism of the client to one that the listener has in sasl.enabled.mechanisms",
     ),
@@ -123,14 +123,14 @@ SECURITY_FINDINGS: Final[dict[str, FindingKind]] = {
     "certificate-expired": FindingKind(
         "error",
         "the {whose} {subject} at {broker} has expired on {expires}",
-        "whoever checks it does not connect; who connects does not check it",
-        "put a new certificate in place, and have clients check it",
+        "clients that check it cannot connect; clients that connect do not check it",
+        "install a new certificate, and have clients check it",
     ),
     "certificate-expires": FindingKind(
         "warning",
         "the {whose} {subject} at {broker} expires on {expires}",
-        "from then on nobody connects who checks it",
-        "put a new certificate in place before",
+        "from then on clients that check it cannot connect",
+        "install a new certificate before then",
     ),
     "certificate": FindingKind(
         "note",
@@ -140,26 +140,26 @@ SECURITY_FINDINGS: Final[dict[str, FindingKind]] = {
     "acl-open": FindingKind(
         "warning",
         "{by} let everybody in: {acls}",
-        "who is allowed to do it need not log in",
-        "name the principals that need it",
+        "clients may do this without logging in",
+        "allow it only to the principals that need it",
     ),
     "acl-changed": FindingKind(
-        "note", "{by} has {how} access rules", "they are: {acls}", "see that they were meant to be changed"
+        "note", "{by} has {how} access rules", "they are: {acls}", "check that this change was intended"
     ),
     "users-changed": FindingKind(
-        "note", "{by} has changed SCRAM users", "they are: {users}", "see that they were meant to be changed"
+        "note", "{by} has changed SCRAM users", "they are: {users}", "check that this change was intended"
     ),
     "delegation-token": FindingKind(
         "note",
         "{by} has {how} delegation tokens",
-        "who holds a token acts as its owner: {owners}",
-        "see that they were meant to be given",
+        "the holder of a token acts as its owner: {owners}",
+        "check that they were issued on purpose",
     ),
     "left-out": FindingKind(
         "note",
-        "more clients, users and listeners than are kept",
-        "findings about those that came last may be missing",
-        "give a filter (--client-id, --since) that makes fewer",
+        "the traffic has more clients, users or listeners than kw keeps track of",
+        "findings about the ones that appeared last may be missing",
+        "look at a part of the traffic: --client-id, --since",
     ),
 }
 
@@ -483,7 +483,7 @@ def _logins(seen: Observations) -> Iterator[Row]:
         taken = user is not None and seen.get("in", user, host) is not None
         many = its.count >= FAILURES_MANY and not taken
         values = {
-            "user": user or "nobody that is known",
+            "user": user or "an unknown user",
             "address": host,
             "mechanism": mechanism or "an unknown mechanism",
         }

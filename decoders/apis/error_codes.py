@@ -39,7 +39,7 @@ ERRORS: Final[dict[int, ErrorCode]] = {
         _RETRY,
         "this broker does not know the topic or partition, or the client may not see it",
     ),
-    4: ErrorCode("INVALID_FETCH_SIZE", _FATAL, "the size asked for in the fetch cannot be"),
+    4: ErrorCode("INVALID_FETCH_SIZE", _FATAL, "the size asked for in the fetch is not valid"),
     5: ErrorCode("LEADER_NOT_AVAILABLE", _RETRY, "the partition has no leader right now, an election is under way"),
     6: ErrorCode(
         "NOT_LEADER_OR_FOLLOWER",
@@ -47,8 +47,10 @@ ERRORS: Final[dict[int, ErrorCode]] = {
         "this broker is not the leader, or not a replica, of the partition; refresh the metadata",
     ),
     7: ErrorCode("REQUEST_TIMED_OUT", _RETRY, "the request was not finished within its own time limit"),
-    8: ErrorCode("BROKER_NOT_AVAILABLE", _FATAL, "the broker that is needed is not there"),
-    9: ErrorCode("REPLICA_NOT_AVAILABLE", _RETRY, "the replica that is needed is not there; refresh the metadata"),
+    8: ErrorCode("BROKER_NOT_AVAILABLE", _FATAL, "the broker needed for the request is not available"),
+    9: ErrorCode(
+        "REPLICA_NOT_AVAILABLE", _RETRY, "the replica needed for the request is not available; refresh the metadata"
+    ),
     10: ErrorCode("MESSAGE_TOO_LARGE", _FATAL, "a record batch is larger than the topic's max.message.bytes"),
     11: ErrorCode("STALE_CONTROLLER_EPOCH", _FATAL, "the controller that sent this has been replaced by a newer one"),
     12: ErrorCode(
@@ -100,7 +102,7 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     34: ErrorCode("ILLEGAL_SASL_STATE", _FATAL, "the request does not belong at this point of the SASL exchange"),
     35: ErrorCode("UNSUPPORTED_VERSION", _FATAL, "the broker does not speak this version of the API"),
     36: ErrorCode("TOPIC_ALREADY_EXISTS", _FATAL, "there is a topic of this name already"),
-    37: ErrorCode("INVALID_PARTITIONS", _FATAL, "the number of partitions cannot be"),
+    37: ErrorCode("INVALID_PARTITIONS", _FATAL, "the number of partitions is not valid"),
     38: ErrorCode(
         "INVALID_REPLICATION_FACTOR",
         _FATAL,
@@ -137,7 +139,7 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     51: ErrorCode(
         "CONCURRENT_TRANSACTIONS",
         _RETRY,
-        "the last transaction of this transactional id is still being completed, or another change is",
+        "the last transaction of this transactional id is still being completed, or another change is under way",
     ),
     52: ErrorCode("TRANSACTION_COORDINATOR_FENCED", _FATAL, "a newer coordinator has taken the transaction over"),
     53: ErrorCode("TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _FATAL, "the principal may not use the transactional id"),
@@ -153,7 +155,7 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     59: ErrorCode(
         "UNKNOWN_PRODUCER_ID",
         _FATAL,
-        "the broker has forgotten the producer, as all of its records are gone",
+        "the broker has forgotten the producer because all of its records are deleted",
     ),
     60: ErrorCode("REASSIGNMENT_IN_PROGRESS", _FATAL, "a move of this partition is under way already"),
     61: ErrorCode("DELEGATION_TOKEN_AUTH_DISABLED", _FATAL, "the broker has delegation tokens switched off"),
@@ -175,7 +177,9 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     69: ErrorCode("GROUP_ID_NOT_FOUND", _FATAL, "there is no such group"),
     70: ErrorCode("FETCH_SESSION_ID_NOT_FOUND", _RETRY, "the broker has dropped this fetch session; start a full one"),
     71: ErrorCode("INVALID_FETCH_SESSION_EPOCH", _RETRY, "the fetch session's epoch is not the expected next one"),
-    72: ErrorCode("LISTENER_NOT_FOUND", _RETRY, "the leader has no listener of the name that the client came in on"),
+    72: ErrorCode(
+        "LISTENER_NOT_FOUND", _RETRY, "the leader has no listener with the name of the one that the client uses"
+    ),
     73: ErrorCode("TOPIC_DELETION_DISABLED", _FATAL, "the broker has deletion of topics switched off"),
     74: ErrorCode(
         "FENCED_LEADER_EPOCH",
@@ -231,7 +235,7 @@ ERRORS: Final[dict[int, ErrorCode]] = {
     ),
     94: ErrorCode("INCONSISTENT_VOTER_SET", _FATAL, "the voters given are not those of the receiver"),
     95: ErrorCode("INVALID_UPDATE_VERSION", _FATAL, "the new version is not one that could follow the current one"),
-    96: ErrorCode("FEATURE_UPDATE_FAILED", _FATAL, "the feature level could not be changed, as the controller found"),
+    96: ErrorCode("FEATURE_UPDATE_FAILED", _FATAL, "the controller could not change the feature level"),
     97: ErrorCode(
         "PRINCIPAL_DESERIALIZATION_FAILURE",
         _FATAL,
@@ -283,7 +287,9 @@ ERRORS: Final[dict[int, ErrorCode]] = {
         _FATAL,
         "the controller refuses the registration, as it contradicts the cluster's state",
     ),
-    120: ErrorCode("TRANSACTION_ABORTABLE", _FATAL, "the transaction cannot go on, but aborting it saves the producer"),
+    120: ErrorCode(
+        "TRANSACTION_ABORTABLE", _FATAL, "the transaction has to be aborted; after that the producer can go on"
+    ),
     121: ErrorCode(
         "INVALID_RECORD_STATE",
         _FATAL,

@@ -18,8 +18,8 @@ REMEDIES: Final[dict[int, str]] = {
     6: "refresh the metadata and send to the new leader (clients do by themselves); if it lasts, the client sees "
     "stale metadata or reaches another broker than it thinks: compare advertised.listeners",
     7: "look at how loaded the broker is and whether replicas lag behind (acks=all waits for them); raise the "
-    "time-out only after that. What was asked may still have been done",
-    8: "look which broker is down",
+    "time-out only after that. The broker may still have carried out the request",
+    8: "find out which broker is down",
     9: "refresh the metadata and read from another replica",
     10: "send smaller batches (max.request.size, batch.size), compress, or raise the topic's max.message.bytes",
     11: "nothing on the client: the old controller has to step down; restart it if it does not",
@@ -40,7 +40,7 @@ REMEDIES: Final[dict[int, str]] = {
     23: "give all members of the group at least one assignor in common (partition.assignment.strategy) and one "
     "protocol type; to change it, roll in two steps",
     24: "set a group.id",
-    25: "join the group again; the member was thrown out, mostly since heartbeats or polls came too late",
+    25: "join the group again; the member was thrown out, mostly because heartbeats or polls came too late",
     26: "set session.timeout.ms between group.min.session.timeout.ms and group.max.session.timeout.ms of the broker",
     27: "join the group again (clients do by themselves); if it never ends, members come and go: look at their logs",
     28: "commit fewer partitions at a time, or raise max.message.bytes of __consumer_offsets",
@@ -66,7 +66,7 @@ REMEDIES: Final[dict[int, str]] = {
     "alter.config.policy.class.name) or says that the topic is compacted",
     45: "batches were lost or overtook each other: make a new producer; look for "
     "max.in.flight.requests.per.connection above 5",
-    46: "nothing: it has been written; clients take it for success",
+    46: "nothing: the batch is already written; clients treat this as success",
     47: "abort, and make a new producer if that fails; another one with the same transactional id has started, or the "
     "transaction timed out (transaction.timeout.ms)",
     48: "abort the transaction and begin again; do not send between the end of one and the begin of the next",
@@ -92,7 +92,7 @@ REMEDIES: Final[dict[int, str]] = {
     66: "create a new token; a token cannot be renewed past its maximum lifetime",
     67: "use the principal type User",
     68: "stop all members and wait for the session time-out, then repeat",
-    69: "check the spelling; an empty group goes after offsets.retention.minutes",
+    69: "check the spelling; an empty group is deleted after offsets.retention.minutes",
     70: "fetch with session id 0 and epoch 0, all partitions; raise max.incremental.fetch.session.cache.slots if it "
     "happens often",
     71: "fetch with session id 0 and epoch 0, all partitions; a request of the session got lost or overtook another",
@@ -106,15 +106,15 @@ REMEDIES: Final[dict[int, str]] = {
     79: "send JoinGroup again with the member id of this answer (clients do by themselves)",
     80: "bring the broker of the preferred (first) replica back and let it catch up, then repeat",
     81: "raise group.max.size (group.consumer.max.size …) or run fewer members",
-    82: "give every member a group.instance.id of its own; look whether two processes run with one id",
+    82: "give every member a group.instance.id of its own; check whether two processes run with the same id",
     83: "bring one of the replicas back; an unclean election is possible if losing records is acceptable",
-    84: "nothing: it is as wanted",
-    85: "nothing: there was nothing to cancel; kafka-reassign-partitions --list shows what goes on",
+    84: "nothing: the preferred leader leads already",
+    85: "nothing: no move was under way; kafka-reassign-partitions --list shows the moves under way",
     86: "stop the members that subscribe to the topic, or leave its offsets alone",
     87: "read record_errors and error_message in the answer; mostly a missing key in a compacted topic, or a timestamp",
     88: "ask again until the transaction has ended; if it never does, look for hanging transactions",
     89: "wait for throttle_time_ms, send fewer changes at a time, or raise controller_mutation_rate of the quota",
-    90: "close this producer; only the newest one with the transactional id may go on. Look whether two run with one "
+    90: "close this producer; only the newest one with the transactional id may go on. Check whether two run with one "
     "id",
     91: "check the name of the user, group or resource",
     92: "name each thing once",
@@ -129,8 +129,8 @@ REMEDIES: Final[dict[int, str]] = {
     101: "give every broker a node.id of its own; after a crash wait for broker.session.timeout.ms",
     102: "start the broker, or check its id; a broker registers by itself when it starts",
     103: "refresh the metadata: the topic was deleted and made again under its name",
-    104: "the node's cluster.id (meta.properties) is another one: is the address right, was the disk formatted anew?",
-    105: "check the spelling; an id goes after transactional.id.expiration.ms without use",
+    104: "the node has another cluster.id (meta.properties): check the address; was its disk formatted anew?",
+    105: "check the spelling; an unused id is removed after transactional.id.expiration.ms",
     106: "fetch with session id 0 and epoch 0, all partitions, in the new form",
     107: "nothing: the leader proposes the in-sync set again without that replica",
     108: "refresh the metadata",
@@ -151,7 +151,7 @@ REMEDIES: Final[dict[int, str]] = {
     123: "fetch with share session epoch 0: a request of the session got lost or overtook another",
     124: "nothing on the client: the newer leader of the share partition goes on",
     125: "compare the directory id with meta.properties of that controller",
-    126: "nothing: it is a voter; kafka-metadata-quorum describe shows the voters",
+    126: "nothing: the controller is a voter already; kafka-metadata-quorum describe shows the voters",
     127: "compare id and directory id with what kafka-metadata-quorum describe shows",
     128: "correct the expression: brokers use RE2/J, which has no look-around and no back-references",
     129: "connect to the bootstrap servers again (clients with metadata.recovery.strategy=rebootstrap do by "

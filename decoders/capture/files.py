@@ -142,7 +142,7 @@ def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) ->
     elif not wire:
         text = "nothing but zeros"
     else:
-        text = f"a time of {fraction:,} of {ticks:,} ticks in a second"
+        text = f"a time of {fraction:,} ticks, but a second has {ticks:,}"
     return Malformed(f"no packet record: {text}", offset=at)
 
 
@@ -230,12 +230,12 @@ class Pcapng:
                 self._begin_section(buf, at)
             kind, length = _struct(self._order + "II").unpack_from(buf, at)
             if length < _BLOCK_MIN or length & 3 or length > BLOCK_MAX:
-                raise Malformed(f"no block: a length of {in_bytes(length)}", offset=at)
+                raise Malformed(f"no block: {in_bytes(length)} cannot be the length of one", offset=at)
             end = at + length
             if end > size:
                 return at, length
             if self._u32(buf, end - 4) != length and not self._agrees(buf, at, kind, length):
-                raise Malformed(f"a block of {in_bytes(length)} does not end with that number", offset=at)
+                raise Malformed(f"a block of {in_bytes(length)} does not repeat its length at its end", offset=at)
             handler = _BLOCKS.get(kind)
             if handler is not None:
                 handler(self, buf, at, end - 4, out)
@@ -335,7 +335,7 @@ class Pcapng:
     def _begin_section(self, buf: bytes, at: int) -> None:
         order = _ORDERS.get(buf[at + 8 : at + 12])
         if order is None:
-            raise Malformed("a section without its byte-order magic", offset=at + 8)
+            raise Malformed("a section has no byte-order magic", offset=at + 8)
         self._order = order
         self._earlier_drops = self.dropped
         self.interfaces = []
@@ -370,7 +370,7 @@ class Pcapng:
 
     def _describe(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 16 > end:
-            raise Malformed("an interface description too short to be one", offset=at)
+            raise Malformed("an interface description is too short", offset=at)
         if len(self.interfaces) >= INTERFACES_MAX:
             raise LimitExceeded(f"more than {INTERFACES_MAX} interfaces", offset=at)
         interface = Interface(*_struct(self._order + "HxxI").unpack_from(buf, at + 8))
@@ -381,7 +381,7 @@ class Pcapng:
                 power = value[0] & 0x7F
                 base = 2 if value[0] & 0x80 else 10
                 if power > _RESOLUTION_MAX:
-                    raise Malformed(f"a clock of {base}**-{power} seconds", offset=at)
+                    raise Malformed(f"a clock resolution of {base}**-{power} seconds is not possible", offset=at)
                 ticks = base**power
                 divisor = gcd(ticks, 1_000_000_000)
                 interface.numerator = 1_000_000_000 // divisor
@@ -420,7 +420,7 @@ class Pcapng:
     def _simple(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Take a packet of the first interface without a time: it gets the time of the packet before it."""
         if at + 12 > end:
-            raise Malformed("a packet block too short to be one", offset=at)
+            raise Malformed("a packet block is too short", offset=at)
         if not self.interfaces:
             raise Malformed("a packet of an interface that is not described", offset=at)
         wire = self._u32(buf, at + 8)
@@ -429,14 +429,14 @@ class Pcapng:
 
     def _obsolete(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         if at + PACKET_AT > end:
-            raise Malformed("a packet block too short to be one", offset=at)
+            raise Malformed("a packet block is too short", offset=at)
         number, _drops, high, low, captured, wire = _struct(self._order + "HHIIII").unpack_from(buf, at + 8)
         self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
 
     def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Take any enhanced packet block."""
         if at + PACKET_AT > end:
-            raise Malformed("a packet block too short to be one", offset=at)
+            raise Malformed("a packet block is too short", offset=at)
         number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
         note = None if self.cuts is None else self._noted(buf, at, end)
         before = len(out)

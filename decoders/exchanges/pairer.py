@@ -305,7 +305,7 @@ NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
 ALONE_MIN: Final = 3
 # The bytes held of a connection after which it is searched for responses, before the limit on held bytes is reached.
 GUESSED_AFTER: Final = UNDECIDED_MAX // 2
-ANSWERS_ONLY: Final = "answers of a broker, without their requests"
+ANSWERS_ONLY: Final = "only answers of a broker, not their requests"
 
 # Later than all times: everything known at the end counts.
 FOREVER: Final = 1 << 63
@@ -443,7 +443,7 @@ class Pairer:
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
         elif self._named(connection) is None:
-            undecided.foreign = "none of the ports named"
+            undecided.foreign = "its port is not among those of --port"
         return undecided
 
     def _named(self, connection: Connection) -> Half | None:

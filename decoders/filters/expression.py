@@ -386,7 +386,7 @@ class _Parser:
             return Always()
         node = self._or()
         if not self._scan.ended:
-            raise self._scan.error('"and" or "or" is missing' if not self._scan.sign(")") else 'this ")" opens nowhere')
+            raise self._scan.error('"and" or "or" is missing' if not self._scan.sign(")") else 'this ")" has no "("')
         return node
 
     def _or(self) -> Node:

@@ -101,10 +101,10 @@ STARTS: Final[dict[bytes, Start]] = {
 _REMEDIES: Final = {mark.name: mark.remedy for mark in reversed(MARKS)}
 _STATED: Final = {
     -1: "a null length",
-    SIZE_MAX: "what socket.request.max.bytes is by default",
-    100_000_000: "what receive.message.max.bytes of librdkafka is by default",
-    1 << 30: "what log.segment.bytes is by default",
-    2147483647: "the largest size there is",
+    SIZE_MAX: "the default of socket.request.max.bytes",
+    100_000_000: "the default of librdkafka's receive.message.max.bytes",
+    1 << 30: "the default of log.segment.bytes",
+    2147483647: "the largest possible size",
 }
 
 
@@ -119,15 +119,15 @@ def explain_number(number: int) -> list[Finding]:
 def explain_size(number: int) -> list[Finding]:
     """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits."""
     if 0 <= number <= SIZE_MAX:
-        return [Finding("Kafka", f"a size of {in_bytes(number)}, as messages may have", "")]
+        return [Finding("Kafka", f"a size of {in_bytes(number)}, which is possible for a message", "")]
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big").hex(" ")
     return [
         Finding(
             "lost framing",
-            f"nothing that is known begins with the bytes {data}: they are no size",
-            "the reader is at a wrong place of the stream: bytes before it were lost, added or left unread",
+            f"the bytes {data} are no possible size, and no known protocol begins with them",
+            "the reader is at a wrong place in the stream: bytes before it were lost, added or left unread",
         )
     ]
 
@@ -197,7 +197,7 @@ def _explain_key(key: int) -> list[Finding]:
         return []
     data = (key & 0xFFFF).to_bytes(2, "big")
     text = f', the text "{text_of(data)}"' if all(32 <= byte < 127 for byte in data) else ""
-    remedy = "the bytes behind a size are no Kafka request: another protocol, or a wrong place of the stream"
+    remedy = "the bytes after the size are no Kafka request: another protocol, or a wrong place in the stream"
     return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
 
 
@@ -330,7 +330,7 @@ def _misplaced(data: bytes) -> Iterator[Finding]:
             yield Finding(
                 "Kafka request further on",
                 f"{_named(data, at)} begins at byte {at}",
-                f"the framing was lost: what is before it, {in_bytes(at)}, is the end of something else",
+                f"the framing was lost: the {in_bytes(at)} before it are the end of another message",
             )
             return
 

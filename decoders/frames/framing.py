@@ -52,14 +52,14 @@ Reason = Literal["lost", "midstream", "garbage", "oversized", "encrypted"]
 BEGINS_LATE: Final = "the capture starts in the middle"
 # The details of a run that may have no bytes: how many are missing is not known.
 JUMP: Final = "sequence numbers jump"
-UNOPENED: Final = "TLS records that no key opens"
+UNOPENED: Final = "TLS records that no key decrypts"
 UNKNOWN_SIZES: Final = {"jump": JUMP, "encrypted": UNOPENED}
 _MISSING: Final[dict[str, Missing]] = {"snaplen": "snaplen", "limit": "limit"}
 _WHY: Final = {
     "snaplen": "cut by the snap length",
     "encrypted": UNOPENED,
     "keyless": "its key is missing from the key log, or does not fit",
-    "renegotiated": "renegotiated: what follows is not read",
+    "renegotiated": "renegotiated: kw cannot decrypt what follows",
 }
 # Gaps whose bytes are in the capture, encrypted.
 _ENCRYPTED: Final = ("keyless", "renegotiated")
@@ -301,7 +301,7 @@ def _deliver(direction: FrameDirection, frame: Frame, took: int) -> bool:
         if verdict == NO:
             direction.doubt = False
             size = frame.size + 4 - took
-            lose_step(direction, "lost", "no frame where one was looked for", frame.first_ns, frame.first_packet, size)
+            lose_step(direction, "lost", "no frame begins here", frame.first_ns, frame.first_packet, size)
             return False
         direction.doubt = verdict != YES
         direction.mode = ASK if direction.doubt else direction.ready

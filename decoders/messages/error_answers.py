@@ -50,7 +50,7 @@ def why_no_error(api_key: int, version: int) -> str | None:
     """Why no response of an API version ever carries an error; None where one may, though not to every request."""
     if _has_place(_row(api_key, version, None), _plan(api_key, version)):
         return None
-    return f"an answer to {api(api_key).name} {version} has no field for an error of what was asked"
+    return f"an answer to {api(api_key).name} {version} has no field for an error code"
 
 
 def error_answer(
@@ -81,7 +81,7 @@ def error_answer(
     places = _placed(row, plan, body)
     why = ""
     if not places:
-        why = why_no_error(api_key, version) or f"this {name} names nothing that an error could be said of"
+        why = why_no_error(api_key, version) or f"this {name} names nothing that could have an error"
     return ErrorAnswer(body, places, why)
 
 

@@ -40,7 +40,7 @@ class LineReader(ABC):
     record of a line (`record`).
     """
 
-    otherwise = "neither a capture nor exchanges that kw wrote, one a line"
+    otherwise = "neither a capture nor NDJSON of kw"
 
     def __init__(self) -> None:
         self.problems: list[LineProblem] = []
@@ -84,7 +84,7 @@ class LineReader(ABC):
         self.begun, self.at = self.at, self.at + size + whole
         self._parts, self._held, self._is_long = [], 0, False
         if is_long:
-            self._tell(f"{in_bytes(size)}, more than a record has")
+            self._tell(f"a line of {in_bytes(size)} is longer than any record")
             return
         if self.lines == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")

@@ -73,7 +73,7 @@ _WHOLE: Final = Options(reveal_secrets=True)
 class RequestLogLines(LineReader):
     """Reads lines of a request log; lines of other loggers are passed over. `connections`: how many were met."""
 
-    otherwise = "a broker's request log of which no line can be read"
+    otherwise = "a broker's request log, but kw can read none of its lines"
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,10 +88,10 @@ class RequestLogLines(LineReader):
             return BLANK
         said = line[at + len(_MARK) : line.rfind(b"}") + 1].strip()
         if not said.startswith(b"{"):
-            raise Malformed("a request as releases before Kafka 2.7 write it, which is no JSON: kw reads those since")
+            raise Malformed("the log is of a release before Kafka 2.7: kw reads request logs in JSON, of 2.7 and later")
         time = _TIME.search(line, 0, at)
         if time is None:
-            raise Malformed("no time stands before the request")
+            raise Malformed("the line has no time before the request")
         row = orjson.loads(said)
         try:
             return self._record(row, parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z"))

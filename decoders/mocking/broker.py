@@ -166,7 +166,7 @@ class MockBrokers:
         problem = self._cut(connection, data)
         self._buffered += connection.framer.kept - before
         if problem is None and self._buffered > MOCK_BUFFERED_MAX:
-            problem = f"requests that are not answered yet fill {MOCK_BUFFERED_MAX >> 20} MiB"
+            problem = f"requests waiting for answers fill {MOCK_BUFFERED_MAX >> 20} MiB, the limit"
         if problem is not None:
             self.disconnect(connection, problem)
         else:
@@ -185,7 +185,7 @@ class MockBrokers:
             data = framer.join(data)
         for place, size in framer.frames(data, at):
             if not (0 if connection.raw_tokens else _HEADER_MIN) <= size <= FRAME_MAX:
-                return f"a frame of {size} bytes"
+                return f"the client sent a frame of {size} bytes, which is not possible"
             frame = framer.whole(data, place, size)
             if frame is None:
                 return None
@@ -248,11 +248,11 @@ class MockBrokers:
             call = MockCall(self, connection, frame)
         except DecodeError as problem:
             if not self._answer_strange_version(connection, frame):
-                self.disconnect(connection, f"a request that cannot be read: {problem}")
+                self.disconnect(connection, f"the client sent a request that cannot be read: {problem}")
             return
         handler = self._handlers.get(call.api_key)
         if handler is None:
-            self.disconnect(connection, f"API {call.api_key} is none that these brokers have")
+            self.disconnect(connection, f"the mock does not serve API {call.api_key}")
             return
         try:
             outcome = handler(self.cluster, call)
@@ -262,7 +262,7 @@ class MockBrokers:
         if outcome is Outcome.WAIT:
             connection.waiting = call
         elif outcome is Outcome.CLOSE:
-            self.disconnect(connection, "closed, as there is no answer to tell the error in")
+            self.disconnect(connection, "closed because no answer can carry the error")
         elif outcome is not Outcome.NO_ANSWER:
             assert isinstance(outcome, dict)
             self.respond(call, outcome)
@@ -272,7 +272,7 @@ class MockBrokers:
         """Answer with an error of the whole request; where an answer has no place for it, close, as brokers do."""
         answer = refusal_answer(call, refusal)
         if answer.body is None or not answer.places:
-            self.disconnect(call.connection, f"refused with error {refusal.code}")
+            self.disconnect(call.connection, f"request refused with error {refusal.code}")
         else:
             self.respond(call, answer.body)
 

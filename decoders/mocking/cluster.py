@@ -201,7 +201,7 @@ class Cluster:
     def count_memory(self, size: int) -> None:
         """Count bytes of memory as held. Raises Refusal where there is none left."""
         if self.memory_used + size > MOCK_HELD_MAX:
-            self.note(f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets: it takes no more of them")
+            self.note(f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets, its limit: it refuses more")
             raise Refusal(POLICY_VIOLATION, "the mock's memory for records and offsets is full")
         self.memory_used += size
 
@@ -213,8 +213,8 @@ class Cluster:
         """Add a topic with these leaders by partition. Raises Refusal where there is no room for it."""
         partitions = sum(len(topic.logs) for topic in self.topics.values())
         if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
-            self.note(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions: it takes no more topics")
-            raise Refusal(POLICY_VIOLATION, "the mock takes no more partitions")
+            self.note(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions, its limit: it refuses more topics")
+            raise Refusal(POLICY_VIOLATION, "the mock has reached its limit of partitions")
         self.count_memory(PARTITION_COST * len(leaders))
         if topic_id is None or topic_id in self.topics_by_id:
             topic_id = UUID(bytes=blake2b(f"{self.cluster_id} {name}".encode(), digest_size=16).digest())
@@ -292,7 +292,7 @@ class Cluster:
         known = self.offsets.get(group)
         if known is None:
             if len(self.offsets) >= MOCK_GROUPS_MAX:
-                self.note(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups: it takes no more")
+                self.note(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
                 raise Refusal(POLICY_VIOLATION)
             known = self.offsets[group] = {}
         before = known.get(where)

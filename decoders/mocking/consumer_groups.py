@@ -155,7 +155,7 @@ class ConsumerGroup:
         if len(self.members) >= MOCK_MEMBERS_MAX:
             raise Refusal(GROUP_MAX_SIZE_REACHED)
         if not body["subscribed_topic_names"] and not body.get("subscribed_topic_regex"):
-            raise Refusal(INVALID_REQUEST, "who joins says what it subscribes to")
+            raise Refusal(INVALID_REQUEST, "a member that joins must subscribe to something")
         known = self.members[member_id] = _ConsumerMember(member_id, instance, call.client_id or "", call.client_host)
         self._watch(known)
         return known
@@ -177,14 +177,14 @@ class ConsumerGroup:
     def _subscribe(self, member: _ConsumerMember, body: dict[str, Any]) -> bool:
         """Note what a member subscribes to; returns whether that is new."""
         if body.get("subscribed_topic_regex"):
-            raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock takes names of topics, no patterns")
+            raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock supports topic names only, no patterns")
         assignor = body["server_assignor"]
         if assignor is not None and assignor not in ASSIGNORS:
-            raise Refusal(UNSUPPORTED_ASSIGNOR, f"there are {', '.join(ASSIGNORS)}")
+            raise Refusal(UNSUPPORTED_ASSIGNOR, f"the mock has the assignors {', '.join(ASSIGNORS)}")
         names = body["subscribed_topic_names"]
         wanted = member.subscribed if names is None else tuple(sorted(set(names)))
         if len(wanted) > _SUBSCRIBED_MAX:
-            raise Refusal(INVALID_REQUEST, "too many topics")
+            raise Refusal(INVALID_REQUEST, "the member subscribes to too many topics")
         fresh = member.id not in self.target
         changed = fresh or wanted != member.subscribed or (assignor is not None and assignor != member.assignor)
         member.subscribed = wanted
@@ -297,7 +297,7 @@ def handle_consumer_group_heartbeat(cluster: Cluster, call: Call) -> dict[str, A
     if call.body["member_epoch"] != 0:
         raise Refusal(UNKNOWN_MEMBER_ID)
     if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
-        cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups: it takes no more")
+        cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
         raise Refusal(GROUP_MAX_SIZE_REACHED)
     made = ConsumerGroup(cluster, group_id)
     answer = made.take_heartbeat(call)

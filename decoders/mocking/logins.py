@@ -89,8 +89,8 @@ class ScramLogin:
         except NotBase64:
             shown = b""
         if not compare_digest(shown, xor(proofs.client_key, proofs.client_signature)):
-            text = f"user {self._user[:100]!r} logs in by {self._mechanism} with another password than the mock has"
-            self._cluster.note(f"{text}: that has to be the same, as the broker proves that it knows it (kw help mock)")
+            text = f"user {self._user[:100]!r} logs in by {self._mechanism} with a password that the mock does not know"
+            self._cluster.note(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
             raise Refusal(SASL_AUTHENTICATION_FAILED, text)
         self.done = True
         return b"v=" + b64encode(proofs.server_signature)
@@ -103,11 +103,10 @@ def handle_sasl_handshake(cluster: Cluster, call: Call) -> dict[str, Any]:
     code = NONE if asked in taken else UNSUPPORTED_SASL_MECHANISM
     if not cluster.mechanisms:
         code = ILLEGAL_SASL_STATE  # as on a listener without SASL
-        cluster.note("a client wants to log in, and nobody does in the recording: it is refused")
+        cluster.note("a client wants to log in and is refused: the recording has no logins")
     elif code:
-        cluster.note(
-            f"a client wants to log in by {asked[:100]!r}, which is refused: {', '.join(taken) or 'none'} is not"
-        )
+        known = ", ".join(taken) or "no mechanism"
+        cluster.note(f"a client wants to log in by {asked[:100]!r} and is refused: the mock takes {known}")
     call.login = None if code else _login(cluster, asked)
     return {"error_code": code, "mechanisms": taken}
 
@@ -120,7 +119,7 @@ def handle_sasl_authenticate(cluster: Cluster, call: Call) -> dict[str, Any]:  #
     """SaslAuthenticate: take the next token of a login that a handshake has begun."""
     login = call.login
     if login is None or login.done:
-        raise Refusal(ILLEGAL_SASL_STATE, "no SaslHandshake came before")
+        raise Refusal(ILLEGAL_SASL_STATE, "no SaslHandshake came before SaslAuthenticate")
     try:
         token = login.answer(call.body["auth_bytes"])
     except Refusal:

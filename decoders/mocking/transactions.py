@@ -143,7 +143,7 @@ def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
     producer_id = body.get("producer_id", -1)
     if found is None:
         if len(cluster.transactions) >= MOCK_GROUPS_MAX:
-            cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids: it takes no more")
+            cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids, its limit: it refuses more")
             raise Refusal(POLICY_VIOLATION)
         found = cluster.transactions[transactional_id] = _Transaction(_new_producer_id(cluster))
     else:

@@ -206,7 +206,7 @@ class IdMap:
         elif by_id and not (by_name and value.get("topic_id", NULL_ID) == NULL_ID):
             found = self.topic_id(there)
             if found is None:
-                raise NotReplayable("no_topic", f"the cluster has no topic {there}, which this asks for by its id")
+                raise NotReplayable("no_topic", f"the cluster has no topic {there}, which the request names by its id")
             made["topic_id"] = found
             if not by_name:
                 made.pop(name, None)
@@ -322,7 +322,7 @@ class IdMap:
             return share
         found = None if name is None else self.topic_id(self.names.topics.get(name, name))
         if found is None:
-            raise NotReplayable("no_topic", f"the cluster has no topic for the id {identity}")
+            raise NotReplayable("no_topic", f"the cluster has no topic with the recorded id {identity}")
         return f"{uuid_text(found.bytes)}:{number}"
 
     def _bytes(self, field: Field, value: bytes, owner: str, place: _Place) -> bytes:

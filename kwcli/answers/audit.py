@@ -136,8 +136,10 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _lacking(apis: Sequence[dict[str, Any]]) -> str:
-    """What a broker lacks for its clients: `Fetch: offers 0 to 3, they speak 4 to 17`."""
-    return ", ".join(f"{row['api']}: offers {_span(row['offers'])}, they speak {_span(row['speaks'])}" for row in apis)
+    """What a broker lacks for its clients: `Fetch: offers 0 to 3, its clients speak 4 to 17`."""
+    return ", ".join(
+        f"{row['api']}: offers {_span(row['offers'])}, its clients speak {_span(row['speaks'])}" for row in apis
+    )
 
 
 def _span(pair: list[int] | None) -> str:
@@ -147,9 +149,9 @@ def _span(pair: list[int] | None) -> str:
 def check_words(target: str | None, clients: str | None, *, security: bool) -> None:
     """Raise Failure where more than one of --security, --target and --clients is given."""
     if security and (target is not None or clients is not None):
-        raise Failure("--security asks about another thing than --target and --clients: one of them", Exit.USAGE)
+        raise Failure("--security goes without --target and --clients: give one of them", Exit.USAGE)
     if target is not None and clients is not None:
-        raise Failure("--target asks about clients, --clients about brokers: one of them", Exit.USAGE)
+        raise Failure("--target checks clients, --clients checks brokers: give one of them", Exit.USAGE)
 
 
 class SecurityRenderer(AnswerRenderer):

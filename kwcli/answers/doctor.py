@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import click
+
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.findings import SEVERITIES
@@ -39,13 +41,12 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
     for word in words:
         name, equals, value = word.partition("=")
         if name not in THRESHOLDS:
-            raise Failure(
-                f"no threshold is called {name!r}{did_you_mean(name, THRESHOLDS)}; kw help doctor has them", Exit.USAGE
-            )
+            meant = did_you_mean(name, THRESHOLDS)
+            raise Failure(f"--threshold: no threshold {name!r}{meant}; kw help doctor lists them", Exit.USAGE)
         try:
             given[name] = float(value)
         except ValueError:
-            what = f"{value!r} is no number" if equals else "a number is missing"
+            what = f"{value!r} is no number" if equals else "the number is missing"
             raise Failure(
                 f"--threshold {name}: {what}, as in {name}={THRESHOLDS[name].default:g}", Exit.USAGE
             ) from None
@@ -58,9 +59,12 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
     """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
     live = bool(connection.servers or connection.controllers)
     if live and (capture.files or capture.interface):
-        raise Failure("-b looks at a cluster, FILE and -i at its traffic: one of them", Exit.USAGE)
+        raise Failure("-b examines a cluster, FILE and -i examine traffic: give one of them", Exit.USAGE)
     if live and (capture.metrics is not None or capture.otlp is not None):
-        raise Failure("--metrics and --otlp tell of traffic, and -b looks at a cluster", Exit.USAGE)
+        raise Failure("--metrics and --otlp are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
+    if not (live or capture.files or capture.interface):
+        text = "give capture files, - for standard input, -i IFACE, or a cluster by -b HOST:PORT"
+        raise click.UsageError(text, click.get_current_context())
     if not live:
         capture.check()
     return live
@@ -153,7 +157,7 @@ def _explained(row: Row, settings: Settings) -> list[str]:
             f"since {when}" + ("" if row["last"] == row["first"] else f", last {_moment(row['last'], settings)}")
         )
     if row.get("went_on"):
-        found.append("it went on: the same client had success with the same afterwards")
+        found.append("over by now: later the same client succeeded with the same request")
     found = [", ".join(found)] if found else []
     found += [f"means: {row['meaning']}"] if row["meaning"] else []
     found += [f"do: {row['remedy']}"] if row["remedy"] else []

@@ -31,7 +31,7 @@ class AnswerRenderer(FoldRenderer):
     """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` makes text of the rows."""
 
     def __init__(self, fold: Fold, kind: str, rows: Callable[[], list[Row]], text: Text, settings: Settings) -> None:
-        super().__init__([fold], "a filter makes fewer")
+        super().__init__([fold], "give a filter")
         self.needs = fold.needs
         self.remembers: bool = getattr(fold, "asks_history", False)
         self.found: list[Row] = []

@@ -224,7 +224,7 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
     if value is None:
         fail(f"{source}: empty, a body expected (at least {{}})", Exit.FAILURE)
     if not isinstance(value, Mapping):
-        fail(f"{source}: an object expected, one field a name", Exit.FAILURE)
+        fail(f"{source}: an object of field names and values is expected", Exit.FAILURE)
     kind = value.get("kind")
     if kind == "exchange" and "api_key" in value:
         return _of_record(
@@ -232,7 +232,7 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
         )
     if kind == "message" and "body" in value:
         if value.get("side") not in {None, side}:
-            fail(f"{source}: a {value['side']}, a {side} is wanted", Exit.FAILURE)
+            fail(f"{source}: it holds a {value['side']}, but a {side} is needed", Exit.FAILURE)
         return _of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
     return SourceBody(value, source)
 
@@ -251,7 +251,7 @@ def _of_record(
     if key is None:
         fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
     if key != api.key:
-        fail(f"{source}: a record of {record.get('api') or key}, {api.name} is wanted", Exit.FAILURE)
+        fail(f"{source}: it holds a record of {record.get('api') or key}, but {api.name} is needed", Exit.FAILURE)
     if said["undecoded"] is not None:
         fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
     if body is None:

@@ -74,7 +74,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
         Target.parse(asked.node)  # a wrong --node is reported although no node is asked
     draft = _draft(env, asked, found)
     if draft.empty and (asked.values or asked.key_separator is not None):
-        raise Failure("topic= is missing: --values and -K are about its records", Exit.USAGE)
+        raise Failure("topic= is missing: --values and -K are for records of a topic", Exit.USAGE)
     if asked.skeleton:
         from kwcli.calling.dry_run import print_skeleton
 
@@ -182,12 +182,12 @@ def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
     options = {name: value for name, value in given.items() if value is not None and value is not False}
     if asked.raw_body is not None:
         if asked.words or options:
-            raise Failure("--raw-body is the whole body: it goes without words", Exit.USAGE)
+            raise Failure("--raw-body is the whole body: leave out all path=value words", Exit.USAGE)
         return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
     if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
         body = piped_body(env, found)
     if asked.example and asked.words:
-        raise Failure("--example sends the example as it is: it goes without words", Exit.USAGE)
+        raise Failure("--example sends the example unchanged: leave out all path=value words", Exit.USAGE)
     words, short = asked.words, None
     if options or (words and found.key in SHORT):
         from kwcli.calling.words.shorthand import RecordOptions, read_short

@@ -49,9 +49,9 @@ def print_skeleton(env: Environment, api: Api, draft: Draft, choice: VersionChoi
 
 def refuse_unsaid(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
     """Refuse a request that changes something when nothing was given for its body; show the fields to fill in."""
-    env.say(f"kw: {api.name} changes something, so it is not sent without being told what; fill in:")
+    env.say(f"kw: {api.name} changes the cluster, so it needs path=value words before it is sent; fill in:")
     env.stderr.write(_skeleton(api, draft, choice).encode())
-    env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it as it is")
+    env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it unchanged")
     return Exit.USAGE
 
 

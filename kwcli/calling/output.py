@@ -334,7 +334,7 @@ def lookup_lines(exchange: Exchange, node: str, settings: Settings) -> Iterator[
 _REASONS: Final = {
     (0, 76): (Versions(0, 6), "zstd needs Produce 7 or later (KIP-110)"),
     (1, 76): (Versions(0, 9), "the records are compressed with zstd, and zstd needs Fetch 10 or later (KIP-110)"),
-    (1, 1): (Versions(0, FOREVER), "no such offset is there: offset=beginning and offset=end are"),
+    (1, 1): (Versions(0, FOREVER), "the partition has no such offset; offset=beginning and offset=end always exist"),
     (0, 10): (
         Versions(0, FOREVER),
         "a batch is larger than max.message.bytes of the topic: send fewer records at once, or --compression zstd",

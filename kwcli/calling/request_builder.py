@@ -185,7 +185,7 @@ class LookedUp:
             raise Failure(f"{topic} has no partition {partition}, it has {known[0]}-{known[-1]}")
         both = connection.versions.get(LIST_OFFSETS, NONE) & api(LIST_OFFSETS).versions
         if not both:
-            raise Failure(f"{connection.peer} does not offer ListOffsets, which this offset needs")
+            raise Failure(f"{connection.peer} does not offer ListOffsets, which kw needs for this offset")
         value = offset_request(both.high, topic, partition, timestamp)
         answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
         for told in answer["topics"]:
@@ -193,7 +193,7 @@ class LookedUp:
                 if (told["name"], row["partition_index"]) == (topic, partition):
                     result: dict[str, Any] = row
                     return result
-        raise Failure(f"{connection.peer}: its answer to ListOffsets {both.high} says nothing of {topic}[{partition}]")
+        raise Failure(f"{connection.peer}: its answer to ListOffsets {both.high} does not mention {topic}[{partition}]")
 
 
 # The user's words and body in, the request for a version out: in JSON form and as bytes.

@@ -150,7 +150,7 @@ class Router:
             left_s = deadline.left() - answers_s
             if left_s <= 0:
                 left = count_of(len(numbers) - place, "node")
-                text = f"no time is left to connect to {left} of {len(numbers):,}; give it more by --timeout"
+                text = f"no time is left to connect to {left} of {len(numbers):,}; give a longer --timeout"
                 self.problems.append(Failure(text, Exit.TIMEOUT))
                 break
             try:
@@ -246,7 +246,7 @@ def node_name(connection: Connection) -> str:
 
 def _node_number(name: str) -> int:
     if not (name.isascii() and name.isdecimal()):
-        raise Failure(f"{name!r} is no broker id, which the name of a broker's configuration must be", Exit.USAGE)
+        raise Failure(f"{name!r} is no broker id: configurations of brokers are named by broker id", Exit.USAGE)
     return int(name)
 
 
@@ -433,7 +433,7 @@ class CallRun:
             if request.version in versions:
                 return request, stops
             if not versions:
-                raise Failure(f"the nodes that {plan.api.name} goes to have no version of it in common")
+                raise Failure(f"the nodes that {plan.api.name} goes to have no common version of it")
 
     def _offered(self, connection: Connection) -> Versions:
         return common(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
@@ -491,7 +491,7 @@ class CallRun:
         if len(found) != 1:
             return None
         here, there = node_name(stop.connection), node_name(found[0].connection)
-        again = f"to {there}" if here != there else "for the cluster still says that it is"
+        again = f"to {there}" if here != there else "to the same node, which the cluster still names"
         self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
         return self._send(cluster, found[0], request)
 

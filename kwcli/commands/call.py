@@ -37,14 +37,16 @@ CLASHES = (
     Clash(
         "skeleton",
         ("example", "edit", "dry_run", "raw_body", "only", *_OF_ANSWERS, *_OF_SENDING, "output", "records", "lines"),
-        "it prints the request as YAML to fill in, and sends nothing",
+        "--skeleton prints the request as YAML to fill in, and sends nothing",
     ),
-    Clash("example", ("edit", "raw_body"), "it sends the example as it is"),
-    Clash("raw_body", ("edit", "compression", "acks", "magic", "lines", "key_separator"), "it is the whole body"),
-    Clash("dry_run", ("against", "values"), "nothing is sent, so nothing is answered"),
-    Clash("node", ("split",), "all of the request goes to the node that is named"),
-    Clash("values", ("only", "select", "against"), "it prints the values of records alone"),
-    Clash("against", ("only", "select"), "it prints a table of versions"),
+    Clash("example", ("edit", "raw_body"), "--example sends the example unchanged"),
+    Clash(
+        "raw_body", ("edit", "compression", "acks", "magic", "lines", "key_separator"), "--raw-body is the whole body"
+    ),
+    Clash("dry_run", ("against", "values"), "nothing is sent, so there is no answer"),
+    Clash("node", ("split",), "the whole request goes to the named node"),
+    Clash("values", ("only", "select", "against"), "--values prints only the values of records"),
+    Clash("against", ("only", "select"), "--against prints a table of versions"),
 )
 
 
@@ -111,7 +113,7 @@ def command(
     refuse_clashes(*CLASHES)
     refuse_without("repeat", ("interval_s",), "it is the time between repetitions")
     if asked["dry_run"] and (asked["only"] or ("response" if asked["select"] else "request")) == "response":
-        text = "--dry-run has no response: --only request shows, and --select PATH chooses, of what would be sent"
+        text = "--dry-run gets no response: use --only request, or --select with a path of the request"
         raise click.UsageError(text, click.get_current_context())
     given = CallOptions(api, words, **asked)  # type: ignore[arg-type]  # click has checked the types
     return run_call(env, given, shown.settings(env, content, live=given.repeat != 1 or given.edit), connection)

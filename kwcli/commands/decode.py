@@ -57,14 +57,14 @@ CLASHES = (
     Clash(
         "structure",
         ("api", "version", "request", "response", "records", "explain"),
-        "a structure is no message, and says its version itself",
+        "--as decodes a structure, which is no message and holds its version",
     ),
     Clash(
         "explain",
         ("api", "version", "request", "response", "records", "reveal_secrets", "names"),
-        "it names what bytes are that nobody knows",
+        "--explain identifies unknown bytes",
     ),
-    Clash("request", ("response",), "a message is one of them"),
+    Clash("request", ("response",), "a message is either of them"),
 )
 
 
@@ -139,9 +139,9 @@ def command(
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
     if said.structure is not None and shown.output == "hex":
-        refuse_typed("beside --as: it has text, json and ndjson", among=("output",))
+        refuse_typed("with --as, which prints text, json or ndjson", among=("output",))
     if explain and shown.output == "hex":
-        refuse_typed("beside --explain: it has text, json and ndjson", among=("output",))
+        refuse_typed("with --explain, which prints text, json or ndjson", among=("output",))
     settings = shown.settings(env, content, live=not inputs or "-" in inputs)
     if said.structure is not None:
         from kwcli.decoding.structures import list_structures, run_as

@@ -27,6 +27,21 @@ Examples:
   kw doctor orders.pcapng -o ndjson | jq 'select(.severity == "error") | .title'"""
 
 
+_CLUSTER = {
+    "servers": "Examine the cluster of these brokers instead of captures.",
+    "controllers": "Examine the cluster of these controllers instead of captures.",
+}
+
+
+def _examining_on_request(command: click.Command) -> click.Command:
+    """Give -b and --bootstrap-controller a help text of their own: without them captures are read, not a default."""
+    for option in command.params:
+        if isinstance(option, click.Option) and option.name in _CLUSTER:
+            option.help = _CLUSTER[option.name]
+    return command
+
+
+@_examining_on_request
 @click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
 @capture_options
 @telemetry_options

@@ -61,8 +61,12 @@ def command(
     from kwcli.calling.encode import Header, encode_words, format_bytes, print_skeleton
 
     refuse_clashes(
-        Clash("skeleton", ("frame", "correlation_id", "client_id", "output"), "it prints YAML to fill in, no bytes"),
-        Clash("response", ("client_id",), "a response's header has none"),
+        Clash(
+            "skeleton",
+            ("frame", "correlation_id", "client_id", "output"),
+            "--skeleton prints YAML to fill in, no bytes",
+        ),
+        Clash("response", ("client_id",), "the header of a response has no client id"),
     )
     env: Environment = ctx.obj
     side: Side = "response" if response else "request"

@@ -42,7 +42,7 @@ def command(
     program = ctx.find_root().command
     assert isinstance(program, click.Group)
     if words and search is not None:
-        raise click.UsageError("either a topic or --search")
+        raise click.UsageError("give a topic or --search, not both")
     if search is not None:
         return show_found(env, search)
     if man:

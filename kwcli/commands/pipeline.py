@@ -222,8 +222,8 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     """
     _check_installed()
     _check_tables(options)
-    refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish settles what is open"))
-    refuse_without("doctor", ("thresholds",), "they are those of findings")
+    refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
+    refuse_without("doctor", ("thresholds",), "thresholds are for its findings")
     from kwcli.input_files import key_log_names
     from kwcli.pipeline.watch.run import watch
 
@@ -292,7 +292,7 @@ def report_command(
 
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
-    refuse_clashes(Clash("html_path", ("output", "verbose"), "the page has everything, and nothing else is written"))
+    refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     _check_installed()
     from kwcli.pipeline.report.command import report
 
@@ -331,8 +331,8 @@ def sql_command(
     from kwcli.pipeline.spark_sql import run_query
 
     if views and query is not None:
-        raise click.UsageError("give a query, or --views", click.get_current_context())
-    refuse_clashes(Clash("views", ("limit", "master"), "it lists what can be asked for, and asks nothing"))
+        raise click.UsageError("give a query or --views, not both", click.get_current_context())
+    refuse_clashes(Clash("views", ("limit", "master"), "--views lists tables and views, and runs no query"))
     settings = shown.settings(env)
     if query is None:
         return show_views(env, settings)
@@ -352,9 +352,9 @@ def _check_tables(options: RunOptions) -> None:
     if not options.sources and not options.points:
         raise click.UsageError("give captures: files, globs or URLs, or --point NAME=GLOB", context)
     if not options.out:
-        raise click.UsageError("--out is empty: it names the folder of the tables", context)
+        raise click.UsageError("--out is empty: give the folder for the tables", context)
     if options.engine == "local":
-        refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local is one process"))
-    refuse_without("bodies", ("reveal_secrets",), "there are secrets in bodies alone")
+        refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local runs without it"))
+    refuse_without("bodies", ("reveal_secrets",), "only bodies have secrets")
     if options.bodies and "exchanges" not in options.tables:
-        raise click.UsageError("--bodies are in the table exchanges, which --tables leaves out", context)
+        raise click.UsageError("--bodies needs the table exchanges: add it to --tables", context)

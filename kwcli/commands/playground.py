@@ -125,9 +125,9 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
         refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a playground")
         return None
     refuse_clashes(
-        Clash("mock", ("port",), "librdkafka chooses its own ports"),
-        Clash("mock", ("release", "jars"), "it is no Apache Kafka"),
-        Clash("mock", ("keep_going",), "its nodes do not die"),
+        Clash("mock", ("port",), "the mock chooses its own ports"),
+        Clash("mock", ("release", "jars"), "the mock is no Apache Kafka"),
+        Clash("mock", ("keep_going",), "nodes of the mock do not die"),
     )
     from kwcli.playground.run import PlaygroundOptions, run_playground
 
@@ -154,9 +154,9 @@ def node(
     data. Returns when the node is up again, or gone.
     """
     if (action == "list") == bool(numbers):
-        raise click.UsageError("list takes no ID" if numbers else f"{action} which node? Give its ID, as list has them")
+        raise click.UsageError("list takes no ID" if numbers else f"{action} needs the ID of a node: list shows them")
     if action == "list":
-        refuse_typed("beside list, which waits for nothing", among=("timeout_s",))
+        refuse_typed("with list, which does not wait", among=("timeout_s",))
     from kwcli.playground.node_control import run_action
 
     return run_action(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

@@ -66,7 +66,7 @@ def command(
     from kwcli.report.run import ReportRenderer, findings_code
     from kwcli.spelling import find_release
 
-    refuse_clashes(Clash("html_path", ("output", "verbose"), "the page has everything, and nothing else is written"))
+    refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     capture.check()
     settings = shown.settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
     release = RELEASES[-1] if target is None else find_release(target)

@@ -83,7 +83,9 @@ def command(
 
     capture.check()
     if words.slowest and shown.output == "csv":
-        raise click.UsageError("--slowest is a second table, and csv has one", click.get_current_context())
+        raise click.UsageError(
+            "--slowest prints a second table, and csv can hold only one", click.get_current_context()
+        )
     settings = shown.settings(env)
     counting = view(check_options(words), settings)
     return Sniffing(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

@@ -49,7 +49,7 @@ def command(ctx: click.Context, shell: str | None) -> None:
         stated = env.variables.get("SHELL", "")
         shell = stated.rpartition("/")[2]
         if shell not in SHELLS:
-            said = f"$SHELL is {stated}" if stated else "$SHELL says nothing"
+            said = f"$SHELL is {stated}" if stated else "$SHELL is not set"
             raise click.UsageError(f"{said}: name the shell, {', '.join(SHELLS[:-1])} or {SHELLS[-1]}", ctx)
     program = ctx.find_root().command
     assert isinstance(program, click.Group)

@@ -115,13 +115,13 @@ def _line(line: str) -> tuple[int, bytes] | None:
             break
         pairs.append(word)
     if "**" in pairs:
-        raise Failure("there are hidden bytes (**) in the dump; --reveal-secrets shows them where it was made")
+        raise Failure("the dump has hidden bytes (**): make it again with --reveal-secrets")
     return (int(match[1], 16), bytes.fromhex("".join(pairs))) if pairs else None
 
 
 def _repeat(run: bytearray, last: bytes, end: int) -> None:
     if end - len(run) > REPEATED_MAX:
-        raise Failure(f"a line of the dump that repeats {in_bytes(end - len(run))}")
+        raise Failure(f"a line of the dump is repeated for too many bytes: {in_bytes(end - len(run))}")
     while len(run) < end:
         run += last[: end - len(run)]
 

@@ -150,7 +150,7 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Mes
         return _guessed(name, frame, shift, found)
     if said.side != "response" and (request_verdict(frame, 0) >= HEAD or _known(frame) or said.side == "request"):
         if len(frame) < _SIZE + _SIZE:
-            raise Failure(f"{_lead(name)}no header of a request is in {in_bytes(len(frame) - shift)}")
+            raise Failure(f"{_lead(name)}{in_bytes(len(frame) - shift)} are too few for the header of a request")
         _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
         return NamedMessage(name, SingleMessage(frame, "request", key, version, shift, missing))
     if found:
@@ -201,9 +201,10 @@ def explain_unknown(data: bytes) -> str:
     size = int.from_bytes(data[:_SIZE], "big", signed=True)
     if len(data) >= _SIZE + _LEAST and len(data) - _SIZE < size <= FRAME_MAX:
         there = f"the size field says {in_bytes(size)}, {len(data) - _SIZE:,} are there"
-        return f"{there}; --api and --version show how far they get"
+        return f"{there}; give --api and --version to decode them as far as possible"
     verb = "is" if len(data) == 1 else "are"
-    return f"{in_bytes(len(data))} that {verb} no message kw knows; --api and --version show how far one gets"
+    what = f"{in_bytes(len(data))} that {verb} no message kw knows"
+    return f"{what}; give --api and --version to decode them as far as possible"
 
 
 def _name(given: InputBytes, number: int, count: int) -> str:

@@ -76,7 +76,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
             known += len(found)
             if not found and not given.problem:  # of a log, most lines say nothing
                 code = Exit.FAILURE
-                env.say(f"kw: {given.name or 'these bytes'}: nothing that is known begins so")
+                env.say(f"kw: {given.name or 'these bytes'}: no protocol or file that kw knows begins so")
             for finding in found:
                 if settings.format in RECORDS:
                     screen.record({"kind": "explanation", **finding._asdict()})
@@ -85,7 +85,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     finally:
         screen.close()
     if not known and not code:
-        env.say("kw: nothing in it is known: give bytes, the number that was read as a size, or the line of a log")
+        env.say("kw: nothing recognised: give bytes, the number that was read as a size, or the line of a log")
     return code if known else Exit.FAILURE
 
 

@@ -57,7 +57,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         return code  # errors were reported already
     recorded = recording.nodes()
     if not recorded:
-        raise Failure("no broker answers in the recording: there is nothing to stand for")
+        raise Failure("the recording has no answers of brokers, so there is nothing to mock")
     nodes, sockets = bind_nodes(recorded, plan, host)
     with ExitStack() as open_sockets:
         for sock in sockets.values():
@@ -100,7 +100,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Ex
     Raises Failure where records were taken out of an input.
     """
     fold: Any = recording
-    renderer = _SilentRenderer([fold], "a shorter recording has fewer")
+    renderer = _SilentRenderer([fold], "give a shorter recording")
     sniffing = Sniffing(
         env,
         Settings(quiet=True),
@@ -112,7 +112,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Ex
         code = sniffing.run().exit_code()
     except RedactedRecording as problem:
         raise Failure(
-            f"the recording has not all of its records, so no broker can be made of it: {problem}; give a capture, "
+            f"the recording lacks records that the mock needs: {problem}; give a capture, "
             "or NDJSON written with --records"
         ) from None
     if code == Exit.INTERRUPTED:
@@ -163,14 +163,14 @@ def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Nod
     ]
     lines.append(f"bootstrap.servers={','.join(shown((node.host, node.port)) for node in nodes)}")
     if not is_loopback(plan.bind):
-        lines.append(f"--bind {plan.bind}: the recorded data is served to whoever connects")
+        lines.append(f"--bind {plan.bind}: anyone who can connect gets the recorded data")
     lines += _describe_logins(recording)
     count = sum(map(len, recording.errors.values()))
     if count:
         left = "left out" if plan.calm else "given again, each once; --calm leaves them out"
         lines.append(f"{count:,} recorded errors are {left}")
     if recording.unplaced:
-        lines.append(f"{recording.unplaced:,} batches are left out: no answer says which offsets they got")
+        lines.append(f"{recording.unplaced:,} batches are left out: their offsets are unknown without an answer")
     if recording.unread:
         what = ", ".join(f"{count:,} of {api}" for api, count in recording.unread.most_common(5))
         lines.append(f"messages that could not be read are left out: {what}")
@@ -182,11 +182,11 @@ def _describe_logins(recording: Recording) -> list[str]:
     unproven = [name for name in recording.mechanisms if name in UNPROVEN_MECHANISMS]
     proven = [name for name in recording.mechanisms if name in HASHES]
     if unproven:
-        lines.append(f"logins by {', '.join(unproven)} are taken from anybody and checked by nobody")
+        lines.append(f"logins by {', '.join(unproven)} are accepted from anybody without a check")
     if proven:
         names = ", ".join(proven)
         lines.append(f"logins by {names}: any user, password {PASSWORD}, or that of --password USER=PASSWORD")
     if recording.untaken_mechanisms:
         names = ", ".join(recording.untaken_mechanisms)
-        lines.append(f"logins by {names} are refused: a mock has no key by which it could prove to be the broker")
+        lines.append(f"logins by {names} are refused: the mock lacks the broker's key")
     return lines

@@ -20,7 +20,7 @@ from kwcli.net.deadline import Deadline
 
 # For a peer that closes without having sent anything.
 NO_BROKER: Final = (
-    "is it a Kafka broker? One that has too many connections, or a proxy without a broker behind it, does so too"
+    "is it a Kafka broker? A broker with too many connections, or a proxy without a broker behind it, does so too"
 )
 
 
@@ -114,10 +114,10 @@ _REASONS: Final = {
         "has no cipher suite in common with kw",
         "see ssl.cipher.suites on both sides",
     ),
-    "UNRECOGNIZED_NAME": ("does not know itself by this name", "dial it by a name in its certificate"),
+    "UNRECOGNIZED_NAME": ("does not recognise this host name", "dial it by a name in its certificate"),
     "NO_CERTIFICATE_ASSIGNED": ("has no certificate", "see the broker's ssl.keystore.location"),
     "DH_KEY_TOO_SMALL EE_KEY_TOO_SMALL CA_MD_TOO_WEAK": (
-        "uses keys that OpenSSL takes for too weak",
+        "uses keys that are too weak for OpenSSL",
         "renew the broker's certificate",
     ),
 }
@@ -151,10 +151,10 @@ def _about_our_certificate(tls: Tls, *, missing: bool) -> tuple[str, str]:
     if missing:
         return "wants a client certificate", f"give it by {_CLIENT}"
     if tls.certificate is None:
-        return "refuses us without a client certificate", f"give one by {_CLIENT}"
+        return "refuses clients without a certificate", f"give one by {_CLIENT}"
     return (
         f"does not take the client certificate of {_named(tls.certificate)}",
-        "is it signed by whom the broker trusts?",
+        "does the broker trust its authority?",
     )
 
 

@@ -86,7 +86,7 @@ def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exceptio
 
 def _why(error: Exception) -> str:
     if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
-        return "the name server cannot be asked now: is the network up?"
+        return "the name server cannot be reached: is the network up?"
     if isinstance(error, UnicodeError):
         return "it cannot be a host name"
     return "is it spelt right? (containers and port-forwards: --dial-map)"

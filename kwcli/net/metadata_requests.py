@@ -145,7 +145,7 @@ def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         if row["key"] == key:
             found: Mapping[str, Any] = row
             return found
-    raise BadAnswer(f"says nothing of {key!r}")
+    raise BadAnswer(f"does not mention {key!r}")
 
 
 def node_at(number: int, address: Address, rack: str | None = None) -> Node:
@@ -211,7 +211,7 @@ def highest_common(connection: Connection, key: int, least: int, most: int) -> i
         hint = (
             "; is it a controller? --bootstrap-controller is for those" if METADATA not in connection.versions else ""
         )
-        raise Failure(f"{connection.peer} does not offer {api_name(key)}{need}, which this needs{hint}")
+        raise Failure(f"{connection.peer} does not offer {api_name(key)}{need}, which kw needs{hint}")
     return both.high
 
 

@@ -238,7 +238,7 @@ def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckd
     if statement.type == duckdb.StatementType.EXPLAIN and explained:
         _refuse_statements(database, query[explained.end() :])
     elif statement.type != duckdb.StatementType.SELECT:
-        raise Failure("the query is no select: kw sql only looks", Exit.USAGE)
+        raise Failure("the query is no select: kw sql only reads", Exit.USAGE)
     return statement.type
 
 
@@ -299,7 +299,7 @@ def _told(problem: Exception, query: str, tables: TableFiles, before: int = 0) -
         known = {column for view in tables_about(query, names_in(tables)) for column in columns_of(tables)[view]}
         text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
     elif about.get("exception_type") == "Permission":
-        text = f"a query sees the tables alone: {text}"
+        text = f"a query can read only the tables: {text}"
     if not str(about.get("position", "")).isdecimal():
         return f"{text:.500}"
     passed = query.encode()[: max(int(about["position"]) - before, 0)].decode("utf-8", "replace")

@@ -99,7 +99,7 @@ def what_lacks(name: str, tables: TableFiles) -> str:
         return ""
     what = f"is made of {' and '.join(lacking)}, which" if name in VIEWS else "is a table that"
     makes = f"run --tables {','.join(lacking)}" if set(lacking) <= set(TABLES) else "watch --doctor"
-    return f"{name} {what} {tables.place} does not have (kw pipeline {makes})"
+    return f"{name} {what} {tables.place} does not have; kw pipeline {makes} adds it"
 
 
 def not_there(name: str, tables: TableFiles) -> str:

@@ -41,11 +41,11 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 Engine = Callable[[JobSpec, "PendingPlan", "Staging", "Progress | None"], "EngineResult"]
-_NOTHING: Final = "nothing of that is a capture that can be read: no tables were written"
+_NOTHING: Final = "none of the inputs is a capture that can be read: no tables were written"
 # The notes in such captures describe connections, which several splits may share.
 _CUT_OUT: Final = (
-    "kw: what the notes say in a capture that was cut out by kw sniff -w (which rows were chosen, names of topics) is"
-    " known to --engine local alone: rows may be more here"
+    "kw: the tables may have too many rows: a capture was cut out by kw sniff -w, and only --engine local reads its"
+    " notes (chosen rows, topic names)"
 )
 
 

@@ -43,14 +43,14 @@ class CoveredCaptures(NamedTuple):
             which = f"{_these(self)}{f', {damaged:,} damaged,' if damaged else ''}"
             return f"covers {which} already: nothing to do"
         count = count_of(len(manifest.sources), "capture")
-        again = "it is done again" if len(self.files) == 1 else f"all {len(self.files):,} are done again"
+        again = "it is read again" if len(self.files) == 1 else f"all {len(self.files):,} are read again"
         if dict(manifest.options) != dict(options):
             return f"covers {count} with other options: {again}"
         if self.new:
             which = "1 is new or has changed" if self.new == 1 else f"{self.new:,} are new or have changed"
             return f"covers {count}, {which}: {again}"
         if manifest.kw != VERSION:
-            return f"covers {count}, as another kw has made it: {again}"
+            return f"covers {count}, written by another version of kw: {again}"
         return f"covers {count}, but its tables are not whole: {again}"
 
 

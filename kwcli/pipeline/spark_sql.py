@@ -124,7 +124,7 @@ def _refuse_commands(spark: SparkSession, query: str) -> None:
         plan = plans.pop()
         name = plan.getClass().getSimpleName()
         if name not in _LOOKS and any(kind.isInstance(plan) for kind in kinds):
-            raise Failure("the query is no select: kw pipeline sql only looks at tables", Exit.USAGE)
+            raise Failure("the query is no select: kw pipeline sql only reads tables", Exit.USAGE)
         children = plan.children()
         plans += [children.apply(at) for at in range(children.size())]
 

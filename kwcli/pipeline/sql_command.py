@@ -52,17 +52,17 @@ def run_sql(
     """Run the query on the input, or list the tables and views; the exit code. Raises Failure, UsageError."""
     files, word = _split(capture.files, live=bool(capture.interface))
     if views and word is not None:
-        raise click.UsageError("give a query, or --views", click.get_current_context())
+        raise click.UsageError("give a query or --views, not both", click.get_current_context())
     if word == "-" and "-" in files:
-        raise click.UsageError("standard input is the capture or the query: not both", click.get_current_context())
-    refuse_clashes(Clash("views", ("limit",), "it lists what can be asked for, and asks nothing"))
+        raise click.UsageError("standard input can be the capture or the query, not both", click.get_current_context())
+    refuse_clashes(Clash("views", ("limit",), "--views lists tables and views, and runs no query"))
     capture = capture._replace(files=files)
     if files or not views:
         capture.check()
     folders = [name for name in files if is_tables(name)]
     if folders and len(folders) < len(files):
         other = next(name for name in files if name not in folders)
-        raise Failure(f"{folders[0]} has tables and {other} is to be read: ask one kind at a time", Exit.USAGE)
+        raise Failure(f"{folders[0]} has tables and {other} has none: query one kind at a time", Exit.USAGE)
     if word is None:
         for name in files:
             _check_exists(name)
@@ -72,7 +72,7 @@ def run_sql(
         raise Failure(f'kw sql needs {missing}, which is not installed: install "kw[sql]"')
     query = read_query(env, word)
     if folders:
-        refuse_typed("about tables, which hold what their run chose: say it in the query", _CHOOSING)
+        refuse_typed("on tables, which hold what their run selected: filter in the query", _CHOOSING)
         return _query_tables(env, shown, folders, query, limit)
     return _query_captures(env, shown, capture, filters, query, limit)
 

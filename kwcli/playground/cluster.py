@@ -220,7 +220,7 @@ class Cluster:
             port = next((port for name, port in brokers[number].ports.items() if LISTENERS.get(name) == "PLAINTEXT"), 0)
             while port and not wanted <= brokers_known(self.options.host, port):
                 if time.monotonic() > deadline:
-                    raise StartFailed(f"node {number} does not hear of the others: {self._log_tail(brokers[number])}")
+                    raise StartFailed(f"node {number} does not see the other nodes: {self._log_tail(brokers[number])}")
                 time.sleep(0.05)
 
     def node(self, number: int) -> NodePlan:

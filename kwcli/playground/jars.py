@@ -43,9 +43,9 @@ def java_problem(version: str, folder: Path | None = None) -> str | None:
     said = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False)
     found = re.search(r'version "(\d+)', said.stderr + said.stdout)
     if found is None or int(found[1]) < JAVA_LEAST:
-        return f"it needs Java {JAVA_LEAST}, and this is Java {found[1] if found else 'of an unknown release'}"
+        return f"Kafka needs Java {JAVA_LEAST}, and this is Java {found[1] if found else 'of an unknown release'}"
     if folder is None and not (cache() / f"kafka-{version}").is_dir() and shutil.which("mvn") is None:
-        return "its jars are not here yet, and there is no Maven on the PATH (--jars FOLDER has them?)"
+        return "Kafka's jars are not here yet, and there is no Maven on the PATH (or give --jars FOLDER)"
     return None
 
 

@@ -91,7 +91,7 @@ def _found(env: Environment, port: int | None) -> Path:
         return home / named
     running = dict(_running(home))
     if not running:
-        text = "no playground runs whose nodes could be stopped (the mock's brokers are one process)"
+        text = "no playground with nodes of its own runs (the mock's brokers are one process)"
         raise Failure(text, Exit.UNREACHABLE)
     if port is not None:
         running = {folder: ports for folder, ports in running.items() if port in ports}
@@ -99,7 +99,7 @@ def _found(env: Environment, port: int | None) -> Path:
             raise Failure(f"no playground has port {port}", Exit.USAGE)
     if len(running) > 1:
         first = ", ".join(str(min(ports)) for ports in running.values())
-        raise Failure(f"{len(running)} playgrounds run: --port says which (they have {first})", Exit.USAGE)
+        raise Failure(f"{len(running)} playgrounds run: choose one by --port (they have {first})", Exit.USAGE)
     return next(iter(running))
 
 
@@ -176,7 +176,7 @@ class Control:
                 self._listener.bind(place)  # in a folder that is its owner's alone
             self._listener.listen()
         except OSError as error:  # a path that is too long, a file system without sockets
-            say(f"nodes cannot be stopped one by one here: {self._path}: {error.strerror or error}")
+            say(f"kw playground node cannot work here: {self._path}: {error.strerror or error}")
 
     def __enter__(self) -> Self:
         return self

@@ -136,7 +136,7 @@ def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     env.keep_secret(PASSWORDS.values())  # these are public, but a place that shows them would show others too
     home = playgrounds_folder(env.variables)
     for folder in clean_abandoned(home, lambda folder: remove_profiles(env, folder)):
-        _say(env, wish, f"cleaned what a playground left behind that was killed ({folder.name})")
+        _say(env, wish, f"removed the remains of a killed playground ({folder.name})")
     with _signals():
         try:
             with ExitStack() as stack:
@@ -162,7 +162,7 @@ def _in(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path)
     while True:
         for dead in stage.look(LOOK_S):
             if not wish.keep_going:
-                raise Failure(f"{dead}; --keep-going goes on without it")
+                raise Failure(f"{dead}; with --keep-going the other nodes go on")
             _say(env, wish, _down(dead))
 
 
@@ -173,16 +173,16 @@ def _down(dead: str) -> str:
 def _mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _Stage:
     refused = wish.beyond_mock()
     if refused is not None:
-        why = "; without --mock it is Apache Kafka" if wish.mock else f", and there is no Apache Kafka: {problem}"
+        why = "; leave --mock out to start Apache Kafka" if wish.mock else f", and Apache Kafka cannot start: {problem}"
         raise Failure(refused + why, Exit.USAGE)
     mock = stack.enter_context(MockCluster(wish.nodes))
     _say(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
-    _say(env, wish, "it knows the common APIs only, and chooses its own ports")
+    _say(env, wish, "the mock knows the common APIs only, and chooses its own ports")
     for name, _ in wish.all_topics:
         mock.make_topic(name)
         _say(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
     if wish.traffic:
-        _say(env, wish, "its groups do not bear members: the traffic is a producer's")
+        _say(env, wish, "groups of the mock cannot have members: the traffic comes from a producer alone")
     return _Stage(mock.bootstrap(), mock.bootstrap())
 
 
@@ -250,8 +250,8 @@ def _show(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
         _say(env, wish, f"  {line}")
     if stage.cluster:
         _say(env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties")
-        _say(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens without one")
-    _say(env, wish, "Ctrl-C ends it and leaves nothing behind")
+        _say(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens when a node fails")
+    _say(env, wish, "Ctrl-C ends the playground and leaves nothing behind")
 
 
 def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage) -> int:

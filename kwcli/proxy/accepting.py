@@ -73,7 +73,7 @@ async def dial_first(
     failures, paused = [], []
     for target in targets:
         if backoff.is_paused(target):
-            paused.append(f"{shown(target)} did not take the proxy's login; it is not asked again for a while")
+            paused.append(f"{shown(target)} refused the proxy's login; the proxy waits before it tries again")
             continue
         try:
             await dialler.dial(target, factory)
@@ -158,12 +158,14 @@ class Acceptor:
                 try:
                     await self._again()
                 except OSError as error:
-                    self._say("cannot listen again, which is tried until it can", f": {error.strerror}")
+                    self._say("cannot listen again yet; the proxy keeps trying", f": {error.strerror}")
                     continue
                 break
         self._probing = None
         self._changed(True)
-        self._say("clients are let in again", f", after {asyncio.get_running_loop().time() - begun:.1f} s")
+        self._say(
+            "a broker answers, clients are let in again", f", after {asyncio.get_running_loop().time() - begun:.1f} s"
+        )
 
     async def _again(self) -> None:
         if self._server is None:

@@ -120,12 +120,14 @@ class ServedVersions:
         if self.release is None:
             return said
         if offered is None:
-            return [*said, "what brokers offer is not known yet: what they lack of it is not offered"]
+            return [*said, "the brokers' versions are not known yet: clients are offered only those that brokers have"]
         lacking = self.lacking(offered)
         if lacking:
             said.append(f"brokers lack what Kafka {self.release} served: {', '.join(lacking)}")
         if API_VERSIONS not in (self._stable or ()):
-            said.append(f"Kafka {self.release} knew no ApiVersions: clients that ask for it are cut off, as it did")
+            said.append(
+                f"Kafka {self.release} knew no ApiVersions: clients that send it are cut off, as by that release"
+            )
         return said
 
     def fallback(self, correlation_id: int) -> bytes:
@@ -193,7 +195,7 @@ class VersionGate:
             key = (client.client_id or client.host, client.software, client.software_version)
             said.append(f"{_named(client)} could not work: {why.get(key) or _refusals(uses, self.served)}")
         said += [
-            f"{_named(client)} asked which versions there are, and for nothing else"
+            f"{_named(client)} asked for the versions (ApiVersions) and then nothing more"
             for client in self._asked
             if client[:2] not in self._further and client not in self._refused
         ]

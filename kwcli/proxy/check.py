@@ -113,7 +113,7 @@ def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Ch
             yield from _versions("versions", first)
             nodes = _nodes(cluster)
             if isinstance(nodes, Failure):
-                yield CheckLine("nodes", f"{nodes.text}; clients log in by themselves, and then nodes are known")
+                yield CheckLine("nodes", f"{nodes.text}; the nodes will be known once a client has logged in")
             else:
                 found, cluster_id = dict(nodes), cluster.cluster_id
                 named = cut(cluster_id, _ID_SHOWN_MAX) if cluster_id else "unknown"
@@ -131,7 +131,7 @@ def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Ch
 
 
 def _late(what: str, left: int, count: int, deadline: Deadline) -> CheckLine:
-    text = f"time is up after {deadline.seconds:.3g} s: {left:,} of {count:,} were not looked at; see --timeout"
+    text = f"time is up after {deadline.seconds:.3g} s: {left:,} of {count:,} were not checked; give a longer --timeout"
     return CheckLine(what, text, Exit.TIMEOUT)
 
 
@@ -161,12 +161,12 @@ def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[CheckL
         connection = cluster.node(node.id)
     except Failure as failure:
         reachable = failure.code == Exit.UNREACHABLE and node.problem is None
-        remedy = "; --dial-map tells where it is" if reachable else ""
+        remedy = "; --dial-map dials another address" if reachable else ""
         text = failure.text if "--dial-map" in failure.text else failure.text + remedy
         yield CheckLine(name, text, failure.code)
         return
     if node.address == known:
-        yield CheckLine(name, f"{shown(node.address)} is the one that was asked")
+        yield CheckLine(name, f"{shown(node.address)} is the bootstrap broker")
     else:
         yield from _versions(name, connection)
 
@@ -175,7 +175,7 @@ def _versions(name: str, connection: Connection) -> Iterator[CheckLine]:
     """Findings about APIs and versions of a broker that kw does not know or cannot rewrite; one finding where none."""
     offered = connection.versions
     strange = [*_above(offered), *_unknown(offered)]
-    strange += (f"offers {each}: no client can ask for those" for each in impossible(connection.offer.answer))
+    strange += (f"offers {each}: no client can use that" for each in impossible(connection.offer.answer))
     where = shown(connection.address)
     if not strange:
         yield CheckLine(name, f"{where} speaks {count_of(len(offered), 'API')}, all known to kw")
@@ -190,17 +190,17 @@ def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
         if versions is None or most is None or versions.high <= most:
             continue
         left = "not at all" if versions.low > most else f"up to {most}"
-        yield f"{api(key).name} {versions.high} is newer than kw can rewrite: clients are offered it {left}"
+        yield f"{api(key).name} {versions.high} is newer than kw can rewrite: the proxy offers it to clients {left}"
 
 
 def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
     for key, versions in offered.items():
         if key not in NAMES:
-            yield f"API {key} is not known to kw: if its answers name brokers, clients will go round the proxy"
+            yield f"API {key} is not known to kw: if its answers name brokers, clients will bypass the proxy"
         elif key not in ROWS and versions.high > api(key).versions.high:
             yield (
                 f"{api(key).name} {versions.high} is newer than kw knows ({api(key).versions.high}): if its answers "
-                "name brokers, clients will go round the proxy"
+                "name brokers, clients will bypass the proxy"
             )
 
 
@@ -239,7 +239,7 @@ def _certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine:
         return CheckLine("certificate", f"made for {advertise}; clients trust {tls.trust}")
     ends, names = tls.describe_certificate()
     if ends < datetime.now(UTC):
-        return CheckLine("certificate", f"it ended on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
+        return CheckLine("certificate", f"it expired on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
     if not _covers(names, advertise):
         known = ", ".join(names) or "nobody"
         text = f"it is for {known}, not for {advertise}, which clients are told: see --advertise"

@@ -38,7 +38,7 @@ def start(
 ) -> int:
     """Run a proxy to its end, or only check whether one could run; the exit code. Raises Failure."""
     if config.controllers:
-        raise Failure("the proxy stands before brokers: give -b, not --bootstrap-controller", Exit.USAGE)
+        raise Failure("the proxy relays to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     port_base, bind, advertise, metrics, served = listening
     host = advertised_host(bind, advertise)
     check_exposure(security, config, bind)

@@ -56,7 +56,7 @@ class HeldExchanges:
         """Hold an exchange, for a decider that returns None then. False: there is no room, and it must pass at once."""
         size = len(exchange.request if exchange.response is None else exchange.response)
         if self._size + size > self._most:
-            self._say("exchanges that are held take all the room there is for them: others pass")
+            self._say("held exchanges fill the memory reserved for them: further ones pass")
             return False
         self._count += 1
         number = self._count

@@ -47,9 +47,9 @@ class ScriptAndControlOptions(NamedTuple):
     def check(self) -> bool:
         """Whether a script or the control interface is asked for. Raises Failure (usage)."""
         if self.script is None and self.script_timeout is not None:
-            raise Failure("--script-timeout is about a script: it needs --script FILE.py", Exit.USAGE)
+            raise Failure("--script-timeout is for a script: it needs --script FILE.py", Exit.USAGE)
         if self.script is None and self.control is None and self.hold_timeout is not None:
-            raise Failure("--hold-timeout is about held exchanges: it needs --control PORT or --script", Exit.USAGE)
+            raise Failure("--hold-timeout is for held exchanges: it needs --control PORT or --script", Exit.USAGE)
         return self.script is not None or self.control is not None
 
 

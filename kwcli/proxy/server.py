@@ -183,7 +183,7 @@ class Proxy:
         for session in list(self.sessions.values()):
             link = session.client.transport
             if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.has_waiters:
-                session.end("the client reads nothing, and others wait for the room that its answers take", loud=True)
+                session.end("the client reads nothing, and its answers fill memory that others need", loud=True)
                 session.client.reset()
 
     def stop(self) -> None:
@@ -247,7 +247,7 @@ class Proxy:
             self.note(text, session)
         accepting = self._accepting.get(session.listener)
         if accepting is not None and not self._signals and accepting.refuse():
-            said.append("clients are refused until that has changed")
+            said.append("clients are refused until a broker answers")
         session.client.reset()  # looks like the refusal that later clients get
         session.end("; ".join(said), loud=bool(reached.failures))
 
@@ -310,7 +310,7 @@ class Proxy:
         end = time.monotonic() + self.settings.drain_s
         while not self._idle() and self._signals < 2:
             if time.monotonic() > end:
-                self._say(f"gave up {self._in_flight()} requests that were not answered")
+                self._say(f"gave up on {self._in_flight()} unanswered requests")
                 break
             await asyncio.sleep(_LOOK_S)
         # Answers that were sent may still be in buffers.

@@ -84,11 +84,13 @@ def discover(config: ClientConfig) -> Discovered:
         with ClusterClient(config, Deadline(config.timeout_s, time.monotonic)) as cluster:
             nodes = cluster.nodes()
             problems = [node.problem for node in nodes.values() if node.problem is not None]
-            more = f"; so are {len(problems) - _TOLD_MAX} more" * (len(problems) > _TOLD_MAX)
+            more = f"; and {len(problems) - _TOLD_MAX} more like that" * (len(problems) > _TOLD_MAX)
             remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
             usable = {number: node for number, node in nodes.items() if node.problem is None}
             return Discovered(usable, cluster.cluster_id, remark, cluster.any().versions)
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise
-        return Discovered({}, None, f"{failure.text}; nodes will be known when a client has asked for them")
+        return Discovered(
+            {}, None, f"{failure.text}; the proxy learns the nodes from the first client that asks for them"
+        )

@@ -34,7 +34,7 @@ def run_replay(
     output_settings = shown.settings(env, live=not asked.dry_run)
     config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
-        raise Failure("kw replay asks brokers, which ask controllers: give them by -b", Exit.USAGE)
+        raise Failure("kw replay sends to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
     recording = Recording(allowed)
     code = _read(env, output_settings, capture, filters, recording)
     if code == Exit.INTERRUPTED:

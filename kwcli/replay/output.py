@@ -247,7 +247,7 @@ _LATE_S: Final = 1.0
 # Why requests were not asked, by reason: a few words behind their number. For other reasons: the text of the first.
 _REASONS: Final = {
     "data": "change data (--changes data)",
-    "never": "are never sent: logins, tokens, what brokers and controllers say to each other",
+    "never": "are never sent: logins, tokens, requests between brokers and controllers",
     "incomplete": "are not whole in the recording",
     "unknown_api": "are of APIs that kw does not know",
     "redacted": "have redacted values (record them with --reveal-secrets, or give the capture)",
@@ -275,8 +275,8 @@ def closing_lines(counts: ReplayCounts, *, dry_run: bool) -> list[str]:
         lines.append(f"{count:,} not asked: {why}")
     if counts.overtaken:
         lines.append(
-            f"{counts.overtaken:,} times a request was asked before an answer that its client had in the recording"
+            f"{counts.overtaken:,} times a request was sent before an answer that its client awaited in the recording"
         )
     if counts.late_s >= _LATE_S:
-        lines.append(f"behind the recording by up to {counts.late_s:.1f} s: answers took longer than in it")
+        lines.append(f"up to {counts.late_s:.1f} s behind the recording: answers took longer than recorded")
     return lines

@@ -83,7 +83,7 @@ class Allowed(NamedTuple):
         """Why an API may not be sent; None where it may."""
         its_class: ApiClass = api_class(key)
         if its_class == "never":
-            return NotReplayable("never", "logins, tokens, and what brokers and controllers say to each other")
+            return NotReplayable("never", "never sent: logins, tokens, requests between brokers and controllers")
         if its_class == "data" and not self.data:
             return NotReplayable("data", "changes data, which --changes data allows")
         if its_class == "admin" and key not in self.admin:
@@ -147,7 +147,7 @@ class RecordedRequest:
         if exchange.is_token:
             raise NotReplayable("never", "a login")
         if exchange.api_key is None or exchange.api_key not in NAMES:
-            raise NotReplayable("unknown_api", "nobody knows what it asks")
+            raise NotReplayable("unknown_api", "kw does not know its API")
         if exchange.extra is not None and exchange.extra.get("envelope"):
             raise NotReplayable("never", "a broker's Envelope carried it")
         problem = allowed.why_not(exchange.api_key)
@@ -225,7 +225,9 @@ class Recording:
         """Take an exchange. Raises Failure where the recording is too large."""
         self._size += (exchange.request_size or 0) + (exchange.response_size or 0)
         if self._size > RECORDING_MAX:
-            raise Failure(f"the recording is larger than {in_bytes(RECORDING_MAX)}: a filter, or --since, takes a part")
+            raise Failure(
+                f"the recording is larger than {in_bytes(RECORDING_MAX)}: choose a part by a filter or --since"
+            )
         self.requests.append(RecordedRequest(exchange, self._allowed))
         self._learn(exchange)
 

@@ -198,7 +198,7 @@ class ReplayedClient:
             return Outcome(request, record, "uncompared", "the new answer cannot be decoded", shares=shares)
         codes = {error["code"] for error in was["errors"]}
         if codes and codes <= PASSING and all(error.get("expected") for error in record["errors"]):
-            return Outcome(request, record, "uncompared", "the recorded answer was for the time being", shares=shares)
+            return Outcome(request, record, "uncompared", "the recorded answer was a temporary error", shares=shares)
         asked = was["request"] or {}
         answering = AnsweringNodes(request.exchange.broker, answered[0][2].node)
         if shares == 1 or key != FETCH:

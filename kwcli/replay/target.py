@@ -157,7 +157,7 @@ class ReplayTarget:
         cluster = self._asking()
         there = cluster.topics([name])
         if name not in there:
-            text = f"the cluster has no {name} yet, and looking for a coordinator would make it"
+            text = f"the cluster has no {name} yet, and looking for its coordinator would create it"
             raise NotReplayable("no_coordinators", text)
         self._internal.add(name)
 

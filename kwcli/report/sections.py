@@ -371,7 +371,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             ReportColumn("address", _name("address"), 6, False),
             ReportColumn("no longer served", versions_text, 1, False, 24, bad=True),
         ),
-        "no client uses a version that it does not serve",
+        "all clients use versions that the release serves",
         (
             "needs: the first Kafka release whose clients speak versions that are served; –: the API itself is gone. "
             "asks: the client asks brokers for their versions, so it may be the brokers here that are old.",
@@ -388,7 +388,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             ReportColumn("requests", _count("count"), 4),
             ReportColumn("rate", lambda row: per_second(row["rate"]), 5),
         ),
-        "nobody said anything",
+        "no traffic",
     ),
     Section(
         *("topics", "Topics by bytes", ("talkers", "topic")),

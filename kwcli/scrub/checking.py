@@ -56,7 +56,7 @@ class Check:
         finally:
             self._tally.close()
         found = Counter(replaced.get(name, "secret") for name in self._search.found)
-        self.problems += [f"it still has {count_of(count, _words(kind))}" for kind, count in found.items()]
+        self.problems += [f"the result still has {count_of(count, _words(kind))}" for kind, count in found.items()]
 
     def _look_at_bytes(self, path: str) -> None:
         before = b""
@@ -72,8 +72,8 @@ class Check:
         for segments in captures:
             self._take(engine.feed(segments))
         self._take(engine.finish())
-        self.problems += [f"it cannot be read: {problem}" for problem in captures.problems]
-        self.problems += [f"it cannot be read: {problem.text}" for _, problem in captures.cut()]
+        self.problems += [f"the result cannot be read: {problem}" for problem in captures.problems]
+        self.problems += [f"the result cannot be read: {problem.text}" for _, problem in captures.cut()]
 
     def _take(self, rows: list[Settled]) -> None:
         for row in rows:
@@ -98,13 +98,13 @@ class Check:
                 shown.append(f"{what} at {rfc3339(time_ns)}")
         if missing or more:
             what = f": {', '.join(shown)}" if shown else ""
-            self.problems.append(f"{missing:,} exchanges are not as they were, {more:,} are in their place{what}")
+            self.problems.append(f"{missing:,} exchanges have changed, {more:,} others are in their place{what}")
 
     def told(self) -> Iterator[str]:
         """The line about the names and secrets that were searched for."""
-        left = f"; {self.left:,} too short to look for, or a part of what stays" if self.left else ""
-        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in it{left}"
+        left = f"; {self.left:,} too short to search for, or a part of kept text" if self.left else ""
+        yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in the file{left}"
 
 
 def _words(kind: str) -> str:
-    return kind if kind == "secret" else f"name of {kind}" if kind == "other" else f"of the {kind}"
+    return kind if kind == "secret" else f"{kind} name"

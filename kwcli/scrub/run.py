@@ -93,7 +93,9 @@ def scrub(settings: ScrubOptions, env: Environment) -> Exit:
         packets = read_again(sources, env, spooled)
         written = write_scrubbed(packets, reading, out, cut_out=bool(counts["cut_out"]))
         if packets.problems:
-            raise Failure(f"{name}: the second time it could not be read: {packets.problems[0]}; it is not written")
+            raise Failure(
+                f"{name}: the capture could not be read a second time: {packets.problems[0]}; it is not written"
+            )
         check = Check(out.flush(), reading, frozenset(settings.ports) or None, env)
         if check.problems:
             raise Failure(f"{name}: {'; '.join(check.problems)}; it is not written")
@@ -124,15 +126,15 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
     if not inputs.count:
         raise Failure(inputs.problems[0])
     if os.path.exists(settings.out) and not os.path.isfile(settings.out):
-        raise Failure(f"{settings.out}: it is read again before it gets its name: name a file", Exit.USAGE)
+        raise Failure(f"{settings.out}: kw reads its result again to check it: name a regular file", Exit.USAGE)
     written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
     if len(set(map(os.path.realpath, written))) < len(written):
-        raise Failure(f"{settings.out}: OUT, --names and --salt-file are files of their own", Exit.USAGE)
+        raise Failure(f"{settings.out}: OUT, --names and --salt-file must be different files", Exit.USAGE)
     for each in inputs.names:
         for mine in written:
             with suppress(OSError):
                 if os.path.samefile(each, mine):
-                    raise Failure(f"{mine}: this is one of the captures that are read", Exit.USAGE)
+                    raise Failure(f"{mine}: this is one of the captures to read: name another file", Exit.USAGE)
 
 
 def _salt(name: str | None) -> bytes:
@@ -180,14 +182,14 @@ def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check
         f" overwrote {count_of(counts['records'], 'record')} in {count_of(counts['batches'], 'batch')}"
     )
     rest = [
-        (written["other"], "packet", "left out: without TCP"),
-        (counts["emptied"], "compressed batch", "emptied: nothing of that size was found that decodes"),
-        (counts["blanked"], "compressed batch", "of Kafka's own topics overwritten: with other names it did not fit"),
+        (written["other"], "packet", "left out: not TCP"),
+        (counts["emptied"], "compressed batch", "emptied: kw found no replacement of the same size"),
+        (counts["blanked"], "compressed batch", "of Kafka's own topics overwritten: the new names did not fit"),
         (counts["overwritten"], "compressed batch", "overwritten whole: unreadable"),
-        (counts["unread"], "frame", "overwritten from where it could not be read on"),
+        (counts["unread"], "frame", "overwritten from the first unreadable byte on"),
         (seen["not_kafka"] + seen["one_direction"], "connection", "overwritten whole: not read as Kafka"),
-        (seen["tls"], "TLS connection", "overwritten but for the heads of its records; --keylog reads it"),
-        (seen["decrypted"], "exchange", "out of TLS written as plaintext TCP"),
+        (seen["tls"], "TLS connection", "overwritten except the headers of TLS records; --keylog decrypts it"),
+        (seen["decrypted"], "exchange", "decrypted and written as plaintext TCP"),
     ]
     for count, noun, what in rest:
         if count:

@@ -83,7 +83,7 @@ def left_over(counts: Mapping[str, int]) -> list[str]:
     """
     parts = [count_of(counts.get(name, 0), noun) for name, noun in PASSED_OVER.items() if counts.get(name)]
     if counts.get("after_close"):
-        parts.append(f"{format_size(counts['after_close'])} behind the end of connections")
+        parts.append(f"{format_size(counts['after_close'])} after the end of connections")
     if counts.get("surplus"):
         parts.append(f"{count_of(counts['surplus'], 'open connection')} given up at the limit of {CONNECTIONS_MAX:,}")
     return parts
@@ -236,7 +236,7 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
     `whole`: the inputs were read to their end, so that what was not found is not there.
     """
     if not counts.packets.get("packets"):
-        return ["no packet is in the capture: look at its filter and its interface"] if whole else []
+        return ["the capture has no packets: check its filter and its interface"] if whole else []
     lines = [*_cut(counts)]
     if counts.one_direction:
         lines.insert(0, _one_direction(counts))
@@ -258,15 +258,13 @@ def _one_direction(counts: CaptureCounts) -> str:
     answers, requests = sum(counts.answers_only.values()), sum(counts.requests_only.values())
     (port, _), *_ = (Counter(counts.answers_only) + Counter(counts.requests_only)).most_common(1)
     if answers == counts.connections:
-        text = "only answers of brokers are in the capture, no request, and only a request says what is answered"
+        text = "the capture has only answers of brokers, which cannot be decoded without their requests"
     elif requests == counts.connections:
-        text = (
-            "only requests are in the capture, no answer of a broker: nothing says how long they took or how they went"
-        )
+        text = "the capture has only requests and no answers of brokers: latencies and errors are unknown"
     else:
-        sides = [(answers, "only answers"), (requests, "only requests")]
-        its = " and of ".join(f"{count:,} {what}" for count, what in sides if count)
-        text = f"of {its} are in the capture, of {count_of(counts.connections, 'Kafka connection')}"
+        sides = [(answers, "with only answers"), (requests, "with only requests")]
+        its = " and ".join(f"{count:,} {what}" for count, what in sides if count)
+        text = f"of {count_of(counts.connections, 'Kafka connection')} the capture has {its}"
     return f"{text}; {_BOTH.format(port=port, half='src' if answers >= requests else 'dst')}"
 
 
@@ -276,11 +274,11 @@ def _cut(counts: CaptureCounts) -> Iterable[str]:
     if cut:
         verb = "is" if sum(cut.values()) == 1 else "are"
         if counts.connections:
-            said = "headers, sizes and latencies are right, but what follows (topics, records, error codes) is missing"
+            said = "headers, sizes and latencies are right, but topics, records, error codes and the like are missing"
         elif counts.packets.get("tcp"):
-            said = "too few of any message to tell that it is Kafka (--port PORT says so)"
+            said = "too short to tell whether they are Kafka (--port PORT says so)"
         else:
-            said = "not even the headers of TCP are there"
+            said = "they lack even the TCP headers"
         yield (
             f"{count_of(sum(cut.values()), 'packet')} {verb} cut at {max(cut):,} bytes (snaplen): {said};"
             " tcpdump -s 0 keeps all"
@@ -291,8 +289,8 @@ def _twice(counts: CaptureCounts) -> Iterable[str]:
     twice, tcp = counts.packets.get("twice", 0), counts.packets.get("tcp", 0)
     if twice > TWICE_SHARE * tcp:
         yield (
-            f"{count_of(twice, 'packet')} with payload stand there more than once, within a millisecond, and were taken"
-            " once: the capture is of several interfaces on one way (-i any, a bridge and its veth); take one of them"
+            f"{count_of(twice, 'packet')} with payload are in the capture more than once within a millisecond and count"
+            " once: it is of several interfaces on one path (-i any, a bridge and its veth); capture on one of them"
         )
 
 
@@ -300,7 +298,7 @@ def _midstream(counts: CaptureCounts) -> str:
     runs, size = counts.runs["midstream"], counts.run_bytes["midstream"]
     where = "of a connection" if runs == 1 else "of connections"
     passed = f" ({format_size(size)} before the first whole frames)" if size else ""
-    return f"{BEGINS_LATE} {where}{passed}: what was asked before is unknown; start it before the clients connect"
+    return f"{BEGINS_LATE} {where}{passed}: earlier requests are unknown; start the capture before the clients connect"
 
 
 def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
@@ -317,7 +315,7 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
         which = "the only connection is" if tls == 1 else f"all {tls:,} connections are"
         what = "give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
         if counts.has_keys:
-            what = "the key log has no key that fits (kw sniff -v says of each connection why)"
+            what = "the key log has no key that fits (kw sniff -v says why for each connection)"
         yield f"{which} TLS and none was decrypted: {what}"
     elif tls or others:
         names = Counter[str]()
@@ -325,13 +323,13 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
             names[f"{name or 'of something else'} (port {port})"] += count
         ports = [port for (name, port), _ in Counter(dict(counts.foreign)).most_common() if not name]
         hint = f"; if port {ports[0]} is Kafka's, say so: --port {ports[0]}" if ports else ""
-        yield f"no Kafka is in the capture; connections: {_listed(names)}{hint}"
+        yield f"the capture has no Kafka; connections: {_listed(names)}{hint}"
     elif not counts.packets.get("tcp"):
         kinds = [f"{counts.packets[name]:,} {noun}" for name, noun in _NO_TCP.items() if counts.packets.get(name)]
         packets = f" (packets: {', '.join(kinds)})" if kinds else ""
-        yield f"no TCP is in the capture{packets}, and Kafka is TCP: look at its filter and its interface"
+        yield f"the capture has no TCP{packets}, but Kafka uses TCP: check its filter and its interface"
     elif not counts.exchanges:
-        yield "no Kafka is in the capture: no TCP connection in it carries a byte"
+        yield "the capture has no Kafka: none of its TCP connections carries data"
 
 
 def _listed(found: Counter[int] | Counter[str]) -> str:

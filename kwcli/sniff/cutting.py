@@ -140,7 +140,7 @@ class CutOut:
         for name in names:
             with suppress(OSError):
                 if os.path.samefile(name, self.name):
-                    raise Failure(f"-w {self.name}: this is one of the captures that are read", Exit.USAGE)
+                    raise Failure(f"-w {self.name}: this is one of the captures to read: name another file", Exit.USAGE)
         self._writer.begin()
 
     # The first reading.
@@ -275,7 +275,7 @@ class CutOut:
             self._fail("interrupted")
             raise
         if captures.problems:
-            return self._fail(f"the second time it could not be read: {captures.problems[0]}")
+            return self._fail(f"the capture could not be read a second time: {captures.problems[0]}")
         try:
             self._writer.finish()
         except OSError as error:
@@ -292,9 +292,9 @@ class CutOut:
         sessions = len(self._sessions)
         if sessions and self._with_keys:
             whose = count_of(sessions, "TLS connection")
-            self._env.say(f"kw: {self.name} has the keys of {whose}: who has it can read what was sent there")
+            self._env.say(f"kw: {self.name} has the keys of {whose}: anyone who has the file can decrypt them")
         elif sessions:
-            self._env.say(f"kw: {self.name} has no keys of TLS: read it with --keylog, or write it with --with-keys")
+            self._env.say(f"kw: {self.name} has no TLS keys: read it with --keylog, or write it with --with-keys")
         return True
 
     def _copy(self, captures: Captures) -> int:

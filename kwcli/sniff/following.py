@@ -231,7 +231,7 @@ class Follower:
             clock.note(segments)
             yield segments, clock.now_ns()
             if file.reader.problem is not None:
-                self._say_problem(file, "; what came before it is shown, and the next file is waited for")
+                self._say_problem(file, "; everything before it is shown; waiting for the next file")
 
     def _piece(self, file: _Growing) -> bytes:
         try:
@@ -249,7 +249,7 @@ class Follower:
         if file.at:
             file.reader.finish()
         if not said and file.reader.problem is not None:
-            self._say_problem(file, "; the writer has gone on without the rest")
+            self._say_problem(file, "; the writer has begun another file without finishing this one")
         self._ended.update(file.reader.counts)
         if file.begun_ns is not None:
             self._left[(*file.place, file.begun_ns)] = file.at
@@ -320,7 +320,7 @@ class Follower:
         """Report once that a file has grown after it was left."""
         if member.size > self._left[member.key] and member.key not in self._late:
             self._late.add(member.key)
-            self._say(f"{member.path}: has grown after a later file was begun: one ring of one writer is followed")
+            self._say(f"{member.path}: has grown after a later file was begun: --follow reads files of one writer")
 
     def _scan(self) -> list[_Member]:
         """The files of the ring that are there now."""
@@ -366,7 +366,7 @@ def _look(path: str, known: _Member | None) -> _Member:
         return known
     problem, begun_ns = None, None
     if not stat.S_ISREG(about.st_mode):
-        problem = f"{path}: no file that grows: --follow reads files, and what is read once without it"
+        problem = f"{path}: not a regular file: leave --follow out, kw reads it to its end"
     elif about.st_size:
         try:
             problem, begun_ns = _look_inside(path)
@@ -398,7 +398,7 @@ def first_packet_ns(head: bytes) -> int | None:
 def _what_is_wrong(path: str, head: bytes) -> str | None:
     """Why a file that begins so is not followed; None for a capture, or a file too short to tell."""
     if COMPRESSED.match(head[:4]) is not None:
-        return f"{path}: compressed: nobody can tell where it ends while it grows; --follow reads plain captures"
+        return f"{path}: compressed: --follow reads uncompressed captures only"
     if any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) or not head.strip(b"\0"):
         return None
     try:

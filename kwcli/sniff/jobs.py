@@ -487,7 +487,7 @@ class RenderJobs:
             self._workers.remove(worker)
             code = worker.wait()
             self.abandon()
-            raise Failure(f"a process that --jobs started has ended: {_ending(code)}")
+            raise Failure(f"a worker process of --jobs ended too early, {_ending(code)}")
         if result.problem is not None:
             self.abandon()
             raise result.problem

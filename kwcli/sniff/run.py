@@ -365,7 +365,7 @@ class Sniffing:
 
         if self._settings.format in ("hex", "raw"):
             names, form = ", ".join(captures.records), self._settings.format
-            raise Failure(f"{names}: -o {form} shows bytes, and a record has none: give it the capture", Exit.USAGE)
+            raise Failure(f"{names}: -o {form} shows bytes, which NDJSON of kw lacks: give the capture", Exit.USAGE)
         lacking = 0
         if self._end_of is not None and self._tables is None:
             for ended in captures.ends():
@@ -390,8 +390,8 @@ class Sniffing:
                 " logins; its times are the broker's, taken as UTC (kw help request-log)"
             )
         if lacking:
-            what = f"{count_of(lacking, 'exchange')} with records whose keys, values and headers are not in the file"
-            self._env.say(f"kw: {what}: no filter sees them (write it with --records)")
+            what = f"{count_of(lacking, 'exchange')} with records, but the file lacks their keys, values and headers"
+            self._env.say(f"kw: {what}: filters cannot match them (write the file with --records)")
         return True
 
     def _came_to_nothing(self, inputs: int) -> bool:
@@ -400,11 +400,11 @@ class Sniffing:
         return not inputs or (len(self._outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
 
     def _cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
-        before = "what came before it is shown"
+        before = "everything before it is shown"
         if alone:
             total = self._engine.summary.exchanges
             verb = "is" if self._shown == total == 1 else "are"
-            before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange is before it"
+            before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange before it"
         return f"{name}: {placed(problem.text, problem.offset)}; {before}"
 
     # -- a file that grows ---------------------------------------------------------------------------------------------

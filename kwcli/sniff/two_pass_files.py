@@ -109,7 +109,9 @@ def check_output(name: str, files: Sequence[str]) -> None:
         raise Failure(f"-w {name}: kw writes captures uncompressed: leave {name[name.rindex('.') :]} out", Exit.USAGE)
     for file in files:
         if file != "-" and is_read_once(file):
-            raise Failure(f"{file}: -w reads it twice, and this can be read once: give it as `-`", Exit.USAGE)
+            raise Failure(
+                f"{file}: -w reads its input twice, but this can be read only once: give it as `-`", Exit.USAGE
+            )
 
 
 def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:

@@ -95,7 +95,7 @@ class Unmatched:
                 continue
             names = [atom.name for atom in atoms]
             if names == self._wrong:
-                return "nothing went wrong: no error code, nothing undecoded, no request left alone"
+                return "nothing went wrong: no error code, nothing undecoded, no unanswered request"
             if len(set(names)) != 1:
                 return "nothing matches the filter"
             if not _is_told(atoms):
@@ -103,7 +103,7 @@ class Unmatched:
             return _there_is(names[0], atoms[0].kind, values)
         if len(self._parts) == 1:
             return None
-        return "nothing matches all conditions of the filter, though something does each of them"
+        return "nothing matches all conditions of the filter, though each condition alone has matches"
 
 
 def _is_told(atoms: list[Atom]) -> bool:
@@ -115,7 +115,7 @@ def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
     """`no topic matches; there are orders, payments, metrics`."""
     said = name if "." in name else _SAID.get(name, name.replace("_", " "))
     if not values:
-        return f"no {said} matches: there is none in the exchanges that could"
+        return f"no {said} matches: no exchange has any"
     if kind in _RANGED:
         least, greatest = _RANGED[kind](min(values)), _RANGED[kind](max(values))
         there = f"there is {least}" if least == greatest else f"they go from {least} to {greatest}"

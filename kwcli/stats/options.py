@@ -63,7 +63,7 @@ def check_options(words: StatsOptions) -> StatsOptions:
         names.insert(names.index("partition"), "topic")
     names = names or ["api"]
     if words.bucket_ns < 1:
-        raise Failure("--bucket: a bucket takes some time, for example 10s", Exit.USAGE)
+        raise Failure("--bucket: give a length above 0, for example 10s", Exit.USAGE)
     sort = ("name" if "time" in names else _MATTERS[words.metric]) if words.sort is None else _column(words.sort, names)
     needs = _OF_METRIC.get(sort, words.metric)
     if needs != words.metric:

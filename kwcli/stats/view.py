@@ -132,7 +132,7 @@ class Stats(FoldRenderer):
         self._slowest = Slowest(asked.slowest or 0)
         super().__init__(
             [self._statistics, *([self._slowest] if asked.slowest else [])],
-            "fewer dimensions or a longer --bucket make fewer",
+            "give fewer dimensions or a longer --bucket",
         )
 
     def notice(self, rows: list[Settled]) -> None:

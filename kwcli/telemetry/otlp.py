@@ -185,7 +185,7 @@ class Exporter:
             if not reached:
                 self._rests_s = time.monotonic() + _REST_S
                 if not self._failure_reported:
-                    self._say(f"kw: --otlp {self._where}: the collector takes nothing")
+                    self._say(f"kw: --otlp {self._where}: the collector accepts nothing")
                 self._failure_reported = True
 
     def _batches(self) -> Iterator[tuple[list[ReadableSpan], MetricsData | None]]:

@@ -139,7 +139,7 @@ PRODUCE, FETCH, METADATA = 0, 1, 3
         # The client never asks for versions, so it makes no choice.
         (Told().use((METADATA, 12), (PRODUCE, 2)), "breaks", "Produce 2 (3 to 12 are served)", "0.11.0"),
         # The client's broker had no version that the target serves.
-        (Told().ask("0.10.0").use((METADATA, 1), (PRODUCE, 2)), "unknown", "no choice", None),
+        (Told().ask("0.10.0").use((METADATA, 1), (PRODUCE, 2)), "unknown", "only up to", None),
         (
             Told().ask("0.10.0", **JAVA, client_software_version="3.9.1").use((METADATA, 1), (PRODUCE, 2)),
             *("works", "library", None),
@@ -148,9 +148,9 @@ PRODUCE, FETCH, METADATA = 0, 1, 3
         (Told().ask("3.9").use((METADATA, 12)), "unknown", "produces or fetches", None),
         (Told().use((PRODUCE, 9)), "unknown", "how it connects", None),
         (Told().ask("3.9").use((METADATA, 12), (12, 4), (FETCH, 12)), "unknown", "joins its group", None),
-        (Told().ask("3.9").use((METADATA, 12), (11, 7), (12, 4), (FETCH, 12)), "works", "all that it did", None),
-        (Told().ask("3.9").use((METADATA, 12), (PRODUCE, 9)), "works", "all that it did", None),
-        (Told().ask("3.9").use((METADATA, 12), (19, 7)), "works", "all that it did", None),
+        (Told().ask("3.9").use((METADATA, 12), (11, 7), (12, 4), (FETCH, 12)), "works", "all versions that it", None),
+        (Told().ask("3.9").use((METADATA, 12), (PRODUCE, 9)), "works", "all versions that it", None),
+        (Told().ask("3.9").use((METADATA, 12), (19, 7)), "works", "all versions that it", None),
         # Known libraries are judged after a short time.
         (Told().ask("3.9", **JAVA, client_software_version="2.4.0").use((METADATA, 9)), "works", "library", None),
         (

@@ -371,7 +371,7 @@ THROTTLED = {"throttle_time_ms": 400, "brokers": [], "topics": []}
 
 SCENES: list[tuple[str, Scene, str, str]] = [
     # finding, scene, severity, text in the title
-    ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (is orders meant?)"),
+    ("topic-unknown", asked_again(4), "error", "topic ordres does not exist (did the client mean orders?)"),
     ("topic-unknown", asked_again(2), "warning", "topic ordres"),
     ("topic-unknown", asked_again(4, metadata(topic("ordres"))), "note", "topic ordres does not exist"),
     (
@@ -454,7 +454,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         "fetch-waits",
         fetched(25, 1000),
         "note",
-        "app gets records only after 500ms, for they are fewer",
+        "app gets records only after 500ms, because they are below",
     ),
     ("fetch-sessions-lost", forgotten(12), "warning", "has forgotten the fetch session of app 12 times"),
     (
@@ -487,7 +487,7 @@ SCENES: list[tuple[str, Scene, str, str]] = [
     ("read-again", read_from(*range(0, 3000, 500), 0, 500), "note", "app fetched 1,000 of 4,000 offsets of orders"),
     (
         *("follower-behind", followed(5000), "warning"),
-        "node 2 replicates orders-0 with up to 5,000 records less than the replicas in sync",
+        "node 2 is up to 5,000 records behind the in-sync replicas of orders-0",
     ),
     ("leaders-move", led(1, 4, 9), "warning", "the leaders of orders moved 8 times (1 partitions)"),
     ("leaders-move", assigned(1, 2, 5, 9), "warning", "the leaders of orders moved 8 times"),
@@ -517,10 +517,10 @@ SCENES: list[tuple[str, Scene, str, str]] = [
         knocked("10.0.0.9:9093").ask(9, META, {}, metadata(topic("orders")), broker="10.0.0.9:9093"),
         *("note", "cannot connect to 10.0.0.9:9093: refused"),
     ),
-    ("sent-again", sent(2, producer=7), "note", "app sent 2 batches to orders again, for no answer came"),
+    ("sent-again", sent(2, producer=7), "note", "app sent 2 batches to orders again, because no answer came"),
     ("sent-again", sent(2, producer=7, late=True), "note", "app sent 2 batches to orders again"),
-    ("sent-again", sent(4, code=6), "note", "app sent 4 batches to orders again, which were refused first"),
-    ("sent-twice", sent(2), "warning", "app sent 2 batches to orders again without idempotence, not knowing"),
+    ("sent-again", sent(4, code=6), "note", "app sent 4 batches to orders again, after they had been refused"),
+    ("sent-twice", sent(2), "warning", "app sent 2 batches to orders again without idempotence; the first try may"),
     ("sent-twice", sent(4, code=7), "warning", "app sent 4 batches to orders again without idempotence"),
     ("election", Scene().ask(0, (52, 0), {}, {}, client="raft-client-1"), "warning", "10.0.0.1 ask for votes"),
 ]
@@ -643,8 +643,8 @@ def test_thresholds_are_what_decides() -> None:
     wrong = kw("doctor", tour, "--threshold", "connection.least=1000")
     assert (wrong.code, wrong.err) == (
         Exit.USAGE,
-        "kw: no threshold is called 'connection.least' (did you mean \"connections.least\"?);"
-        " kw help doctor has them\n",
+        "kw: --threshold: no threshold 'connection.least' (did you mean \"connections.least\"?);"
+        " kw help doctor lists them\n",
     )
 
 

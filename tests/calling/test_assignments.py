@@ -209,7 +209,7 @@ def test_a_new_element_begins_with_what_names_nothing(
         ("fetch", 13, "topics[]:=5", "topics[]: an object expected, not 5"),
         ("fetch", 13, "topics.topic_id=a", "topics.topic_id: topics is an array, write topics[0] or topics[]"),
         ("fetch", 13, "rack_id[]=a", "rack_id[]: rack_id is no array, leave out the brackets"),
-        ("fetch", 13, "rack_id.x=a", 'rack_id.x: rack_id is string, there is nothing like "x" in it'),
+        ("fetch", 13, "rack_id.x=a", 'rack_id.x: rack_id is string, it has no field "x"'),
         (
             "fetch",
             13,
@@ -290,7 +290,7 @@ def test_the_same_leaf_twice_is_a_mistake() -> None:
 
 
 def test_a_word_does_not_undo_those_before_it() -> None:
-    with pytest.raises(Failure, match="topics would take the place of what words before it have put there"):
+    with pytest.raises(Failure, match="topics would overwrite what earlier words have set"):
         compose(api("metadata"), 12, ["topics[].name=x", "topics:=[]"])
     assert compose(api("metadata"), 12, ["topics:=[{}]", "topics[0].name=x"]) == {"topics": [{"name": "x"}]}
 

@@ -95,17 +95,17 @@ def test_the_body_of_a_record() -> None:
     ("value", "line"),
     [
         ([RECORD, RECORD], "it: 2 documents, one body expected"),
-        (RECORD | {"api_key": 1, "api": "Fetch"}, "it: a record of Fetch, Metadata is wanted"),
+        (RECORD | {"api_key": 1, "api": "Fetch"}, "it: it holds a record of Fetch, but Metadata is needed"),
         (RECORD | {"request": None}, "it: a record without its request"),
         (RECORD | {"undecoded": {"request": {}}}, "it: the request of this record could not be decoded to its end"),
-        (MESSAGE, "it: a response, a request is wanted"),
+        (MESSAGE, "it: it holds a response, but a request is needed"),
         (
             MESSAGE | {"side": "request", "undecoded": {"reason": "lost"}},
             "it: the request of this record could not be decoded to its end",
         ),
         (RECORD | {"api_key": None}, "it: a record without an API (a bare SASL token, or a response alone)"),
         (None, "it: empty, a body expected (at least {})"),
-        ("x", "it: an object expected, one field a name"),
+        ("x", "it: an object of field names and values is expected"),
     ],
 )
 def test_records_that_will_not_do(value: Any, line: str) -> None:

@@ -29,7 +29,7 @@ def test_what_the_editor_leaves_is_sent() -> None:
 def test_a_change_that_nobody_described_is_not_sent() -> None:
     outcome = kw("call", "DeleteTopics", "--edit", "--dry-run", env=world(variables={"EDITOR": "true"}))
     assert (outcome.code, outcome.out) == (Exit.USAGE, "")
-    assert "DeleteTopics changes something" in outcome.err
+    assert "DeleteTopics changes the cluster" in outcome.err
     env = world(variables={"EDITOR": "sed -i 's/topics: ../topics: [{name: orders}]/'"})
     outcome = kw("call", "DeleteTopics", "--edit", "--dry-run", "-o", "ndjson", env=env)
     assert json.loads(outcome.out)["request"]["topics"][0]["name"] == "orders"
@@ -52,5 +52,5 @@ def test_an_editor_that_draws_is_not_started_without_a_terminal(editor: str) -> 
     shown = editor or "vi"
     assert done.stderr == (
         f"kw: the editor {shown} needs a terminal, and there is none; nothing is sent"
-        " (set $EDITOR to what needs none)\n"
+        " (set $EDITOR to an editor that needs none)\n"
     )

@@ -245,10 +245,10 @@ REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
     (
         ["topic=a", "value=v", "@file"],
         {},
-        "records come from words, from objects or from one file, not from @file besides",
+        "records come from words, from objects or from one file: leave @file out",
     ),
-    (["topic=a", "@one", "@two"], {}, "not from @two besides"),
-    (["topic=a", "value=v", '{"value":1}'], {}, 'not from {"value":1} besides'),
+    (["topic=a", "@one", "@two"], {}, "leave @two out"),
+    (["topic=a", "value=v", '{"value":1}'], {}, 'leave {"value":1} out'),
     (["topic=a", '{"topic_data":[]}'], {}, "record:1: a record has no 'topic_data'"),
     (["topic=a", "value=v"], {"acks": "2"}, "acks are all, -1, 0, 1, not 2"),
     (["topic=a", "value=v", "acks=most"], {}, "acks are all, -1, 0, 1, not most"),
@@ -271,8 +271,8 @@ REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
     (["topic=a", "value=v", "header=a:b"], {"magic": 0}, f"a record with headers needs Produce 3-{HIGHEST}"),
     (["topic=a", "value=v", "timestamp=5"], {"magic": 0}, "timestamp= needs message format 1 or 2, this is --magic 0"),
     (["topic:=[]", "value=v"], {}, "topic:=[] is neither text nor a number"),
-    (["acks=1"], {"compression": "gzip"}, "--compression goes with topic=… value=…"),
-    ([], {"magic": 0}, "--magic goes with topic=… value=…"),
+    (["acks=1"], {"compression": "gzip"}, "--compression needs topic=… value=…"),
+    ([], {"magic": 0}, "--magic needs topic=… value=…"),
 ]
 
 

@@ -47,7 +47,7 @@ def test_records_before_the_offset_and_markers_are_left_out() -> None:
 
 def test_a_marker_at_the_end_is_no_record() -> None:
     asked = exchange(4, 5, batch(4, "marker", control=True))
-    assert shown(asked) == (b"", ["no record from there on in orders[0]"], {})
+    assert shown(asked) == (b"", ["no record from that offset on in orders[0]"], {})
 
 
 @pytest.mark.parametrize("follow", [False, True])

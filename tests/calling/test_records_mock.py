@@ -71,7 +71,7 @@ def test_lines_are_sent_and_printed_again(mock: str) -> None:
     assert values(mock, "topic=lines", "-K", ":", "offset=-1", "partition=1")[1] == [":c1"]
     code, lines, said = values(mock, "topic=lines", "--values", "offset=end")
     assert (code, lines) == (0, [])
-    assert "kw: no record from there on in lines[" in said
+    assert "kw: no record from that offset on in lines[" in said
     code, lines, said = values(mock, "topic=lines", "partition=0", "offset=77", "--values")
     assert (code, lines) == (1, [])
     assert "lines[0]: OFFSET_OUT_OF_RANGE" in said

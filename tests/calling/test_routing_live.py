@@ -242,7 +242,7 @@ def test_a_controllers_address_for_a_brokers_is_explained(calls: Calls) -> None:
     port = calls.cluster.nodes[0].ports["CONTROLLER"]
     outcome = kw("call", "DescribeCluster", "--node", "2", "-b", f"127.0.0.1:{port}")
     assert outcome.code == 1
-    assert "does not offer Metadata, which this needs; is it a controller? --bootstrap-controller" in outcome.err
+    assert "does not offer Metadata, which kw needs; is it a controller? --bootstrap-controller" in outcome.err
 
 
 def active_controller(calls: Calls) -> int:

@@ -48,7 +48,7 @@ def test_a_skeleton_is_yaml_that_makes_the_same_request() -> None:
 def test_what_changes_something_is_not_sent_without_being_told_what(word: str) -> None:
     outcome = kw("call", word, *NOBODY)
     assert (outcome.code, outcome.out) == (2, "")
-    assert "changes something, so it is not sent" in outcome.err
+    assert "changes the cluster, so it needs path=value words" in outcome.err
     assert "# " in outcome.err
     assert kw("call", word, "--example", "--dry-run", *NOBODY).code == 0
 
@@ -65,7 +65,7 @@ def test_what_changes_something_is_not_sent_without_being_told_what(word: str) -
         (["Metadata", "--raw-body", "xyz"], "--raw-body takes hex digits"),
         (["99", "--raw-body", "00"], "kw does not know API 99: sending it bytes takes --api-version and --force"),
         (["Metadata", "--against", "3.9"], "--against compares what brokers offer"),
-        (["Metadata", "--example", "topics:=[]"], "it goes without words"),
+        (["Metadata", "--example", "topics:=[]"], "leave out all path=value words"),
         (["Metadata", "--as-kafka", "9.9"], "no release 9.9"),
     ],
 )

@@ -178,7 +178,7 @@ PROBLEMS: dict[str, tuple[bytes, int, int, str]] = {
     "text behind": (ONE + b"the end of the capture", 1, len(ONE), "no packet record"),
     "pcapng cut in a block": (NG_ONE + ENHANCED[:30], 1, len(NG_ONE) + 30, "cut off inside a packet"),
     "pcapng cut in a length": (NG_ONE + ENHANCED[:5], 1, len(NG_ONE) + 5, "cut off inside a packet"),
-    "a block of no length": (NG_ONE + bytes(40), 1, len(NG_ONE), "no block: a length of 0 bytes"),
+    "a block of no length": (NG_ONE + bytes(40), 1, len(NG_ONE), "no block: 0 bytes cannot be the length of one"),
     "a block of odd length": (NG_ONE + pack("<II", 6, 61) + bytes(61), 1, len(NG_ONE), "no block"),
     "a block of 4 GB": (NG_ONE + pack("<II", 6, 2**32 - 4) + bytes(61), 1, len(NG_ONE), "no block"),
     "a block too large": (NG_ONE + pack("<II", 9, BLOCK_MAX + 4) + bytes(9), 1, len(NG_ONE), "no block"),
@@ -190,16 +190,21 @@ PROBLEMS: dict[str, tuple[bytes, int, int, str]] = {
         "a packet of interface 1",
     ),
     "no interface": (section("<") + simple("<", FRAME), 0, 28, "a packet of an interface that is not described"),
-    "a short interface": (section("<") + block("<", 1, b""), 0, 28, "an interface description too short"),
+    "a short interface": (section("<") + block("<", 1, b""), 0, 28, "an interface description is too short"),
     "a packet longer than its block": (
         NG + block("<", 6, pack("<IIIII", 0, 0, 0, 99, 99)),
         0,
         len(NG) + 28,
         "a packet",
     ),
-    "no byte order": (NG + pack("<III", 0x0A0D0D0A, 28, 7) + bytes(16), 0, len(NG) + 8, "a section without"),
+    "no byte order": (NG + pack("<III", 0x0A0D0D0A, 28, 7) + bytes(16), 0, len(NG) + 8, "a section has no byte-order"),
     "another version": (block("<", 0x0A0D0D0A, pack("<IHHq", 0x1A2B3C4D, 2, 0, -1)), 0, 12, "version 2 of pcapng"),
-    "a clock too fine": (section("<") + interface("<", rows=((9, b"\xff"),)), 0, 28, "a clock of 2**-127 seconds"),
+    "a clock too fine": (
+        section("<") + interface("<", rows=((9, b"\xff"),)),
+        0,
+        28,
+        "a clock resolution of 2**-127 seconds is not possible",
+    ),
 }
 
 

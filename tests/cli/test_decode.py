@@ -188,9 +188,13 @@ EXPLAINED = [
     (["Received", "-720899", "when", "expecting", "4"], "Telnet", "its control bytes"),
     (["0x47455420"], "HTTP/1", "a GET request"),
     (["1,195,725,856"], "HTTP/1", "a GET request"),
-    (["999999999"], "lost framing", "nothing that is known begins with the bytes 3b 9a c9 ff: they are no size"),
-    (["-0x10"], "lost framing", "nothing that is known begins with the bytes ff ff ff f0: they are no size"),
-    (["5000"], "Kafka", "a size of 5,000 bytes, as messages may have"),
+    (
+        ["999999999"],
+        "lost framing",
+        "the bytes 3b 9a c9 ff are no possible size, and no known protocol begins with them",
+    ),
+    (["-0x10"], "lost framing", "the bytes ff ff ff f0 are no possible size, and no known protocol begins with them"),
+    (["5000"], "Kafka", "a size of 5,000 bytes, which is possible for a message"),
     (["1603010200010001fc0303"], "TLS", "ClientHello, TLS 1.2"),
     ([METADATA.hex()], "Kafka request", "Metadata 12, correlation id 7"),
     ([ANSWER.hex()], "Kafka response", "Metadata 11-12"),
@@ -214,7 +218,7 @@ def test_of_a_log_the_lines_that_say_something_are_explained() -> None:
     assert [record["detail"] for record in records(done)] == ["a GET request"]
     done = decode("--explain", stdin=b"[1] INFO started\n[2] INFO all is well\n")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("kw: nothing in it is known: give bytes, the number")
+    assert done.err.startswith("kw: nothing recognised: give bytes, the number")
 
 
 def test_a_line_that_is_no_message_does_not_hide_the_others() -> None:
@@ -229,7 +233,7 @@ def test_a_line_that_is_no_message_does_not_hide_the_others() -> None:
 def test_text_that_says_nothing_is_a_failure(given: str) -> None:
     for done in (decode("--explain", given), decode("--explain", stdin=given.encode())):
         assert (done.code, done.out) == (1, "")
-        assert "kw: nothing in it is known" in done.err or "nothing that is known begins so" in done.err
+        assert "kw: nothing recognised" in done.err or "no protocol or file that kw knows begins so" in done.err
 
 
 def test_one_line_of_a_log_on_standard_input() -> None:
@@ -269,7 +273,7 @@ def test_a_number_without_explain_is_told_where_it_belongs(given: str) -> None:
 def test_what_nobody_knows_is_said_to_be_unknown() -> None:
     done = decode("--explain", "ffff")
     assert (done.code, done.out) == (1, "")
-    assert done.err == "kw: these bytes: nothing that is known begins so\n"
+    assert done.err == "kw: these bytes: no protocol or file that kw knows begins so\n"
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])

@@ -214,7 +214,10 @@ def test_a_writer_that_was_killed_is_told_when_another_goes_on(tmp_path: Path) -
     (tmp_path / "x.pcap").write_bytes(PARTS[1])  # begun anew
     steps.look()
     assert steps.taken == WHOLE[: THIRD - 1] + segments_of(PARTS[1])
-    assert f"x.pcap: cut off at byte {len(PARTS[0]) - 5:,} inside a packet; the writer has gone on" in steps.said
+    assert (
+        f"x.pcap: cut off at byte {len(PARTS[0]) - 5:,} inside a packet; the writer has begun another file"
+        in steps.said
+    )
     assert steps.follower.broken
 
 
@@ -255,7 +258,7 @@ def test_in_a_folder_what_is_no_capture_is_passed_over(tmp_path: Path) -> None:
     steps = Steps(tmp_path).look()
     assert steps.taken == segments_of(PARTS[1])
     assert steps.said.count("\n") == 1
-    assert "x.pcap.gz: compressed: nobody can tell where it ends while it grows" in steps.said
+    assert "x.pcap.gz: compressed: --follow reads uncompressed captures only" in steps.said
 
 
 def test_two_writers_at_a_time_are_told(tmp_path: Path) -> None:
@@ -266,13 +269,13 @@ def test_two_writers_at_a_time_are_told(tmp_path: Path) -> None:
     steps.look()
     steps.look()
     assert steps.said.count("\n") == 1
-    assert "a.pcap: has grown after a later file was begun: one ring of one writer is followed" in steps.said
+    assert "a.pcap: has grown after a later file was begun: --follow reads files of one writer" in steps.said
 
 
 @pytest.mark.parametrize(
     ("name", "content", "why"),
     [
-        ("x.pcap.gz", gzip.compress(CAPTURE), "compressed: nobody can tell where it ends while it grows"),
+        ("x.pcap.gz", gzip.compress(CAPTURE), "compressed: --follow reads uncompressed captures only"),
         ("x.pcap", b"%PDF-1.4", "not a capture: starts with"),
         ("x.ndjson", b'{"kind":"exchange"}\n', "not a capture"),
         ("nothing/x.pcap", None, "no such folder"),
@@ -407,8 +410,8 @@ def test_a_pipe_that_stalls_and_tears(command: str) -> None:
     ("words", "why"),
     [
         (("-i", "lo", "--follow"), "a live capture is followed anyway"),
-        (("a", "b", "--follow"), "--follow reads one file and those that its writer goes on with"),
-        (("--rotate-size", "1MB", "a"), "--rotate-size needs --write: it is for packets that are kept"),
+        (("a", "b", "--follow"), "--follow reads one file and the files that continue it"),
+        (("--rotate-size", "1MB", "a"), "--rotate-size needs --write: it is about the files of -w"),
         (("-i", "lo", "-w", "x", "--keep", "3"), "--keep needs --rotate-size or --rotate-interval"),
     ],
 )

@@ -248,7 +248,7 @@ def test_a_part_that_is_killed_is_told(kw: Runner, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(RenderJobs, "_result", die)
     outcome = kw("sniff", str(TOUR), "--jobs", "2")
-    assert (outcome.code, outcome.err) == (1, "kw: a process that --jobs started has ended: by signal 9\n")
+    assert (outcome.code, outcome.err) == (1, "kw: a worker process of --jobs ended too early, by signal 9\n")
 
 
 @pytest.mark.parametrize("most", [0, 1])

@@ -129,7 +129,7 @@ def test_brokers_for_which_no_time_is_left() -> None:
         rows = found(outcome)
         assert (outcome.code, set(rows)) == (Exit.FINDINGS, {"unreachable", "not-looked-at"})
         title = rows["not-looked-at"]["title"]
-        assert re.fullmatch(r"node 1\d at 127.0.0.1:1, .* and \d\d more were not looked at: time was up", title)
+        assert re.fullmatch(r"node 1\d at 127.0.0.1:1, .* and \d\d more were not examined: time was up", title)
 
 
 def test_a_server_that_is_not_there() -> None:
@@ -165,7 +165,7 @@ def test_names_that_do_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_either_a_cluster_or_its_traffic() -> None:
     outcome = kw("doctor", "x.pcap", "-b", "127.0.0.1:1")
     assert outcome.code == Exit.USAGE
-    assert outcome.err == "kw: -b looks at a cluster, FILE and -i at its traffic: one of them\n"
+    assert outcome.err == "kw: -b examines a cluster, FILE and -i examine traffic: give one of them\n"
 
 
 @pytest.mark.long

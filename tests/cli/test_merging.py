@@ -158,7 +158,7 @@ def test_what_is_wrong_with_some_is_told_behind_the_others(tmp_path: Path) -> No
         f"kw: {tmp_path}/none: no such file",
         f"kw: {names[0]}: empty: there is no capture in it",
         f'kw: {names[2]}: not a capture: starts with "%PDF" (kw reads pcap and pcapng, also .gz .zst .lz4)',
-        f"kw: {names[3]}: cut off at byte 9,000 inside a packet; what came before it is shown",
+        f"kw: {names[3]}: cut off at byte 9,000 inside a packet; everything before it is shown",
     ]
     assert len(outcome.out.splitlines()) > 200
 

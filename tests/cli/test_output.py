@@ -173,7 +173,7 @@ def test_other_traffic_is_no_loss() -> None:
 def test_what_was_passed_over_is_said() -> None:
     assert left_over({"packets": 9, "udp": 3, "stray": 0}) == []
     told = left_over({"packets": 9, "unreadable": 2, "stray": 1, "after_close": 1400})
-    assert told == ["2 unreadable packets", "1 stray segment", "1.4kB behind the end of connections"]
+    assert told == ["2 unreadable packets", "1 stray segment", "1.4kB after the end of connections"]
     lines = closing_lines(summary(), ShownCounts(), packets=9, seconds=0, passed_over=told)
     assert lines == [f"0 exchanges, {', '.join(told)} · 9 packets · 0.00 s"]
 
@@ -186,5 +186,5 @@ def test_passed_over_packets_are_a_loss(tmp_path: Path) -> None:
     outcome = kw("sniff", str(capture), "--strict")
     assert (outcome.code, outcome.out) == (Exit.LOSSY, "")
     fault, closing = outcome.err.splitlines()
-    assert fault.startswith("kw: no TCP is in the capture (packets: 1 unreadable)")
+    assert fault.startswith("kw: the capture has no TCP (packets: 1 unreadable)")
     assert closing.startswith("0 exchanges, 1 unreadable packet · 1 packet · ")

@@ -179,7 +179,7 @@ def test_a_last_line_that_is_cut_off(written: Path) -> None:
 def test_what_is_no_record_at_all_is_one_line(text: str) -> None:
     found = from_pipe(text, "sniff", "-q")
     assert (found.code, found.out) == (Exit.FAILURE, "")
-    assert found.err.startswith("kw: standard input: neither a capture nor exchanges that kw wrote, one a line: line ")
+    assert found.err.startswith("kw: standard input: neither a capture nor NDJSON of kw: line ")
     assert found.err.count("\n") == 1
 
 
@@ -193,7 +193,7 @@ def test_records_that_are_not_in_the_file_are_told_of() -> None:
     text = kw("sniff", TOUR, "-o", "ndjson").out
     found = from_pipe(text, "sniff", "-o", "csv", "-f", "key == a")
     assert found.code == Exit.DONE
-    assert "no filter sees them (write it with --records)" in found.err
+    assert "filters cannot match them (write the file with --records)" in found.err
     assert "--records" not in from_pipe(text, "sniff", "-o", "csv", "-f", "records > 5").err
 
 

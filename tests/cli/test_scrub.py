@@ -267,7 +267,7 @@ def test_a_text_planted_anywhere_is_nowhere(tmp_path: Path) -> None:
     assert len(planter.where) > 2000
     source, out, outcome = scrubbed(data, tmp_path)
     assert outcome.code == Exit.DONE, outcome.err
-    assert "left out: without TCP" in outcome.err
+    assert "left out: not TCP" in outcome.err
     assert promised(exchanges(out)) == promised(exchanges(source))
     found = MARK.findall(out.read_bytes())
     shown = [kw("sniff", str(out), "--reveal-secrets", *words).out for words in (
@@ -320,7 +320,7 @@ def test_tls_with_keys_is_plaintext_afterwards(tmp_path: Path) -> None:
     source, out = str(TLS), tmp_path / "out.pcapng"
     outcome = kw("scrub", source, str(out), "--keylog", str(KEYS_LOG))
     assert outcome.code == Exit.DONE, outcome.err
-    assert "62 exchanges out of TLS written as plaintext TCP" in outcome.err
+    assert "62 exchanges decrypted and written as plaintext TCP" in outcome.err
     before, after = exchanges(source, "--keylog", str(KEYS_LOG)), exchanges(out)
     assert promised(after) == promised(before)
     assert all("tls" not in row for row in after)
@@ -384,13 +384,13 @@ def test_kinds_of_names_may_be_kept(kinds: str, name: str, tmp_path: Path) -> No
         (["IN", "OUT", "--keep", "topic"], "--keep topic: there are topics"),
         (["IN", "IN"], "this is one of the captures"),
         (["IN", "-"], "name a file"),
-        (["IN", "/dev/null"], "name a file"),
+        (["IN", "/dev/null"], "name a regular file"),
         (["nowhere.pcap", "OUT"], "nowhere.pcap: no such file"),
         (["IN", "nowhere/OUT"], "nowhere/OUT: no such file"),
         (["IN", "OUT.gz"], "kw writes captures uncompressed"),
         (["IN", "OUT", "--salt-file", "SHORT"], "a salt has at least 16 bytes, this has 5"),
         (["README.md", "OUT"], "not a capture"),
-        (["IN", "OUT", "--names", "OUT"], "files of their own"),
+        (["IN", "OUT", "--names", "OUT"], "must be different files"),
     ],
 )
 def test_what_cannot_be_done_is_said(words: list[str], said: str, tmp_path: Path) -> None:
@@ -441,7 +441,7 @@ def test_out_is_not_there_when_the_check_finds_something(
     out.write_bytes(b"before")
     outcome = kw("scrub", str(FOLDER / "tour.pcapng"), str(out), "--names", str(tmp_path / "names"))
     assert outcome.code == Exit.FAILURE
-    assert ("it still has 1" if leak == "name" else "exchanges are not as they were") in outcome.err
+    assert ("the result still has 1" if leak == "name" else "exchanges have changed") in outcome.err
     assert "it is not written" in outcome.err
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("out.pcapng", b"before")]
 

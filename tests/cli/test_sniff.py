@@ -261,7 +261,7 @@ def test_what_came_before_a_cut_is_shown(everything: list[dict[str, Any]], keep:
     shown = [json.loads(line) for line in outcome.out.splitlines()]
     complete = [record for record in shown if record["kind"] == "exchange" and record["status"] == "complete"]
     assert all(record in everything for record in complete)
-    assert (f"{len(shown):,} exchange" if shown else "no exchange is before it") in outcome.err
+    assert (f"{len(shown):,} exchange" if shown else "no exchange before it") in outcome.err
 
 
 @pytest.mark.parametrize("at", range(0, 20_000, 997))
@@ -278,7 +278,7 @@ def test_a_capture_without_kafka() -> None:
     outcome = kw("sniff", str(CAPTURES / "negative" / "redis.pcap"), "-o", "text")
     assert (outcome.code, outcome.out) == (Exit.DONE, "")
     fault, closing = outcome.err.splitlines()
-    assert fault == "kw: no Kafka is in the capture; connections: 5 Redis (port 29145)"
+    assert fault == "kw: the capture has no Kafka; connections: 5 Redis (port 29145)"
     assert closing.startswith("0 exchanges, 5 other connections")
 
 
@@ -287,7 +287,7 @@ def test_an_empty_capture() -> None:
     outcome = kw("sniff", "-", env=world(header))
     assert (outcome.code, outcome.out) == (Exit.DONE, "")
     fault, closing = outcome.err.splitlines()
-    assert fault == "kw: no packet is in the capture: look at its filter and its interface"
+    assert fault == "kw: the capture has no packets: check its filter and its interface"
     assert closing.startswith("0 exchanges · 0 packets · ")
 
 
@@ -300,7 +300,7 @@ def test_an_empty_capture() -> None:
         ([], "kw: give capture files, or - for standard input, or -i IFACE; see kw sniff --help"),
         (["x", "-i", "lo"], "kw: x and -i lo: not both; give files, or an interface; see kw sniff --help"),
         (["x", "y", "-i", "lo"], "kw: x, y and -i lo: not both"),
-        (["x", "-o", "csv", "--records"], "kw: -o csv has no bodies, so --records says nothing"),
+        (["x", "-o", "csv", "--records"], "kw: --records has no effect with -o csv, which has no bodies"),
         (["x", "--bpf", "tcp"], "kw: --bpf is for a live capture: it needs -i IFACE; see kw sniff --help"),
         (["x", "--api", "Metadta"], "kw: no API has the name 'Metadta' (did you mean \"Metadata\"?)"),
         (["x", "--api", "zzz"], "kw: no API has the name 'zzz'"),

@@ -283,9 +283,9 @@ def test_nothing_counted() -> None:
         (("--by", "topik"), '--by: there is no dimension topik (did you mean "topic"?); there are api, version, '),
         (("--metric", "speed"), "'speed' is not one of 'latency', 'bytes', 'errors', 'records', 'throttle'"),
         (("--bucket", "x"), "'x' is no duration"),
-        (("--bucket", "0s"), "--bucket: a bucket takes some time"),
+        (("--bucket", "0s"), "--bucket: give a length above 0"),
         (("--metric", "bytes", "--sort", "waited"), "--sort waited goes with --metric latency"),
-        (("--slowest", "3", "-o", "csv"), "--slowest is a second table, and csv has one"),
+        (("--slowest", "3", "-o", "csv"), "--slowest prints a second table, and csv can hold only one"),
         (("-f", "latencie > 1s"), '(did you mean "latency"?)'),
         (("-i", "eth0"), "and -i eth0: not both; give files, or an interface"),
     ],
@@ -313,7 +313,7 @@ def test_too_many_groups_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 2)
     outcome = kw("stats", TOUR)
     assert outcome.code == Exit.FAILURE
-    assert outcome.err == "kw: more than 2 groups by api: fewer dimensions or a longer --bucket make fewer\n"
+    assert outcome.err == "kw: more than 2 groups by api: give fewer dimensions or a longer --bucket\n"
 
 
 def test_names_from_the_wire_cannot_command_a_terminal() -> None:

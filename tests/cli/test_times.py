@@ -64,7 +64,7 @@ def test_a_live_capture_begins_now() -> None:
 
 @pytest.mark.parametrize("words", [["-"], ["s3://bucket/a.pcap"]])
 def test_what_nobody_knows_before_it_is_read(words: list[str]) -> None:
-    with pytest.raises(Failure, match="write a whole time") as caught:
+    with pytest.raises(Failure, match="give date and time") as caught:
         resolve_times(parse_moment("5m"), None, words, world())
     assert caught.value.code == Exit.USAGE
 
@@ -74,5 +74,5 @@ def test_records_do_not_say_when_they_begin(tmp_path: Path) -> None:
     path.write_text(kw("sniff", str(TOUR), "-o", "ndjson", "-q").out)
     outcome = kw("sniff", str(path), "--since", "5s")
     assert (outcome.code, outcome.out) == (Exit.USAGE, "")
-    assert "write a whole time" in outcome.err
+    assert "give date and time" in outcome.err
     assert set(times(kw("sniff", str(path), "--since", "2026-11-21T17:35:30Z", "-o", "ndjson", "-q").out)) > set()

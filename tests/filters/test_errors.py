@@ -38,7 +38,7 @@ from decoders.wire.units import DURATIONS, SIZES
         ('topic ~ "a{1000000}"', "is no regular expression", 9),
         (f"topic ~ {'a' * 1001}", "at most 1000 characters", 9),
         ("(api == Fetch", "this parenthesis is not closed", 1),
-        ("api == Fetch)", 'this ")" opens nowhere', 14),
+        ("api == Fetch)", 'this ")" has no "("', 14),
         ("api in (Fetch", "this list is not closed", 8),
         ("api in ()", "a value is missing", 9),
         ("topic == 'a", "the quote ' is not closed", 10),

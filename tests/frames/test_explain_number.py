@@ -178,9 +178,9 @@ NUMBERS = [
     (0x2B000000, "wrong byte order: a size of 43 written little-endian"),
     (3 << 16 | 9, "lost framing: the head of a Metadata 9 request read as a size"),
     (1869767781, 'text: "orde"'),
-    (104857600, "Kafka: what socket.request.max.bytes is by default"),
-    (100_000_000, "Kafka: what receive.message.max.bytes of librdkafka is by default"),
-    (1 << 30, "Kafka: what log.segment.bytes is by default"),
+    (104857600, "Kafka: the default of socket.request.max.bytes"),
+    (100_000_000, "Kafka: the default of librdkafka's receive.message.max.bytes"),
+    (1 << 30, "Kafka: the default of log.segment.bytes"),
     (0xFFFFFFFF, "Kafka: a null length"),
     (43, ""),
     (1 << 40, ""),
@@ -240,9 +240,9 @@ def test_a_line_of_a_log(line: str, what: str) -> None:
     [
         (
             "segment of size 1999999999",
-            "lost framing: nothing that is known begins with the bytes 77 35 93 ff: they are no size",
+            "lost framing: the bytes 77 35 93 ff are no possible size, and no known protocol begins with them",
         ),
-        ("Invalid receive (size = 5000)", "Kafka: a size of 5,000 bytes, as messages may have"),
+        ("Invalid receive (size = 5000)", "Kafka: a size of 5,000 bytes, which is possible for a message"),
         ("partition 1999999999", ""),
     ],
 )

@@ -178,7 +178,7 @@ WRONGS: Final[Mapping[str, Wrong]] = {
 }
 
 
-REMARK: Final = re.compile(r": taken for none$|: taken for a broker of before 0\.10|^kw: the cluster says that node ")
+REMARK: Final = re.compile(r": ignored$|: kw takes it for a broker before 0\.10|^kw: the cluster says that node ")
 
 
 def try_broker(rng: Random) -> int:

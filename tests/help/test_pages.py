@@ -185,7 +185,7 @@ def test_other_words_for_a_topic(word: str, topic: str) -> None:
     [
         (("help", "filters"), Exit.USAGE, "kw: no topic 'filters' (did you mean \"filter\"?)"),
         (("help", "--search", "zebra crossing"), Exit.FAILURE, "kw: no page of the handbook holds 'zebra crossing'"),
-        (("help", "sniff", "--search", "x"), Exit.USAGE, "kw: either a topic or --search"),
+        (("help", "sniff", "--search", "x"), Exit.USAGE, "kw: give a topic or --search, not both"),
     ],
 )
 def test_what_is_not_there(words: tuple[str, ...], code: int, said: str) -> None:

@@ -53,8 +53,8 @@ def strangers(row: Row, answers: tuple[Field, ...], asks: tuple[Field, ...]) -> 
 @pytest.mark.parametrize(
     ("key", "version", "why"),
     [
-        (35, 0, "an answer to DescribeLogDirs 0 has no field for an error of what was asked"),
-        (35, 2, "an answer to DescribeLogDirs 2 has no field for an error of what was asked"),
+        (35, 0, "an answer to DescribeLogDirs 0 has no field for an error code"),
+        (35, 2, "an answer to DescribeLogDirs 2 has no field for an error code"),
         (35, 3, None),
         (0, 0, None),
         (1, 0, None),
@@ -77,7 +77,7 @@ def test_only_one_kind_has_none() -> None:
         (3, 9, {"topics": None}, {"controller_id": -1, "topics": [], "throttle_time_ms": 0}, "names nothing"),
         (
             *(35, 1, {"topics": []}, {"throttle_time_ms": 0}),
-            "an answer to DescribeLogDirs 1 has no field for an error of what was asked",
+            "an answer to DescribeLogDirs 1 has no field for an error code",
         ),
     ],
 )

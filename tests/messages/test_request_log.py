@@ -88,9 +88,9 @@ def test_layouts_of_lines(head: str, tail: str) -> None:
     [
         (
             "[2020-01-01 00:00:00,000] DEBUG Completed request:RequestHeader(apiKey=FETCH, apiVersion=11) -- {}",
-            "a request as releases before Kafka 2.7 write it, which is no JSON: kw reads those since",
+            "the log is of a release before Kafka 2.7: kw reads request logs in JSON, of 2.7 and later",
         ),
-        (LINE[LINE.index("Completed") :], "no time stands before the request"),
+        (LINE[LINE.index("Completed") :], "the line has no time before the request"),
         (LINE[:-40], "no JSON ("),
         (LINE.replace('"requestApiKey":70', '"requestApiKey":9999'), "no request of a request log: "),
         (LINE.replace('"requestApiVersion":0', '"requestApiVersion":99'), "no request of a request log: "),
@@ -116,7 +116,7 @@ def test_a_line_that_cannot_be_read_is_told_and_the_others_are_read(line: str, t
     path.write_text(f"{line}\n")
     outcome = kw("stats", str(path))
     assert outcome.code == Exit.FAILURE
-    assert f"{path}: a broker's request log of which no line can be read: line 1: {text}" in outcome.err
+    assert f"{path}: a broker's request log, but kw can read none of its lines: line 1: {text}" in outcome.err
 
 
 def test_a_log_that_is_cut_off_and_a_folder_of_logs(tmp_path: Path) -> None:

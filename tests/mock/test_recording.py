@@ -74,7 +74,7 @@ def test_a_recording_without_its_records_is_refused(tmp_path: Path) -> None:
     path.write_text(kw("sniff", TOUR, "-o", "ndjson").out)
     outcome = kw("mock", str(path))
     assert outcome.code == Exit.FAILURE
-    assert "the recording has not all of its records" in outcome.err
+    assert "the recording lacks records that the mock needs" in outcome.err
     assert "--records" in outcome.err
     assert len(outcome.err.splitlines()) == 1
     empty = tmp_path / "empty.ndjson"
@@ -245,7 +245,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert codes[0] == 0
     assert codes[-1] == 44
     (note,) = stage.cluster.notes
-    assert re.search("takes no more", note)
+    assert re.search("refuses more", note)
 
 
 def test_clusters_start_alike(recorded: Recording) -> None:

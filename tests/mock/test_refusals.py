@@ -89,7 +89,7 @@ ROWS = {
         f"topic {TOPIC!r} already exists",
     ),
     "delete topics": Refused("DeleteTopics", 3, two_topics),
-    "log in": Refused("SaslAuthenticate", 34, {"auth_bytes": b""}, "no SaslHandshake came before"),
+    "log in": Refused("SaslAuthenticate", 34, {"auth_bytes": b""}, "no SaslHandshake came before SaslAuthenticate"),
 }  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def test_tls(tmp_path: Path) -> None:
         assert plain.link.recv(100)[:1] in (b"", b"\x15")
         plain.close()
     assert [row["api"] for row in mock.rows] == ["Metadata"]
-    assert "refused: the client speaks no TLS, and listeners do here (--tls-in)" in mock.rest
+    assert "refused: the client does not speak TLS, which --tls-in requires" in mock.rest
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_it_warns_of_an_address_that_others_reach(words: tuple[str, ...], warned
         client = SocketClient(mock.port)
         (first, *_) = client.ask("Metadata", 9, {"topics": None})["brokers"]
         client.close()
-    line = "--bind 0.0.0.0: the recorded data is served to whoever connects"
+    line = "--bind 0.0.0.0: anyone who can connect gets the recorded data"
     assert (line in mock.said, first["host"]) == (warned, "127.0.0.1"), mock.said
 
 
@@ -124,7 +124,7 @@ def test_it_warns_of_an_address_that_others_reach(words: tuple[str, ...], warned
         ((TOUR, "--no-log", "-o", "ndjson"), Exit.USAGE, "no exchange is printed"),
         ((TOUR, "-f", "api ="), Exit.USAGE, ""),
         ((TOUR, "-w", "/none/x.pcapng"), Exit.FAILURE, "/none/x.pcapng: no such file"),
-        (("captures/negative/http1.pcap",), Exit.FAILURE, "no broker answers"),
+        (("captures/negative/http1.pcap",), Exit.FAILURE, "no answers of brokers"),
     ],
 )
 def test_bad_input_is_one_line(words: tuple[str, ...], code: Exit, text: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_edit(tmp_path: Path, profiles: Profiles) -> None:
     ("code", "text"),
     [
         ("text += 'tls=true\\n'", ":2): write security.protocol=SSL, or SASL_SSL where you log in"),
-        ("text = ''", "nothing says where the cluster is"),
+        ("text = ''", "the profile names no broker"),
         ("text += 'security.protocol=TLS\\n'", "write one of PLAINTEXT, "),
         ("text += 'sasl.mechanism=LDAP\\n'", "is 'LDAP': kw knows PLAIN, "),
         ("text = 'bootstrap.servers=a:b\\n'", "bootstrap.servers ("),
@@ -70,7 +70,7 @@ def test_what_is_wrong_is_not_kept(tmp_path: Path, profiles: Profiles, code: str
 @pytest.mark.parametrize(
     ("program", "line"),
     [
-        ("false", "kw: the editor false ended with 1; the profile is as it was\n"),
+        ("false", "kw: the editor false ended with 1; the profile is unchanged\n"),
         ("no-such-editor", "kw: cannot start the editor no-such-editor: No such file or directory (set $EDITOR)\n"),
     ],
 )

@@ -67,7 +67,7 @@ def test_a_close_says_when_the_version_is_not_offered() -> None:
 def test_an_answer_too_many_is_not_taken_for_the_next() -> None:
     with Responder(then(bytes.fromhex("00000004 00000002 00000004 00000003"), close=False)) as server:
         found = ask(server)
-    assert found.text.endswith("sent 8 bytes that answer nothing")
+    assert found.text.endswith("sent 8 bytes that answer no request")
 
 
 def test_a_broker_that_takes_nothing() -> None:

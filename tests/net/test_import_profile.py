@@ -325,14 +325,14 @@ def test_a_tools_name_stands_for_its_file(tmp_path: Path, monkeypatch: pytest.Mo
     lost = run(tmp_path, "import", "kcl")
     assert (lost.code, lost.err) == (
         Exit.USAGE,
-        f"kw: kcl has no file at {tmp_path}/.config/kcl/config.toml: name it\n",
+        f"kw: kcl has no file at {tmp_path}/.config/kcl/config.toml: name the file\n",
     )
     file = tmp_path / ".config/kcl/config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(KCL)
     done = run(tmp_path, "import", "kcl")
     assert done.code == Exit.DONE
-    assert "tls.server_name is not followed: kw asks for the host that it dials" in done.err
+    assert "tls.server_name is not followed: kw always sends the host that it dials" in done.err
     assert Profiles(tmp_path / "kw").names() == ["default"]
     assert run(tmp_path, "import", "mine", "kcl").code == Exit.DONE
 
@@ -346,7 +346,7 @@ def test_a_file_of_properties_keeps_its_own_name(tmp_path: Path) -> None:
     assert more.code == Exit.USAGE
     assert more.err.startswith("kw: give one FILE, and before it the NAME of the profile; see ")
     several = run(tmp_path, "import", "b", str(file), "--context", "x")
-    assert several.err == f"kw: {file} says of one cluster only: --context is for files of several\n"
+    assert several.err == f"kw: {file} has one cluster only: leave --context out\n"
 
 
 def test_a_mechanism_that_kw_has_not_is_told(tmp_path: Path) -> None:

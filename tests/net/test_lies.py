@@ -143,13 +143,13 @@ ROWS: Mapping[str, tuple[Mapping[int, Change], tuple[str, ...], int, str]] = {
         {FIND_COORDINATOR: lambda answer: answer.update(coordinators=[])},
         COORDINATOR,
         1,
-        r"\S+: its answer to FindCoordinator 4 says nothing of 'g'",
+        r"\S+: its answer to FindCoordinator 4 does not mention 'g'",
     ),
     "another group's coordinator": (
         {FIND_COORDINATOR: lambda answer: answer["coordinators"][0].update(key="x")},
         COORDINATOR,
         1,
-        r"\S+: its answer to FindCoordinator 4 says nothing of 'g'",
+        r"\S+: its answer to FindCoordinator 4 does not mention 'g'",
     ),
     "a leader that is no node": (
         {METADATA: partitions(leader_id=9)},
@@ -185,32 +185,32 @@ ROWS: Mapping[str, tuple[Mapping[int, Change], tuple[str, ...], int, str]] = {
         {LIST_OFFSETS: lambda answer: answer.update(topics=[])},
         FETCH,
         1,
-        r"\S+: its answer to ListOffsets 6 says nothing of t\[0\]",
+        r"\S+: its answer to ListOffsets 6 does not mention t\[0\]",
     ),
     "another partition's offset": (
         {LIST_OFFSETS: lambda answer: answer["topics"][0]["partitions"][0].update(partition_index=5)},
         FETCH,
         1,
-        r"\S+: its answer to ListOffsets 6 says nothing of t\[0\]",
+        r"\S+: its answer to ListOffsets 6 does not mention t\[0\]",
     ),
     "versions from 5 to 2": (
         {API_VERSIONS: lambda answer: answer["api_keys"].append({"api_key": 60, "min_version": 5, "max_version": 2})},
         ("call", "DescribeCluster"),
         1,
-        r"\S+ offers DescribeCluster in versions 5 to 2: taken for none\nkw: \S+ does not offer DescribeCluster .*",
+        r"\S+ offers DescribeCluster in versions 5 to 2: ignored\nkw: \S+ does not offer DescribeCluster .*",
     ),
     "many such versions": (
         {API_VERSIONS: lambda answer: answer["api_keys"].extend(IMPOSSIBLE)},
         ("call", "DescribeCluster"),
         1,
-        r"\S+ offers DescribeCluster in versions 5 to 2 and 1,000 more like that: taken for none"
+        r"\S+ offers DescribeCluster in versions 5 to 2 and 1,000 more like that: ignored"
         r"\nkw: \S+ does not offer DescribeCluster .*",
     ),
     "versions from -3 on": (
         {API_VERSIONS: lambda answer: answer["api_keys"].append({"api_key": 60, "min_version": -3, "max_version": 2})},
         ("call", "DescribeCluster"),
         1,
-        r"\S+ offers DescribeCluster in versions -3 to 2: taken for none\nkw: \S+ does not offer DescribeCluster .*",
+        r"\S+ offers DescribeCluster in versions -3 to 2: ignored\nkw: \S+ does not offer DescribeCluster .*",
     ),
 }
 
@@ -253,7 +253,7 @@ def test_versions_that_are_none_are_a_finding() -> None:
         base,
     )
     assert done.code == Exit.FINDINGS
-    assert "offers DescribeCluster in versions 5 to 2: no client can ask for those\n" in done.out
+    assert "offers DescribeCluster in versions 5 to 2: no client can use that\n" in done.out
 
 
 def test_a_cluster_id_of_any_length_and_bytes_is_one_line() -> None:
@@ -352,7 +352,7 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
     assert len(told) == 22
     assert told[-2:] == [
         "kw: … 172 nodes more like this …",
-        "kw: no time is left to connect to 4,808 nodes of 5,001; give it more by --timeout",
+        "kw: no time is left to connect to 4,808 nodes of 5,001; give a longer --timeout",
     ]
 
 
@@ -408,8 +408,8 @@ def test_a_check_is_over_when_its_time_is(tried: list[tuple[str, int]]) -> None:
     assert done.out.count("refused the connection") == 256
     last = [line for line in done.out.splitlines() if "time is up" in line]
     assert last == [
-        "fail  nodes         time is up after 4 s: 4,744 of 5,001 were not looked at; see --timeout",
-        "fail  ports         time is up after 4 s: 4,746 of 5,002 were not looked at; see --timeout",
+        "fail  nodes         time is up after 4 s: 4,744 of 5,001 were not checked; give a longer --timeout",
+        "fail  ports         time is up after 4 s: 4,746 of 5,002 were not checked; give a longer --timeout",
     ]
     assert done.code == 124
 

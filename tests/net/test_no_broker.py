@@ -149,7 +149,7 @@ def test_a_broker_of_before_0_10() -> None:
             assert connection.offer.assumed == "0.9.0"
             assert str(connection.versions[3]) == "0"
             assert connection.remarks == [
-                f"127.0.0.1:{broker.address[1]} knows no ApiVersions: taken for a broker of before 0.10, "
+                f"127.0.0.1:{broker.address[1]} does not know ApiVersions: kw takes it for a broker before 0.10, "
                 "with the versions of 0.9.0"
             ]
             reply = connection.request(3, 0, decoders.encode_message(3, 0, "request", {"topics": []}))

@@ -160,7 +160,7 @@ def test_a_profile_that_others_may_read(home: Path) -> None:
     path = Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
     os.chmod(path, 0o644)
     assert client_config(env_of(home), ConnectionOptions(profile="p")).warnings == (
-        f"others may read {path}: chmod 600 it",
+        f"other users may read {path}: chmod 600 it",
     )
 
 

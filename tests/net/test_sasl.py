@@ -63,7 +63,7 @@ def test_names_with_signs_and_delegation_tokens(name: str, token: bool) -> None:
     [
         (
             [RFC7677[1], "v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="],
-            "the server's signature is wrong: it does not",
+            "the server's signature is wrong: the server does not know",
         ),
         ([RFC7677[1], "v="], "the server's SCRAM signature is missing or no base64"),
         ([RFC7677[1], "x=1"], "the server's SCRAM signature is missing or no base64"),

@@ -204,7 +204,7 @@ WRONG: dict[str, tuple[str, str, dict[str, str], str, Exit]] = {
         "MTLS",
         "SSL",
         {**CA, "ssl.keystore.location": "{f}/other/client.pem"},
-        "does not take the client certificate of {f}/other/client.pem; is it signed by whom the broker trusts?",
+        "does not take the client certificate of {f}/other/client.pem; does the broker trust its authority?",
         Exit.UNREACHABLE,
     ),
     "wrong password of a store": (

@@ -124,7 +124,9 @@ def test_a_frame_has_the_header_that_its_version_wants() -> None:
     ("data", "said"),
     [
         pytest.param("00000004 00000007", "answered Metadata 0 with correlation id 7, not 2", id="another's answer"),
-        pytest.param("00000004 00000002 00000004 00000002", "sent 8 bytes that answer nothing", id="an answer twice"),
+        pytest.param(
+            "00000004 00000002 00000004 00000002", "sent 8 bytes that answer no request", id="an answer twice"
+        ),
         pytest.param("00000000", "sent a frame of 0 bytes", id="an empty frame"),
         pytest.param("00000003 000000", "sent a frame of 3 bytes", id="a frame too short for an id"),
         pytest.param("ffffffff", "sent a frame of -1 bytes", id="a negative size"),

@@ -116,7 +116,7 @@ def at_authentication(ranges: Mapping[int, tuple[int, int]] = MODERN) -> Play:
             ["SCRAM-SHA-256", "PLAIN2"],
             "B does not take SASL mechanism PLAIN: it takes SCRAM-SHA-256, PLAIN2; try -X sasl.mechanism=SCRAM-SHA-256",
         ),
-        (33, [], "B does not take SASL mechanism PLAIN: it names none that it takes"),
+        (33, [], "B does not take SASL mechanism PLAIN: it names no other mechanism"),
         (34, [], "B does not authenticate on this listener; try -X security.protocol=PLAINTEXT"),
         (55, [], "B answered SaslHandshake with OPERATION_NOT_ATTEMPTED"),
     ],

@@ -154,7 +154,7 @@ def test_logins_in_both_spellings(pairs: list[tuple[str, str]], sasl: Sasl) -> N
     ("pairs", "line"),
     [
         ([("security.protocol", "TLS")], "security.protocol (-X) is 'TLS': write one of PLAINTEXT, SSL, "),
-        ([("security.protocol", "SASL_SSL"), ("sasl.username", "u")], "which mechanism? "),
+        ([("security.protocol", "SASL_SSL"), ("sasl.username", "u")], "sasl.mechanism is missing: "),
         (
             [("security.protocol", "SASL_SSL"), ("sasl.mechanism", "PLAINN")],
             "sasl.mechanism (-X) is 'PLAINN': kw knows ",
@@ -204,7 +204,7 @@ def test_what_tls_cannot_follow_is_told() -> None:
     assert (got.tls.minimum, got.tls.maximum) == ("TLSv1.3", "TLSv1.3")
     assert got.remarks[1:] == (
         "ssl.enabled.protocols (-X): kw speaks TLSv1.3 of these",
-        "ssl.cipher.suites (-X): cipher suites of TLS 1.3 are not chosen, all are on",
+        "ssl.cipher.suites (-X): it chooses suites of TLS 1.2 only; those of TLS 1.3 are all on",
     )
 
 

@@ -297,7 +297,7 @@ def test_checks_can_be_turned_off(stores: Path, settings: dict[str, Any], monkey
         (None, "wants a client certificate; give it by -X ssl.certificate.location=FILE"),
         (
             KeyStoreFile("other/client.pem"),
-            "does not take the client certificate of other/client.pem; is it signed by whom",
+            "does not take the client certificate of other/client.pem; does the broker trust its authority?",
         ),
     ],
 )

@@ -31,7 +31,7 @@ def unresolvable(code: int) -> Callable[..., Any]:
     ("code", "says"),
     [
         (socket.EAI_NONAME, "is it spelt right? (containers and port-forwards: --dial-map)"),
-        (socket.EAI_AGAIN, "the name server cannot be asked now: is the network up?"),
+        (socket.EAI_AGAIN, "the name server cannot be reached: is the network up?"),
     ],
 )
 def test_a_name_without_address(code: int, says: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_several_folders_of_tables_are_one(folder: str, tmp_path: Path) -> None:
     both = kw("sql", folder, str(other), "select count(*) as n from exchanges", "-o", "ndjson")
     assert json.loads(both.out) == {"n": 2 * one["n"]}
     mixed = kw("sql", folder, TOUR, "select 1")
-    assert (mixed.code, "ask one kind at a time" in mixed.err) == (Exit.USAGE, True)
+    assert (mixed.code, "query one kind at a time" in mixed.err) == (Exit.USAGE, True)
 
 
 def test_every_view_has_its_columns(folder: str) -> None:
@@ -346,7 +346,7 @@ def test_what_only_looks_is_allowed() -> None:
 
 def test_options_that_tables_cannot_keep_are_refused(folder: str) -> None:
     outcome = asked("select 1", "--api", "Fetch", source=folder)
-    assert (outcome.code, "--api says nothing about tables" in outcome.err) == (Exit.USAGE, True)
+    assert (outcome.code, "--api has no effect on tables" in outcome.err) == (Exit.USAGE, True)
     outcome = kw("sql", "-", "-")
     assert (outcome.code, "not both" in outcome.err) == (Exit.USAGE, True)
 

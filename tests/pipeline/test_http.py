@@ -97,7 +97,7 @@ def test_of_a_large_file_parts_are_needed(
     code = Exit.FAILURE if plain else Exit.DONE
     said = run(f"{url}/a.pcap", "--out", tmp_path / "out", "--split-size", "30kB", code=code).err
     if plain:
-        assert said == f"kw: {url}/a.pcap: the server gives no parts of files: fetch it first\n"
+        assert said == f"kw: {url}/a.pcap: the server does not send parts of files: download it first\n"
     else:
         run(RAW, "--out", tmp_path / "here")
         assert known(rows(tmp_path / "out")) == known(rows(tmp_path / "here"))

@@ -53,7 +53,7 @@ def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypa
     Coordination(staging).begin()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()
-    with pytest.raises(Failure, match="somebody has deleted what is being written there"):
+    with pytest.raises(Failure, match="files were deleted while kw wrote them"):
         Coordination(staging).split(0)
     timer.join()
 

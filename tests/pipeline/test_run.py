@@ -347,7 +347,7 @@ def test_a_table_that_somebody_has_changed_is_made_again(tmp_path: Path) -> None
     outcome = kw("pipeline", "report", str(out))
     assert outcome.code == Exit.FAILURE
     assert outcome.err == f"kw: {out}: a file of exchanges was changed; the same kw pipeline run makes it again\n"
-    assert "covers 1 capture, but its tables are not whole: it is done" in run(TOUR, "--out", out, "--explain").out
+    assert "covers 1 capture, but its tables are not whole: it is read" in run(TOUR, "--out", out, "--explain").out
     run(TOUR, "--out", out)
     assert every_table(out) == before
 

@@ -113,7 +113,7 @@ def test_what_is_no_capture_behind_its_head_leaves_no_tables(spark: SparkSession
         words: list[str | Path] = [broken, "--out", tmp_path / "out", "--split-size", "20kB", "--engine", engine]
         outcome = run(*words, code=Exit.FAILURE)
         assert f"{broken}: " in outcome.err
-        assert "nothing of that is a capture that can be read: no tables were written" in outcome.err
+        assert "none of the inputs is a capture that can be read: no tables were written" in outcome.err
         assert not (tmp_path / "out" / "exchanges").exists()
 
 

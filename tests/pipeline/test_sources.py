@@ -154,7 +154,7 @@ def test_what_cannot_be_had_is_told_and_the_others_go_on(here: Path) -> None:
     assert [str(problem) for problem in found.problems] == [
         "nothing.pcap: no such file",
         "no*thing: no such file",
-        "pipe: not a file, but something that can be read only once",
+        "pipe: not a regular file: it can be read only once",
         "dangling: no such file",
         "day\0: embedded null byte",
         "-: standard input can be read only once: write it to a file, or use kw sniff",

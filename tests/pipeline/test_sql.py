@@ -218,7 +218,7 @@ def test_a_bad_query_is_one_line_with_its_place(folder: Path, query: str, said: 
 def test_what_is_no_question_is_refused(folder: Path, query: str) -> None:
     outcome = asked(folder, query)
     assert outcome.code == Exit.USAGE
-    assert outcome.err == "kw: the query is no select: kw pipeline sql only looks at tables\n"
+    assert outcome.err == "kw: the query is no select: kw pipeline sql only reads tables\n"
 
 
 def test_a_query_that_fails_as_it_runs_is_a_failure(folder: Path) -> None:
@@ -244,11 +244,15 @@ def test_tables_without_rows_and_tables_that_are_not_there(tmp_path: Path) -> No
     assert rows(tmp_path / "t", "select count(*) as n, sum(count) as s from exchanges, latency_by_api") == [
         {"n": 0, "s": None}
     ]
-    lacking = f"topic_partitions, which {tmp_path / 't'} does not have (kw pipeline run --tables topic_partitions)"
+    lacking = (
+        f"topic_partitions, which {tmp_path / 't'} does not have; kw pipeline run --tables topic_partitions adds it"
+    )
     assert f"kw: batches is made of {lacking}\n" in asked(tmp_path / "t", "select * from batches").err.replace(
         "line 1, column 15 of the query: ", ""
     )
-    lacking = f"connections is a table that {tmp_path / 't'} does not have (kw pipeline run --tables connections)"
+    lacking = (
+        f"connections is a table that {tmp_path / 't'} does not have; kw pipeline run --tables connections adds it"
+    )
     assert lacking in asked(tmp_path / "t", "select * from connections").err
 
 

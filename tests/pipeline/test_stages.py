@@ -228,7 +228,7 @@ def test_a_part_that_cannot_be_taken_costs_its_connection_only(tmp_path: Path, k
         next(mine)["blob"] = b"what is this?"
         return pa.Table.from_pylist(rows, PARTS)
 
-    lost = r".*/some\.pcap: 10\.0\.0\.1:50001 → 10\.0\.0\.2:9092: what was known of it up to byte [\d,]+ is lost: .+"
+    lost = r".*/some\.pcap: 10\.0\.0\.1:50001 → 10\.0\.0\.2:9092: its state up to byte [\d,]+ is lost: .+"
     run_stages(tmp_path / "tables", job, rng, raw=kind == SEGMENTS, spoil=spoil, lost=lost)
     found = tables(tmp_path / "tables")
     its = "'client': '10.0.0.1:50001'"

@@ -92,7 +92,7 @@ def test_a_second_run_is_refused_and_a_dead_one_does_not_count(tmp_path: Path, h
     holder.wait()
     assert (tmp_path / LOCK).exists()
     with open_store(str(tmp_path)) as store:
-        assert store.recovered == "what an interrupted run had left was deleted"
+        assert store.recovered == "the remains of an interrupted run were deleted"
         put(store, "new", NEW)
     assert check_whole(tmp_path) == "new"
 

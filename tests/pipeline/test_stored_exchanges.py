@@ -275,7 +275,7 @@ def test_a_row_that_is_none_of_ours_is_an_error() -> None:
     ("words", "text"),
     [
         (("sniff", "-w", "out.pcapng"), "records have no packets that -w could write"),
-        (("sniff", "-o", "hex"), "-o hex shows bytes, and a record has none"),
+        (("sniff", "-o", "hex"), "-o hex shows bytes, which NDJSON of kw lacks"),
     ],
 )
 def test_what_only_packets_can_do_is_refused(folders: dict[str, str], words: tuple[str, ...], text: str) -> None:

@@ -236,7 +236,7 @@ def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_c
         while watching.step() is not None:
             pass
         assert f"kw: {second}: begins " in watched.said
-        assert watched.said.endswith("put aside, not read\n")
+        assert watched.said.endswith("set aside, not read\n")
         before = watched.said
         path = tmp_path / "in" / "dump.pcap9"
         path.write_bytes(jumped)

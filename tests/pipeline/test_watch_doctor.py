@@ -141,5 +141,5 @@ def test_a_finding_is_told_again_when_it_is_ten_times_as_frequent_or_worse_and_a
     watching.resume(state)
     assert watching.export() == state
     assert [(at % DAY_NS, row["count"]) for at, row in watching.take((), ends=True)] == [(0, 40)]
-    with pytest.raises(Failure, match="of findings is damaged"):
+    with pytest.raises(Failure, match="the state of findings"):
         watching.resume(state[:-1])

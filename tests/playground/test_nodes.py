@@ -122,7 +122,7 @@ def test_a_restart_is_another_process_also_of_one_that_is_down_or_hangs(ground: 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("kill",), "kill which node? Give its ID, as list has them; see kw playground node --help"),
+        (("kill",), "kill needs the ID of a node: list shows them; see kw playground node --help"),
         (("list", "1"), "list takes no ID; see kw playground node --help"),
         (("stop", "9"), "there is no node 9 (there are 1, 2, 3)"),
         (("start", "1"), "node 1 runs already"),
@@ -169,7 +169,7 @@ def test_of_several_one_is_said(ground: Ground) -> None:
     try:
         found = ground.node()
         assert (found.code, found.out) == (Exit.USAGE, "")
-        assert found.err == "kw: 2 playgrounds run: --port says which (they have 9001, 9001)\n"
+        assert found.err == "kw: 2 playgrounds run: choose one by --port (they have 9001, 9001)\n"
         assert len(states(ground.node("--port", "9003"))) == 3
         assert len(states(ground.node(variables={"KW_PLAYGROUND": other.folder.name}))) == 1
     finally:
@@ -178,7 +178,7 @@ def test_of_several_one_is_said(ground: Ground) -> None:
 
 def test_where_none_runs(tmp_path: Path) -> None:
     variables = {"XDG_STATE_HOME": str(tmp_path)}
-    said = "kw: no playground runs whose nodes could be stopped (the mock's brokers are one process)\n"
+    said = "kw: no playground with nodes of its own runs (the mock's brokers are one process)\n"
     assert kw("playground", "node", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
     Scratch(tmp_path / "kw" / "playgrounds")
     assert kw("playground", "node", "kill", "1", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
@@ -220,7 +220,7 @@ def test_a_node_that_is_killed_ends_all_unless_they_are_to_go_on(tmp_path: Path)
             if not more:
                 assert ground.wait(30) == 1
                 last = ground.said.splitlines()[-1]
-                assert last == "kw: node 1 was killed (SIGKILL); --keep-going goes on without it"
+                assert last == "kw: node 1 was killed (SIGKILL); with --keep-going the other nodes go on"
                 continue
             while "it is down" not in ground.said:
                 assert ground.wait_a_little()

@@ -172,7 +172,7 @@ def test_a_newer_api_versions_is_answered_as_the_release_did(
     answer = decode_response(frame[4:], API_VERSIONS, 0)
     assert (answer.correlation_id, answer.body["error_code"]) == (5, 35)
     assert [tuple(row.values()) for row in answer.body["api_keys"]] == told_range
-    assert gate.lines() == ["client c (lib 1.2, 10.0.0.7) asked which versions there are, and for nothing else"]
+    assert gate.lines() == ["client c (lib 1.2, 10.0.0.7) asked for the versions (ApiVersions) and then nothing more"]
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_what_brokers_lack_is_told_at_the_start() -> None:
     assert second.startswith("brokers lack what Kafka 4.0 served: Produce 3-12 (3-11 left), ")
     assert served("0.9.0", hide=("fetch",)).lines(None) == [
         "clients are served as by Kafka 0.9.0, no Fetch",
-        "what brokers offer is not known yet: what they lack of it is not offered",
+        "the brokers' versions are not known yet: clients are offered only those that brokers have",
     ]
     assert "knew no ApiVersions" in served("0.9.0").lines(BROKERS)[-1]
 

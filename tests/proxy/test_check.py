@@ -65,7 +65,7 @@ def test_all_is_well(state: dict[str, str]) -> None:
         f"ok    upstream      {where} answers in plaintext",
         f"ok    versions      {where} speaks 5 APIs, all known to kw",
         "ok    cluster       1 broker, cluster id here",
-        f"ok    node 2        {where} is the one that was asked",
+        f"ok    node 2        {where} is the bootstrap broker",
         f"ok    ports         free on 127.0.0.1: {base}, {base + 3}",
     ]
 
@@ -85,7 +85,7 @@ def test_findings_for_programs(output: str) -> None:
         ("ports", True, 0),
     ]
     assert all(set(each) == {"kind", "what", "ok", "code", "text"} for each in told)
-    assert told[1]["text"].endswith("clients will go round the proxy")
+    assert told[1]["text"].endswith("clients will bypass the proxy")
 
 
 def test_findings_are_no_table() -> None:
@@ -97,9 +97,9 @@ def test_findings_are_no_table() -> None:
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({3: (0, 99)}, "Metadata 99 is newer than kw can rewrite: clients are offered it up to 13"),
-        ({60: (50, 99)}, "DescribeCluster 99 is newer than kw can rewrite: clients are offered it not at all"),
-        ({999: (0, 0)}, "API 999 is not known to kw: if its answers name brokers, clients will go round the proxy"),
+        ({3: (0, 99)}, "Metadata 99 is newer than kw can rewrite: the proxy offers it to clients up to 13"),
+        ({60: (50, 99)}, "DescribeCluster 99 is newer than kw can rewrite: the proxy offers it to clients not at all"),
+        ({999: (0, 0)}, "API 999 is not known to kw: if its answers name brokers, clients will bypass the proxy"),
         ({11: (0, 77)}, "JoinGroup 77 is newer than kw knows (9): if its answers name brokers"),
     ],
 )

@@ -126,7 +126,7 @@ def test_versions_that_could_not_be_rewritten_are_not_offered() -> None:
     stage = Stage().client(request(API_VERSIONS, 3)).server(response(API_VERSIONS, 3, {"api_keys": rows}))
     offered = decoders.decode_response(stage.at_client[4:], API_VERSIONS, 3).body["api_keys"]
     assert [(each["api_key"], each["max_version"]) for each in offered] == [(METADATA, 13), (12, 9)]
-    assert stage.notes == ["clients are offered Metadata only up to 13: kw cannot rewrite 99, which brokers offer"]
+    assert stage.notes == ["the proxy offers clients Metadata only up to 13: brokers offer 99, which kw cannot rewrite"]
 
 
 def test_an_api_of_a_row_at_a_version_that_nobody_knows_is_refused() -> None:
@@ -224,7 +224,7 @@ def test_the_first_bytes_of_a_stranger_reach_no_broker() -> None:
 
 def test_a_client_that_vanishes_inside_a_request() -> None:
     stage = Stage().client(heartbeat(1)[:-3]).client_eof()
-    assert stage.notes == ["the client left inside a request"]
+    assert stage.notes == ["the client closed the connection inside a request"]
     assert stage.done[-1] == "END"
 
 

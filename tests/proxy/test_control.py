@@ -85,7 +85,7 @@ def test_operations_do_what_they_say() -> None:
         ("GET", "/", {}, 404, "nothing is at /; see /openapi.json"),
         ("GET", "/v1/held/1", {}, 405, "/v1/held/1 takes POST"),
         ("POST", "/v1/held/x", {}, 404, "nothing is at /v1/held/x; see /openapi.json"),
-        ("POST", "/v1/held/1", {}, 404, "exchange 1 is not held (any more)"),
+        ("POST", "/v1/held/1", {}, 404, "exchange 1 is not held, or no longer"),
         ("POST", "/v1/held/1", {"do": "eat"}, 400, "do: one of pass, close, reset"),
         ("POST", "/v1/holds", {"when": "topik == a"}, 400, "when: column 1: "),
         ("POST", "/v1/holds", {"when": "latency > 1s"}, 400, "when: column 1: latency is not known when a"),
@@ -195,18 +195,18 @@ def test_who_is_let_in(tmp_path: Path, request_of: Callable[[ControlServer], byt
 
 def test_the_proxy_that_runs_is_found_among_those_that_were_killed(tmp_path: Path) -> None:
     here = {"XDG_STATE_HOME": str(tmp_path)}
-    with pytest.raises(Failure, match="no proxy runs with a control interface"):
+    with pytest.raises(Failure, match="no running proxy has a control interface"):
         find_port(here)
     servers = [ControlServer(0, here) for _ in range(2)]
     try:
         left = token_file(servers[0].port, here)
-        with pytest.raises(Failure, match="several proxies have one: --port "):
+        with pytest.raises(Failure, match="several proxies have a control interface: give --port "):
             find_port(here)
         token = left.read_text()
         servers[0].close()
         left.write_text(token)
         assert find_port(here) == servers[1].port
-        with pytest.raises(Failure, match="a token is left of one"):
+        with pytest.raises(Failure, match="one that ended has left its token"):
             ask(servers[0].port, "GET", "/v1/held", {}, here)
     finally:
         for server in servers:

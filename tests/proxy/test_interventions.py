@@ -339,16 +339,14 @@ def test_too_many_bytes_pass_without_being_looked_at_and_it_is_said() -> None:
     judge = Judge(refused, total=10)
     stage = play(judge, beat(1), beaten(1), 10_000)
     assert (stage.at_server, stage.at_client, judge.asked) == (beat(1), beaten(1), [])
-    assert stage.notes == [
-        "a Heartbeat 4 passed without being looked at: too many bytes of requests are held (--fault, --script)"
-    ]
+    assert stage.notes == ["a Heartbeat 4 passed unchecked: too many bytes of requests are held (--fault, --script)"]
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_client_that_leaves_inside_a_request_had_its_bytes_sent(step: int) -> None:
     stage = Stage(interventions=Judge(LOOK)).client(*pieces(listed(1) + beat(2)[:-3], step)).client_eof()
     assert stage.at_server == listed(1) + beat(2)[:-3]
-    assert stage.notes == ["the client left inside a request"]
+    assert stage.notes == ["the client closed the connection inside a request"]
 
 
 def test_what_is_wanted_may_change() -> None:

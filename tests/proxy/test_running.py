@@ -90,7 +90,9 @@ async def test_a_client_that_vanishes_inside_a_request(reset: bool) -> None:
             link: socket.socket = bad[1].get_extra_info("socket")
             link.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         bad[1].transport.abort()
-        await proxy.until("the client reset the connection inside" if reset else "the client left inside a request")
+        await proxy.until(
+            "the client reset the connection inside" if reset else "the client closed the connection inside a request"
+        )
         await beat(good, 2)
         await sooner_or_later(lambda: len(proxy.proxy.sessions) == 1)
 
@@ -355,7 +357,7 @@ async def test_waiting_ends_after_a_while() -> None:
         await asked.wait()
         proxy.proxy.stop()
         assert await asyncio.wait_for(proxy.task, WAIT_S) == Exit.DONE
-        assert "gave up 1 requests that were not answered" in proxy.said
+        assert "gave up on 1 unanswered requests" in proxy.said
 
 
 def test_the_clock_never_goes_back() -> None:

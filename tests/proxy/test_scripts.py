@@ -139,7 +139,7 @@ def test_an_answer_is_changed() -> None:
     assert message.get("error") is None
     assert frame == response(METADATA, 9, {"cluster_id": "abc", "controller_id": -1})
     message, frame = run("def response(x): x.request['topics'] = None", METADATA, 9, request(METADATA, 9), answer)
-    assert message["error"] == "s.py:1: the request has gone on already: only the response can be changed"
+    assert message["error"] == "s.py:1: the request was sent already: only the response can be changed"
     message, _ = run("def response(x): x.answer({})", METADATA, 9, request(METADATA, 9), answer)
     assert message["error"] == "s.py:1: only a request can be answered"
 

@@ -200,7 +200,7 @@ def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path
         words = ["-X", "security.protocol=SSL", "-X", f"ssl.ca.location={world.files / 'ca.pem'}"]
         assert call(world, where, words)[0] == 5
         assert call(world, where)[0] == 5
-        where.after("refused: the client speaks no TLS, and listeners do here (--tls-in)")
+        where.after("refused: the client does not speak TLS, which --tls-in requires")
         said = f"refused: the client does not trust the proxy's certificate; give it ssl.ca.location={world.ca}"
         assert where.after(said).count("the client speaks no TLS") == 1
 

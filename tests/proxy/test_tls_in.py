@@ -104,7 +104,7 @@ def test_proxies_that_start_together_share_one_authority(tmp_path: Path) -> None
 def test_an_authority_that_others_may_read_is_not_used(tmp_path: Path) -> None:
     own_authority(tmp_path)
     (tmp_path / "authority.pem").chmod(0o640)
-    with pytest.raises(Failure, match=r"others may read .*authority\.pem.*chmod 600") as failure:
+    with pytest.raises(Failure, match=r"other users may read .*authority\.pem.*chmod 600") as failure:
         own_authority(tmp_path)
     assert failure.value.code is Exit.USAGE
 
@@ -207,9 +207,9 @@ def test_files_that_do_not_serve(state: dict[str, str], files: Path, asked: TlsI
     ("context", "bytes_", "reason"),
     [
         ("distrusting", b"", "does not trust the proxy's certificate; give it ssl.ca.location="),
-        ("none", b"\0\0\0\x2e\0\x12\0\x04\0\0\0\1" + b"x" * 40, "speaks no TLS, and listeners do here"),
+        ("none", b"\0\0\0\x2e\0\x12\0\x04\0\0\0\1" + b"x" * 40, "does not speak TLS, which --tls-in requires"),
         ("none", b"GET / HTTP/1.1\r\n\r\n", "speaks HTTP to a listener"),
-        ("none", b"", "ended the TLS handshake without a word"),
+        ("none", b"", "closed the connection during the TLS handshake"),
         ("old", b"", "speaks no version of TLS from 1.2 on"),
     ],
 )

@@ -194,7 +194,7 @@ def test_a_client_that_goes_on_with_sasl_is_told_why() -> None:
 def test_a_version_of_sasl_that_nobody_knows_ends_the_connection() -> None:
     play = Play(Broker()).server()
     play.client(b"\0\0\0\x0a\0\x11\0\x63\0\0\0\x01\xff\xff")
-    assert play.closed == "asked for SaslHandshake 99, which nobody knows, where the proxy logs in for its clients"
+    assert play.closed == "asked for SaslHandshake 99, which kw does not know, while the proxy logs in for its clients"
 
 
 def test_refused_credentials() -> None:

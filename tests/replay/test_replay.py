@@ -146,7 +146,7 @@ def test_secrets_of_a_capture_are_asked_and_not_shown(tmp_path: Path) -> None:
         ((TOUR, "--changes", "admin:vote"), "Vote is of the class never, not admin; it is never sent"),
         ((TOUR, "--changes", "admin:create_topcis"), "CreateTopics"),
         ((TOUR, "-o", "csv"), "csv"),
-        ((TOUR, "--bootstrap-controller", "127.0.0.1:1"), "kw replay asks brokers"),
+        ((TOUR, "--bootstrap-controller", "127.0.0.1:1"), "kw replay sends to brokers"),
     ],
 )
 def test_wrong_words_are_told_before_anything_is_read(words: tuple[str, ...], said: str) -> None:

@@ -225,7 +225,7 @@ def test_a_collector_that_takes_nothing_is_told_once(collector: Collector) -> No
     assert outcome.code == Exit.DONE
     where = collector.url.removeprefix("http://")
     assert outcome.err.splitlines() == [
-        f"kw: --otlp {where}: the collector takes nothing",
+        f"kw: --otlp {where}: the collector accepts nothing",
         f"kw: --otlp {where}: 193 spans did not arrive",
     ]
     assert len(outcome.out.splitlines()) == 194

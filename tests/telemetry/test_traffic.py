@@ -137,10 +137,10 @@ def test_what_has_an_end_has_no_metrics() -> None:
     for words in (["sniff", FIRST], ["stats", FIRST], ["doctor", FIRST]):
         outcome = kw(*words, "--metrics", "9400")
         assert outcome.code == Exit.USAGE
-        assert "--metrics is for what goes on" in outcome.err
+        assert "--metrics is for live traffic" in outcome.err
     assert kw("sniff", "-", "--metrics", "port").code == Exit.USAGE
     outcome = kw("doctor", "-b", "localhost:1", "--metrics", "9400")
-    assert (outcome.code, "-b looks at a cluster" in outcome.err) == (Exit.USAGE, True)
+    assert (outcome.code, "--metrics and --otlp are for traffic" in outcome.err) == (Exit.USAGE, True)
 
 
 def test_a_port_that_is_taken_is_told(free_port: int) -> None:

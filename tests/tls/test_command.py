@@ -94,8 +94,8 @@ def test_several_key_logs(tmp_path: Path) -> None:
     ("content", "text"),
     [
         (None, "no such file"),
-        (b"not a key log\n" * 3, "no key log: none of its 3 lines is one (kw help tls)"),
-        (b"-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n", "no key log: none of its 2 lines is one"),
+        (b"not a key log\n" * 3, "not a key log: none of its 3 lines has a key (kw help tls)"),
+        (b"-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n", "not a key log: none of its 2 lines has a key"),
         (b"RSA 0011223344556677 " + b"42" * 48 + b"\n", "1 with RSA or pre-master secrets: such lines are not used"),
         (b"", ""),
     ],

@@ -141,7 +141,7 @@ def _told(
     if what == "topic-unknown" and subject is not None:
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
         values["nearest_topic"] = near[0] if near else None
-        values["nearest"] = f" (is {near[0]} meant?)" if near and not went_on else ""
+        values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
     values["went_on"] = went_on or None
     if what in ("login-failed", "version-refused") and not went_on:
         values["pace"] = _pace(case, whole)
@@ -171,7 +171,7 @@ def _offered(case: Case, broker: str | None, key: int) -> str:
     if versions is not None:
         return f"{versions.low} to {versions.high}"
     known = any(where == broker for where, _ in case.offers)
-    return "no version of it" if known else "other versions"
+    return "no version of this API" if known else "other versions"
 
 
 def _unanswered(case: Case) -> Iterator[Found]:
@@ -444,7 +444,8 @@ def _sent_again(case: Case) -> Iterator[Found]:
         for its in some:
             seen.count_evidence(its.last)
         refused = sum(its.refused > 0 for its in some)
-        why = "which were refused first" if 2 * refused > len(some) else "for no answer came, or one of a time-out"
+        first_refused = 2 * refused > len(some)
+        why = "after they had been refused" if first_refused else "because no answer came, or only a time-out error"
         about = {"client": client, "client_id": client, "topic": topic, "batches": f"{len(some):,}"}
         yield case.make_finding(what, seen, why=why, **about)
 

@@ -30,26 +30,28 @@ _NOTE: Final = "note"
 
 FINDINGS: Final[dict[str, FindingKind]] = {
     # The capture itself. The sentence of the fault is both title and remedy.
-    "capture": FindingKind(_WARNING, "{fault}", "what the capture lacks, no finding can tell"),
-    "capture-begins-late": FindingKind(_NOTE, "{fault}", "what is said of a client may miss what it did before"),
+    "capture": FindingKind(_WARNING, "{fault}", "findings miss whatever the capture lacks"),
+    "capture-begins-late": FindingKind(
+        _NOTE, "{fault}", "findings about a client may miss what it did before the capture began"
+    ),
     "left-out": FindingKind(
         _NOTE,
-        "more clients, topics and partitions than are kept",
-        "findings about those that came last may be missing",
-        "give a filter (--client-id, --topic, --since) that makes fewer",
+        "the traffic has more clients, topics or partitions than kw keeps track of",
+        "findings about the ones that appeared last may be missing",
+        "look at a part of the traffic: --client-id, --topic, --since",
     ),
     # Who reaches whom.
     "advertised-wildcard": FindingKind(
         _ERROR,
-        "node {node_id} advertises {address}, which is no address to connect to",
-        "clients connect to what a broker advertises; a wildcard address means themselves, or nothing",
+        "node {node_id} advertises {address}, to which no client can connect",
+        "clients connect to the address that a broker advertises; a wildcard means their own machine, or nothing",
         "set advertised.listeners to a name or address that clients reach",
     ),
     "advertised-loopback": FindingKind(
         _ERROR,
         "node {node_id} advertises {address} to clients on other machines",
         "these clients will look for the broker on their own machine",
-        "set advertised.listeners to a name or address that clients reach; a listener of its own for each network",
+        "set advertised.listeners to a name or address that clients reach; give each network a listener of its own",
     ),
     "advertised-elsewhere": FindingKind(
         _NOTE,
@@ -60,8 +62,8 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "version-refused": FindingKind(
         _ERROR,
         "{api} {api_version} of {client} is not served by {broker}{pace}",
-        "the broker serves {offered}; it hangs up on what it does not know, or answers UNSUPPORTED_VERSION",
-        "upgrade the client, or see with kw audit which clients a release leaves behind",
+        "the broker serves {offered}; at other versions it closes the connection, or answers UNSUPPORTED_VERSION",
+        "upgrade the client, or run kw audit, which lists the clients that a release no longer serves",
     ),
     "login-failed": FindingKind(_ERROR, "logins of {client} fail with {error}{pace}", went_on=_WARNING),
     "access-denied": FindingKind(_ERROR, "{subject} is denied: {error}{by_user}", went_on=_WARNING),
@@ -74,55 +76,55 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "connection-churn": FindingKind(
         _WARNING,
         "{client} opens {rate} connections a second, each for {exchanges} exchanges",
-        "each new connection costs round trips, TLS and a login, and a thread's time of the broker",
-        "keep one client object for the life of the program in place of one a request",
+        "each new connection costs round trips, a TLS handshake, a login and time of a broker thread",
+        "create one client object for the life of the program, not one for each request",
     ),
     "retransmissions": FindingKind(
         _WARNING,
-        "{share} of the exchanges between {host} and {broker} had bytes sent again",
-        "packets get lost between the two: each loss stops a connection for 200 ms or more",
+        "{share} of the exchanges between {host} and {broker} needed retransmissions",
+        "packets get lost between the two: each loss can stop a connection for 200 ms or more",
         "look at the link, its switches and the buffers of both machines",
     ),
     "idle-cut": FindingKind(
         _WARNING,
         "{cuts} connections of {client} to {broker} were reset from the {whose} side after {idle} of silence",
         "brokers and clients end idle connections with FIN; a reset without one is a firewall, a load balancer or a NAT"
-        " whose idle time-out is shorter, or a machine that went away: the next request is lost",
+        " whose idle time-out is shorter, or a machine that crashed: the next request is lost",
         "set connections.max.idle.ms of clients below that time-out, or raise the time-out; TCP keep-alive helps too",
     ),
     "zero-window": FindingKind(
         _WARNING,
         "{who} took nothing from {other} for {total} at least: its TCP window was 0",
-        "its buffers were full, for its program did not read: it was stopped, collected garbage, or was overloaded",
+        "its receive buffer was full because its program did not read: stopped, collecting garbage or overloaded",
         "look at the CPU, pauses and request queue of that side at the time; the network is not to blame",
     ),
     "no-connection": FindingKind(
         _WARNING,
         "{host} cannot connect to {address}: {how}",
-        "clients that are told this address get no further than the first broker that they ask",
+        "clients that get this address from Metadata get no further than their bootstrap broker",
         "start the broker, or correct advertised.listeners, routes and firewalls between the two",
     ),
     # What only a look at the cluster itself (-b) shows.
     "unreachable": FindingKind(
         _ERROR,
         "{whom} cannot be reached from here: {why}",
-        "clients that are told this address get no further, nor does what they do with the partitions that it leads",
-        "start it, or correct advertised.listeners, name service, routes and firewalls; --dial-map tells another way",
+        "clients that get this address from Metadata cannot use the partitions that this broker leads",
+        "start it, or correct advertised.listeners, DNS, routes and firewalls; --dial-map dials another address",
     ),
     "not-looked-at": FindingKind(
-        _NOTE, "{brokers} were not looked at: time was up", "nothing is known of them", "give a longer --timeout"
+        _NOTE, "{brokers} were not examined: time was up", "findings about them are missing", "give a longer --timeout"
     ),
     "releases-differ": FindingKind(
         _WARNING,
         "brokers look like different releases: {releases}",
         "an upgrade is under way, or one broker was left out of it",
-        "finish the upgrade; features (metadata.version) are raised after it",
+        "finish the upgrade, then raise the features (metadata.version)",
     ),
     "feature-behind": FindingKind(
         _NOTE,
         "{feature} is at level {level}, all brokers support {most}",
-        "what newer releases bring is not used until it is raised; brokers cannot go back behind it afterwards",
-        "kafka-features upgrade --release-version, once all brokers run well with the new release",
+        "newer functions stay off until the level is raised; brokers cannot be downgraded below it afterwards",
+        "run kafka-features upgrade --release-version once all brokers run well with the new release",
     ),
     "controller-silent": FindingKind(
         _ERROR,
@@ -133,8 +135,8 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "controller-clock": FindingKind(
         _WARNING,
         "the clock of the controller (node {node_id}) and that of this machine are {apart} apart",
-        "time stamps and time-outs are told by different clocks; logs of the two do not match",
-        "keep clocks in step (NTP)",
+        "timestamps and time-outs of the two do not match, nor do their logs",
+        "synchronise the clocks (NTP)",
     ),
     # Topics, partitions, replicas.
     "topic-unknown": FindingKind(_ERROR, "topic {topic} does not exist{nearest}"),
@@ -149,24 +151,24 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         _WARNING,
         "{places} with too few replicas in sync{replicas}",
         "one more failure may stop writing (min.insync.replicas) or lose the partition",
-        "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
+        "bring these brokers back, or find out why they lag behind (disk, network, num.replica.fetchers)",
         went_on=_NOTE,
     ),
     "isr-flapping": FindingKind(
         _WARNING,
         "replicas of {places} fall out of sync and come back: {changes} changes",
         "followers are behind for more than replica.lag.time.max.ms, again and again; acks=all waits or fails then",
-        "look at disk, garbage collection and network of the brokers that fall out (AlterPartition tells them)",
+        "look at disk, garbage collection and network of the brokers that fall out (AlterPartition requests name them)",
     ),
     "isr-shrunk": FindingKind(
         _WARNING,
         "{places}: replicas fell out of sync and had not come back at the end",
         "one more failure may stop writing (min.insync.replicas) or lose the partition",
-        "bring these brokers back, or look why they lag behind (disk, network, num.replica.fetchers)",
+        "bring these brokers back, or find out why they lag behind (disk, network, num.replica.fetchers)",
     ),
     "follower-behind": FindingKind(
         _WARNING,
-        "node {node_id} replicates {places} with up to {behind} records less than the replicas in sync",
+        "node {node_id} is up to {behind} records behind the in-sync replicas of {places}",
         "it is out of sync until it has caught up: the partition has one copy less",
         "a broker that restarted catches up; else look at its disk and network, and at num.replica.fetchers",
     ),
@@ -174,7 +176,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         _WARNING,
         "the leaders of {topic} moved {moves} times ({parts} partitions)",
         "clients of a partition stop until they know its new leader; brokers or their sessions come and go",
-        "look in the controller's log why brokers were fenced; see replica and session time-outs, garbage collection",
+        "look in the controller's log for why brokers were fenced; check session time-outs and garbage collection",
     ),
     "leader-missing": FindingKind(_ERROR, "{subject}: {error}{by}"),
     "leader-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
@@ -183,7 +185,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "election": FindingKind(
         _WARNING,
         "controllers elect a leader ({nodes} ask for votes)",
-        "the quorum lost its leader: nothing that changes the cluster is done meanwhile",
+        "the quorum lost its leader: until a new one is elected nothing can be changed in the cluster",
         "look at the controllers' load, disks and network at that time",
     ),
     "controller-moved": FindingKind(_WARNING, "{subject}: {error}{by}"),
@@ -191,40 +193,40 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "slow-broker": FindingKind(
         _WARNING,
         "{broker} takes {latency} for {api}, its peers {peers} (medians)",
-        "what is led by this broker is slower than the rest",
+        "partitions that this broker leads are slower than the rest",
         "look at its disk, its garbage collection and its network; move leaders away from it",
     ),
     # Groups.
     "rebalance-storm": FindingKind(
         _WARNING,
         "group {group} rebalances again and again: {generations} generations, {members} members{cause}{waited}",
-        "while a classic group rebalances nobody in it reads",
-        "look who comes and leaves and why: time-outs (max.poll.interval.ms, session.timeout.ms), restarts, crashes;"
-        " static membership (group.instance.id) and cooperative assignors make rebalances fewer and shorter",
+        "while a classic group rebalances, none of its members reads",
+        "find out who joins and leaves, and why: time-outs (max.poll.interval.ms, session.timeout.ms), restarts,"
+        " crashes; static membership (group.instance.id) and cooperative assignors make rebalances fewer and shorter",
     ),
     "heartbeats-late": FindingKind(
         _WARNING,
         "{client} in group {group} was not heard for {pause}; its session times out after {timeout}",
-        "a member that is silent for longer than its session is thrown out, and the group rebalances",
+        "a member that is silent for longer than its session time-out is removed, and the group rebalances",
         "look at pauses of the process (garbage collection, CPU limits) and of the network; heartbeat.interval.ms is a"
         " third of session.timeout.ms or less",
     ),
     "read-again": FindingKind(
         _NOTE,
         "{client} fetched {again} of {read} offsets of {topic} a second time on the same connection",
-        "what was fetched before was thrown away: by pausing and seeking, by rebalances, or by a poll that failed",
+        "records fetched earlier were thrown away: by pausing and seeking, by rebalances, or by a poll that failed",
         "do not seek back or pause for each batch; see kw groups for the share of each group",
     ),
     "fetch-sessions-lost": FindingKind(
         _WARNING,
         "{broker} has forgotten the fetch session of {client} {lost} times",
-        "each time the client names all its partitions again, and incremental fetches save nothing",
-        "raise max.incremental.fetch.session.cache.slots: more readers and followers fetch than have a place in it",
+        "each time the client must name all its partitions again, and incremental fetches save nothing",
+        "raise max.incremental.fetch.session.cache.slots: the cache is too small for all consumers and followers",
     ),
     "fetch-waits": FindingKind(
         _NOTE,
-        "{client} gets records only after {waited}, for they are fewer than its fetch.min.bytes: {count} fetches",
-        "brokers hold an answer back until there are fetch.min.bytes of records, or fetch.max.wait.ms are over",
+        "{client} gets records only after {waited}, because they are below its fetch.min.bytes: {count} fetches",
+        "brokers hold an answer back until there are fetch.min.bytes of records, or fetch.max.wait.ms have passed",
         "lower fetch.min.bytes where latency matters more than fewer, larger answers",
     ),
     "member-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
@@ -232,15 +234,15 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "lag-growing": FindingKind(
         _WARNING,
         "{client} falls behind on {topic}: {lag} records, {before} at first",
-        "it reads more slowly than others write",
-        "more members and partitions, larger fetches, less work between polls",
+        "the client reads more slowly than producers write",
+        "add members and partitions, fetch more at once, or do less work between polls",
     ),
     # Producers and transactions.
     "records-corrupt": FindingKind(
         _ERROR,
         "batches {how} by {client} on {topic} have a wrong checksum",
         "bytes changed after the client computed it: memory, network cards, a proxy, or the client's own fault",
-        "compare with what brokers and consumers say; `kw sniff --records` shows these batches with crc bad",
+        "look for this error in logs of brokers and consumers; `kw sniff --records` shows these batches with crc bad",
     ),
     "records-refused": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
     "too-large": FindingKind(_ERROR, "{subject}: {error}{by}", went_on=_WARNING),
@@ -249,27 +251,27 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "sent-again": FindingKind(
         _NOTE,
         "{client} sent {batches} batches to {topic} again, {why}",
-        "they are stored once: brokers refused the first try, or know the batch again by its sequence",
-        "look at the errors and time-outs behind it; each try costs the time that it took",
+        "they are stored once: brokers refused the first try, or recognise the batch by its sequence number",
+        "look at the errors and time-outs before each retry; every retry adds latency",
     ),
     "sent-twice": FindingKind(
         _WARNING,
-        "{client} sent {batches} batches to {topic} again without idempotence, not knowing whether they were written",
-        "where the first try was written after all, their records are there twice, and behind later ones",
-        "set enable.idempotence=true; look why answers stayed away (request.timeout.ms, load, cut connections)",
+        "{client} sent {batches} batches to {topic} again without idempotence; the first try may have been written too",
+        "where the first try was written, the records are there twice, and the second time behind later ones",
+        "set enable.idempotence=true; find out why answers did not come (request.timeout.ms, load, cut connections)",
     ),
     "producer-fenced": FindingKind(_WARNING, "{subject}: {error}{by}", went_on=_WARNING),
     "transactions-abort": FindingKind(
         _WARNING,
         "{aborts} of {transactions} transactions of {transactional_id} were aborted",
-        "work is done and thrown away; readers of committed records wait longer",
-        "look at the producer's log for what makes it abort",
+        "aborted work is thrown away, and consumers with isolation.level=read_committed wait longer",
+        "look in the producer's log for why it aborts",
     ),
     "transaction-hangs": FindingKind(
         _WARNING,
         "a transaction of {transactional_id} is open for {open}",
         "consumers with isolation.level=read_committed stop at its first record",
-        "see kafka-transactions find-hanging; look whether the producer still lives",
+        "run kafka-transactions find-hanging; check whether the producer still runs",
     ),
     "old-format": FindingKind(
         _WARNING,
@@ -281,7 +283,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
         _WARNING,
         "the clock of {client} is {ahead} ahead",
         "time stamps of its records lie in the future: retention by time keeps them longer, joins by time go wrong",
-        "keep clocks in step (NTP); message.timestamp.after.max.ms refuses such records",
+        "synchronise clocks (NTP); with message.timestamp.after.max.ms brokers refuse such records",
     ),
     "small-batches": FindingKind(
         _NOTE,
@@ -292,7 +294,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "many-in-flight": FindingKind(
         _NOTE,
         "{client} has {mean} Produce requests under way to {broker} on average, without idempotence",
-        "a request that is sent again then comes behind later ones: records change their order",
+        "a request that is sent again then lands behind later ones: records change their order",
         "set enable.idempotence=true, or max.in.flight.requests.per.connection to 5 or less",
     ),
     "one-in-flight": FindingKind(
@@ -304,20 +306,20 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "no-compression": FindingKind(
         _NOTE,
         "{client} writes {size} to {topic} without compression",
-        "network, disks and page cache of all replicas carry it as it is",
+        "network, disks and page cache of all replicas carry the full size",
         "set compression.type to lz4 or zstd",
     ),
     "skew": FindingKind(
         _NOTE,
         "partition {partition} of {topic} gets {share} of the bytes",
-        "its leader and its reader do most of the work of the topic",
-        "look at the keys: a constant or rare key, or a partitioner of its own",
+        "one broker and one consumer do most of the work of the topic",
+        "look at the keys and the partitioner: often most records have the same key",
     ),
     "huge-frames": FindingKind(
         _NOTE,
         "{client}: a {side} of {api} of {size}",
-        "brokers and clients hold frames whole, and others wait behind it on the connection",
-        "lower max.request.size, fetch.max.bytes or what is asked for at once",
+        "brokers and clients hold the whole frame in memory, and later requests of the connection wait behind it",
+        "lower max.request.size, fetch.max.bytes, or ask for less at once",
     ),
     # Limits and load.
     "throttled": FindingKind(
@@ -329,7 +331,7 @@ FINDINGS: Final[dict[str, FindingKind]] = {
     "metadata-storm": FindingKind(
         _WARNING,
         "{client} asks for metadata {rate} times a second",
-        "it looks for a topic or leader again and again, or makes a new client for each piece of work",
+        "it looks for a topic or leader again and again, or creates a new client for each piece of work",
         "look at the errors of its Metadata answers, and keep one client object",
     ),
     "quota-exceeded": FindingKind(_WARNING, "{subject}: {error}{by}"),

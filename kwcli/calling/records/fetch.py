@@ -70,7 +70,7 @@ class Position:
         if match is None:
             meant = did_you_mean(text, tuple(_ENDS))
             raise Failure(
-                f"offset={text} is no place{meant}: write a number, -10 (the last ten), beginning, end, end-10 "
+                f"offset={text} is no offset{meant}: write a number, -10 (the last ten), beginning, end, end-10 "
                 "or @2026-11-21T03:04:05Z",
                 Exit.USAGE,
             )
@@ -91,7 +91,7 @@ class Position:
         if self.timestamp is None:
             return self.step
         if offsets is None:
-            raise Failure("where a partition begins and ends only the cluster knows: give offset= a number", Exit.USAGE)
+            raise Failure("only the cluster knows where a partition begins and ends: give offset= a number", Exit.USAGE)
         found = offsets.offset_at(topic, partition, self.timestamp)
         if found is None:
             found = offsets.offset_at(topic, partition, LATEST) or 0

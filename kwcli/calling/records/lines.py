@@ -74,7 +74,7 @@ def separator_of(text: str) -> bytes:
         except (UnicodeDecodeError, UnicodeEncodeError):
             raise Failure(f"-K {text!r} has an unknown escape: write \\t or \\x01", Exit.USAGE) from None
     if not data:
-        raise Failure("-K is empty: it is what stands between key and value, for example : or \\t", Exit.USAGE)
+        raise Failure("-K is empty: give the text between key and value, for example : or \\t", Exit.USAGE)
     if b"\n" in data:
-        raise Failure("-K has a line end in it, which separates records", Exit.USAGE)
+        raise Failure("-K has a line end in it, but line ends separate records", Exit.USAGE)
     return data

@@ -167,7 +167,7 @@ def read_produce(
         options = {"--compression": compression, "--acks": acks, "--magic": magic, "-K": lines.separator}
         stray = next((name for name, given in options.items() if given is not None), "--lines" if lines.plain else None)
         if stray:
-            raise Failure(f"{stray} goes with topic=… value=…", Exit.USAGE)
+            raise Failure(f"{stray} needs topic=… value=…", Exit.USAGE)
         return None, list(words)
     once: dict[str, RecordWord] = {}
     for word in ours:
@@ -220,7 +220,7 @@ def _entries(
         files = ["-"]
     if len(files) > 1 or bool(content) + bool(objects) + bool(files) > 1:
         what = files[-1] if files else objects[-1]
-        raise Failure(f"records come from words, from objects or from one file, not from {what} besides", Exit.USAGE)
+        raise Failure(f"records come from words, from objects or from one file: leave {what} out", Exit.USAGE)
     if not files and sources.lines != LineOptions():
         option = "--lines is" if sources.lines.plain else "-K is"
         raise Failure(f"{option} for records that come as lines: from @FILE or standard input", Exit.USAGE)

@@ -98,7 +98,7 @@ class RecordValues:
         if self._empty and not self._shown:
             names = list(self._empty)
             more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
-            yield Said(f"no record from there on in {', '.join(names[:_LISTED])}{more}")
+            yield Said(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
 
     def _add(self, record: Mapping[str, Any]) -> None:
         if self._text:

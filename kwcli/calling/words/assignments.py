@@ -222,7 +222,7 @@ def _contents(data: bytes, field: Field | None, name: str) -> Any:
     if kind == "string":
         return text
     if len(text) > 1000:
-        fail(f"{name}: {len(text)} characters for a {kind}")
+        fail(f"{name}: {len(text)} characters are too many for a {kind}")
     return PlainWord(text.strip())
 
 
@@ -296,7 +296,7 @@ class _Edits:
         if path in self.by_words:
             fail(f"{path} is given twice")
         if any(before.startswith((f"{path}.", f"{path}[")) for before in self.by_words):
-            fail(f"{path} would take the place of what words before it have put there")
+            fail(f"{path} would overwrite what earlier words have set")
         self.by_words.add(path)
         self._put(place, value)
         self.set.add(path)

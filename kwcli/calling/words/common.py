@@ -313,5 +313,5 @@ def topic_field(key: int, version: int, name: str, topics: TopicLookup | None) -
     if version < TOPIC_IDS_FROM:
         return {by_name: name}
     if topics is None:
-        raise Failure(f"the id of topic {name} is known to the cluster only", Exit.USAGE)
+        raise Failure(f"only the cluster knows the id of topic {name}", Exit.USAGE)
     return {by_id: uuid_text(topics.topic_id(name).bytes)}

@@ -154,7 +154,7 @@ def _not_into(field: Field | None, steps: Sequence[Step], number: int) -> NoRetu
     place = _joined(steps[:number])
     if field.kind == "bytes":
         fail(f"{_joined(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
-    fail(f'{_joined(steps)}: {place} is {field.kind}, there is nothing like "{steps[number].name}" in it')
+    fail(f'{_joined(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
 
 
 def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:

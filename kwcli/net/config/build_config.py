@@ -118,7 +118,8 @@ def tls(chosen: ChosenSettings, key_log: str | None) -> Tls:
         raise Failure(f"{chosen.values['key'].said} needs a certificate: -X ssl.certificate.location=FILE", Exit.USAGE)
     ciphers = chosen.text("ciphers")
     if ciphers and any(name.strip().startswith(_CIPHERS_1_3) for name in re.split("[,:]", ciphers)):
-        chosen.remarks.append(f"{chosen.values['ciphers'].said}: cipher suites of TLS 1.3 are not chosen, all are on")
+        text = "it chooses suites of TLS 1.2 only; those of TLS 1.3 are all on"
+        chosen.remarks.append(f"{chosen.values['ciphers'].said}: {text}")
     return Tls(
         authorities=_store(chosen, "authorities", "authorities password", None),
         certificate=certificate,
@@ -205,7 +206,7 @@ def _mechanism(chosen: ChosenSettings) -> str:
     if chosen.text("oauth token") or chosen.text("oauth endpoint"):
         return "OAUTHBEARER"
     if module or chosen.text("username") or chosen.text("password"):
-        raise Failure("which mechanism? -X sasl.mechanism=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", Exit.USAGE)
+        raise Failure("sasl.mechanism is missing: -X sasl.mechanism=PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512", Exit.USAGE)
     return "GSSAPI"  # the default of both clients
 
 
@@ -316,7 +317,7 @@ _OTHERS: Final = (
 def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
     """The client's configuration from all sources; Failure (usage) where it makes no sense."""
     if asked.servers is not None and asked.controllers is not None:
-        raise Failure("-b and --bootstrap-controller name two ways in: give one of them", Exit.USAGE)
+        raise Failure("-b and --bootstrap-controller exclude each other: give one of them", Exit.USAGE)
     sources, notes = read_sources(env, properties=asked.properties, files=asked.config_files, profile=asked.profile)
     _keep_secrets(env, sources, asked.servers or asked.controllers or "")
     chosen = choose(sources)
@@ -413,7 +414,7 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], 
     else:
         return [], []
     source = profiles.source(chosen, origin)
-    notes = [f"others may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
+    notes = [f"other users may read {profiles.path(chosen)}: chmod 600 it"] if profiles.open_to_others(chosen) else []
     return [source], notes
 
 

@@ -60,7 +60,7 @@ def edit_profile(env: Environment, name: str) -> None:
         made.write(before)
     keep = False
     try:
-        run_editor(env, copy, "the profile is as it was")
+        run_editor(env, copy, "the profile is unchanged")
         with open(copy, "rb") as file:
             after = file.read(_SIZE_MAX)
         if after == before:
@@ -72,7 +72,7 @@ def edit_profile(env: Environment, name: str) -> None:
             _check(env, choose([source]), name)
         except Failure as failure:
             keep = True
-            raise Failure(f"{failure.text}; the profile is as it was, your text is in {copy}", failure.code) from None
+            raise Failure(f"{failure.text}; the profile is unchanged, your text is in {copy}", failure.code) from None
         profiles.write_text(name, decoded(after))
         env.say(f"kw: wrote profile {name}: {path}")
     finally:
@@ -86,7 +86,7 @@ def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
         raise Failure(fault, Exit.USAGE)
     where = chosen.values.get("servers") or chosen.values.get("controllers")
     if where is None or not where.text:
-        raise Failure("nothing says where the cluster is: -b HOST:PORT, or bootstrap.servers", Exit.USAGE)
+        raise Failure("the profile names no broker: give -b HOST:PORT, or bootstrap.servers", Exit.USAGE)
     read_servers(where)
     protocol = read_protocol(chosen, where)
     mechanism = chosen.values.get("mechanism")
@@ -95,4 +95,4 @@ def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
     for line in (*chosen.warnings, *unchecked(chosen, protocol)):
         env.say(f"kw: warning: {line}")
     if "SASL" in protocol and chosen.text("username") and not chosen.text("password"):
-        env.say(f"kw: warning: there is no sasl.password; kw profile edit {name} adds it, unseen by the process list")
+        env.say(f"kw: warning: sasl.password is missing; kw profile edit {name} adds it, hidden from the process list")

@@ -241,7 +241,7 @@ def _kcl(tree: Tree) -> Iterator[ForeignCluster]:
             if _text(tls.get("min_version")).removeprefix("v") == "1.3":
                 made.put("ssl.enabled.protocols", "TLSv1.3")
             if _text(tls.get("server_name")):
-                made.leave("tls.server_name", "kw asks for the host that it dials; see --dial-map")
+                made.leave("tls.server_name", "kw always sends the host that it dials; see --dial-map")
             if tls.get("cipher_suites"):
                 made.leave("tls.cipher_suites", "these are Go's names; OpenSSL's go into ssl.cipher.suites")
         if method:
@@ -251,7 +251,7 @@ def _kcl(tree: Tree) -> Iterator[ForeignCluster]:
             if _is_on(sasl.get("is_token")):
                 made.leave("sasl.is_token", "a delegation token takes sasl.jaas.config with tokenauth=true")
             if _text(sasl.get("zid")):
-                made.leave("sasl.zid", "kw logs in as nobody else")
+                made.leave("sasl.zid", "kw cannot log in as another user")
         made.put("default.api.timeout.ms", profile.get("timeout_ms"))
         yield ForeignCluster("kcl", "profile", str(name), str(name) == current, made.pairs, made.unfollowed)
 

@@ -38,7 +38,7 @@ def import_profiles(env: Environment, words: Sequence[str], options: ImportOptio
         raise Failure(f"{said}: {error}", Exit.USAGE) from None
     if not clusters:
         if options.context is not None:
-            raise Failure(f"{said} says of one cluster only: --context is for files of several", Exit.USAGE)
+            raise Failure(f"{said} has one cluster only: leave --context out", Exit.USAGE)
         pairs, lines = numbered(text)
         source = SettingSource(
             said, [(key, absolute(key, value, os.path.dirname(file))) for key, value in pairs], lines
@@ -145,7 +145,7 @@ def _found(env: Environment, word: str) -> str:
     for place in places:
         if os.path.exists(place):
             return place
-    raise Failure(f"{word} has no file at {places[0]}: name it", Exit.USAGE)
+    raise Failure(f"{word} has no file at {places[0]}: name the file", Exit.USAGE)
 
 
 def _text(env: Environment, file: str) -> str:

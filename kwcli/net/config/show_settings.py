@@ -73,7 +73,7 @@ def list_lines(rows: list[Row], width: int | None) -> Iterator[str]:
         ],
         width,
     )
-    yield from ("", "Known, and not followed, which a warning says:")
+    yield from ("", "Known but not followed; kw warns about them:")
     named = [row for row in rows if row["property"] in UNSUPPORTED]
     yield from _table(
         [("property", [row["property"] for row in named], 0), ("why", [row["meaning"] for row in named], 20)], width
@@ -81,7 +81,7 @@ def list_lines(rows: list[Row], width: int | None) -> Iterator[str]:
     families = ", ".join(f"{family}*" for family in IRRELEVANT_FAMILIES)
     most = min(width or 120, 120)
     yield ""
-    yield from textwrap.wrap(f"Of other programs, without meaning for kw (-v tells of them), and {families}:", most)
+    yield from textwrap.wrap(f"For other programs, without meaning for kw (-v reports them), and {families}:", most)
     yield from textwrap.wrap(" ".join(sorted(IRRELEVANT)), most, break_on_hyphens=False)
     yield ""
     last = "-X NAME=VALUE sets one; so do -F FILE, a profile and $KW_NAME_IN_CAPITALS. -X dump shows those in force."

@@ -28,7 +28,7 @@ class OAuthBearer:
 
     def __init__(self, token: str, extensions: Mapping[str, str] | None = None) -> None:
         if not _TOKEN.fullmatch(token):
-            raise SaslRefused("the token has characters in it that no bearer token has")
+            raise SaslRefused("the token has characters that are not allowed in a bearer token")
         for name, text in (extensions or {}).items():
             if name == "auth" or not _NAME.fullmatch(name) or not _TEXT.fullmatch(text):
                 raise SaslRefused(f"{name!r} with its value is no extension of OAUTHBEARER: letters = printable text")

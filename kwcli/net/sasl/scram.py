@@ -64,7 +64,7 @@ class Scram:
             raise SaslRefused("the server's iteration count is no number")
         if not LEAST_ITERATIONS <= int(iterations) <= MOST_ITERATIONS:
             raise SaslRefused(
-                f"the server asks for {iterations} iterations; {LEAST_ITERATIONS} to {MOST_ITERATIONS} are sensible"
+                f"the server asks for {iterations} iterations; kw accepts {LEAST_ITERATIONS} to {MOST_ITERATIONS}"
             )
         final = f"c=biws,r={nonce}"  # biws: base64 of the "n,," that the first message began with
         signed = f"{self._bare},{server_first},{final}".encode()
@@ -75,7 +75,7 @@ class Scram:
 
     def _check(self, fields: dict[str, str]) -> None:
         if not compare_digest(_bytes(fields.get("v", ""), "signature"), self._expected):
-            raise SaslRefused("the server's signature is wrong: it does not know the password, so it is not trusted")
+            raise SaslRefused("the server's signature is wrong: the server does not know the password")
         self.done = True
 
 

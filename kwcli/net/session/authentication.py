@@ -116,7 +116,7 @@ def _handshake(name: str, version: int, tls: bool) -> Generator[Step, TimedFrame
 
 
 def _other_mechanism(name: str, offered: list[str]) -> ConnectionStop:
-    takes = f"it takes {', '.join(offered)}" if offered else "it names none that it takes"
+    takes = f"it takes {', '.join(offered)}" if offered else "it names no other mechanism"
     remedy = f"try -X sasl.mechanism={offered[0]}" if offered else ""
     return ConnectionStop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
 

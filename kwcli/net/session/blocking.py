@@ -159,7 +159,7 @@ class Connection:
                 odd = impossible(made.offer.answer)
                 if odd:
                     more = f" and {len(odd) - 1:,} more like that" if odd[1:] else ""
-                    made.remarks.append(f"{way.text} offers {odd[0]}{more}: taken for none")
+                    made.remarks.append(f"{way.text} offers {odd[0]}{more}: ignored")
             except BaseException:
                 link.close()
                 raise
@@ -355,7 +355,7 @@ def _older(
         else:
             made.deadline = deadline
             made.remarks.append(
-                f"{way.text} knows no ApiVersions: taken for a broker of before 0.10, with the versions of "
+                f"{way.text} does not know ApiVersions: kw takes it for a broker before 0.10, with the versions of "
                 f"{made.offer.assumed}"
             )
             return made

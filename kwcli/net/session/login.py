@@ -73,7 +73,7 @@ class _Patient(Around):
     def _in_time(self, step: Callable[[], Outcome]) -> Outcome:
         from kwcli.net.deadline import in_time
 
-        return in_time(step, self._login.deadline, "the Kerberos library (a KDC that is silent?) did not answer")
+        return in_time(step, self._login.deadline, "the Kerberos library (is the KDC silent?) did not answer")
 
 
 def credentials_of(config: ClientConfig) -> Credentials | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 OPENING_FRAME_MAX: Final = MIB
 # The part of its lifetime after which a login is renewed: where Java's client does so at the earliest.
 RENEW_AFTER: Final = 0.85
-_LONGER: Final = "give it more time by --timeout"
+_LONGER: Final = "give a longer --timeout"
 _CORRELATION_IDS: Final = 1 << 31
 
 
@@ -256,7 +256,7 @@ class Session:
         if have:
             return f"sent {_part(have, size)} of the answer to {due}, and no more", _LONGER
         if not self.heard:
-            return "accepted the connection but says nothing", "is it a Kafka broker? One that hangs looks the same"
+            return "accepted the connection but says nothing", "is it a Kafka broker? A hanging one looks the same"
         return f"did not answer {due}", _LONGER
 
     # The session's own conversation
@@ -318,7 +318,7 @@ class Session:
     def _take(self, frame: TimedFrame, events: list[Event]) -> None:
         due = self.due
         if due is None:
-            raise self._over(broken(f"sent {len(frame.data):,} bytes that answer nothing"))
+            raise self._over(broken(f"sent {len(frame.data):,} bytes that answer no request"))
         if due.correlation_id >= 0:
             found = int.from_bytes(frame.data[4:8], "big", signed=True)
             if found != due.correlation_id:
@@ -503,7 +503,7 @@ def negotiate(
         if code:
             raise broken(f"answered ApiVersions {version} with {error_name(code)}")
         return Offer(ranges, answer, response.api_version)
-    raise broken("takes no version of ApiVersions, not even those that it names")
+    raise broken("refuses every version of ApiVersions, even those that it offers")
 
 
 def _unsupported(frame: TimedFrame) -> bool:

@@ -159,7 +159,7 @@ def _shown(hidden: bytes, password: str | None) -> bytes:
         raise StoreError("its key needs a password", password="key")
     at = hidden.find(_SUN, 0, 32)
     if at < 0:
-        raise StoreError("its key is hidden in a way that only its maker knows")
+        raise StoreError("its key is encrypted by a method that kw does not know")
     at += len(_SUN) + 2  # and the NULL of its parameters
     secret = _octets(hidden, at)
     if len(secret) < 2 * _DIGEST_SIZE:

@@ -151,7 +151,7 @@ def _placed(path: str) -> FoundFile | Problem:
     except (OSError, ValueError) as error:
         return Problem(path, None, reason(error))
     if not stat.S_ISREG(about.st_mode):
-        return Problem(path, None, "not a file, but something that can be read only once")
+        return Problem(path, None, "not a regular file: it can be read only once")
     return FoundFile(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
 
 
@@ -281,7 +281,7 @@ class _Remote:
         with _asked(name, scheme):
             about = self._system.info(self._path)
         if about.get("size") is None:
-            raise InputProblem(f"{name}: the server does not say how large it is: fetch it first")
+            raise InputProblem(f"{name}: the server does not say how large it is: download it first")
         self._size = int(about["size"])
         self._open = True
         _Remote.count += 1
@@ -307,7 +307,9 @@ class _Remote:
             try:
                 return bytes(file.read(end - begin))
             except ValueError:
-                raise InputProblem(f"{self._name}: the server gives no parts of files: fetch it first") from None
+                raise InputProblem(
+                    f"{self._name}: the server does not send parts of files: download it first"
+                ) from None
 
     def close(self) -> None:
         self._kept = b""

@@ -85,7 +85,7 @@ class Coordination:
             if self._files.is_folder(self._folder):
                 seen = now
             elif now - seen > GONE_S:
-                raise Failure(f"{self._files.root}: somebody has deleted what is being written there")
+                raise Failure(f"{self._files.root}: files were deleted while kw wrote them")
             time.sleep(LOOK_S)
 
     def splits(self) -> tuple[Split, ...]:

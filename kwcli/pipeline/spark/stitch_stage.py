@@ -241,9 +241,7 @@ class PartitionStitcher:
         assert self._at is not None
         if not self._lost:
             piece = self._splits[self._split].pieces[-1]
-            text = (
-                f"{' → '.join(endpoints(key))}: what was known of it up to byte {piece.end:,} is lost: {problem.text}"
-            )
+            text = f"{' → '.join(endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
             self._notes.add_lost_connection(self._at, Problem(piece.name, None, utf8_text(text)))
         self._lost = True
         self._stitcher = self._made(*self._at)

@@ -139,7 +139,7 @@ class BatchStore:
             if roll_forward(self.files, value):
                 self.recovered = "an interrupted batch was committed: its tables are in place now"
             elif staged:
-                self.recovered = "what an interrupted batch had left was deleted: it is done again"
+                self.recovered = "the remains of an interrupted batch were deleted: the batch is done again"
             self._follow(value)
             self.files.remove(STAGING)
             self._sweep()

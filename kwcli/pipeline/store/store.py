@@ -188,7 +188,7 @@ def recover(files: OutputFolder, name: str) -> str:
         put_in_place(files, journal)
         said = "an interrupted run had finished its tables: they are in place now"
     elif files.names(STAGING):
-        said = "what an interrupted run had left was deleted"
+        said = "the remains of an interrupted run were deleted"
     files.remove(STAGING)
     return said
 

@@ -192,7 +192,7 @@ class WatchedFiles:
             self.last_ns = dict(state["last_ns"])
             self.last_changed_ns = dict(state["last_changed_ns"])
         except (KeyError, TypeError, ValueError):
-            raise Failure("what the last batch has left is damaged: watch into another folder") from None
+            raise Failure("the state of the last batch is damaged: watch into another folder") from None
         self.files = {file.key: file for file in rows}
         for key, times in seen.items():
             if key in self.files:
@@ -454,7 +454,7 @@ class WatchedFiles:
             low, high = pieces[0].low_ns or 0, pieces[-1].high_ns or 0
             if self._is_late(point, file, low, high):
                 file.over = True
-                text = f"begins {self._late_s(point, low):,.0f} s before what was read: put aside, not read"
+                text = f"begins {self._late_s(point, low):,.0f} s before packets read earlier: set aside, not read"
                 problems.append(Problem(file.name, None, text))
                 continue
             file.begun_ns = low

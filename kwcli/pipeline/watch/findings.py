@@ -176,7 +176,7 @@ class WatchFindings:
                     key, numbers = fields(each, list, list)
                     its.told[tuple(key)] = _Told(*fields(numbers, int, int))
         except DecodeError:
-            raise Failure("what the last batch has left of findings is damaged: watch into another folder") from None
+            raise Failure("the state of findings of the last batch is damaged: watch into another folder") from None
 
 
 def _doctor_of(state: bytes) -> Doctor:

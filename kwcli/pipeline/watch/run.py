@@ -179,12 +179,14 @@ class Watch:
             return
         if self._store.recovered:
             self._env.say(f"kw: {self._options.out}: {self._store.recovered}")
-        goes_on = f"going on behind batch {self.batch:,}" if self.batch else "watching"
+        goes_on = f"going on after batch {self.batch:,}" if self.batch else "watching"
         self._env.say(f"kw: {goes_on}: {', '.join(self._words())}; {engine}; Ctrl-C ends")
         if not self._wanted.renames:
             log = self._wanted.table_format
-            others = "nothing else, without --format delta" if log == PARQUET else f"what reads {log.title()}"
-            self._env.say(f"kw: {self._options.out}: files count when a commit names them: kw reads them, and {others}")
+            others = "other programs only with --format delta" if log == PARQUET else f"readers of {log.title()}"
+            self._env.say(
+                f"kw: {self._options.out}: a file counts once a commit names it: kw respects that, and {others}"
+            )
 
     def run(self) -> None:
         """Do batch after batch; returns when nothing more is to come."""
@@ -462,7 +464,7 @@ class Watch:
 
     def _line(self, done: CommittedBatches) -> str:
         lag = self._captures.lag(self._env.monotonic())
-        behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing waits"
+        behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing left to read"
         return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
 
     def metrics(self) -> str:
@@ -485,7 +487,7 @@ class Watch:
         with suppress(OSError, Failure):
             self._store.recover()
         if not self._options.quiet:
-            self._env.say(f"kw: stopped behind batch {self.batch:,}; the same command goes on")
+            self._env.say(f"kw: stopped after batch {self.batch:,}; the same command goes on")
 
     def exit(self) -> Exit:
         """The exit code; where only the files that are there were to be read, an unreachable source is a failure."""
@@ -501,7 +503,7 @@ def _decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
         yield _decode_here
         return
     if chosen.engine == "shuffle":
-        raise Failure("--engine shuffle is the reference of a run; watch with local or stitch", Exit.USAGE)
+        raise Failure("--engine shuffle is for kw pipeline run only; watch with local or stitch", Exit.USAGE)
     from kwcli.pipeline.spark.sessions import LEAN, own_session
     from kwcli.pipeline.spark.watch_stage import run_batch
 
@@ -520,6 +522,6 @@ def _decode_on_spark(run_batch: Any, spark: Any, batch: BatchInput, points: Sequ
         try:
             spark.range(1).count()
         except Exception:
-            raise EngineGone(f"{failure.text}; Spark is gone: the same command goes on", failure.code) from failure
+            raise EngineGone(f"{failure.text}; Spark has ended: the same command goes on", failure.code) from failure
         raise
     return found

@@ -33,9 +33,9 @@ def find_port(variables: Mapping[str, str]) -> int:
         return ports[0]
     if not ports:
         raise Failure(
-            "no proxy runs with a control interface: start one with kw proxy --control PORT", Exit.UNREACHABLE
+            "no running proxy has a control interface: start one with kw proxy --control PORT", Exit.UNREACHABLE
         )
-    raise Failure(f"several proxies have one: --port {' or '.join(map(str, ports))}", Exit.USAGE)
+    raise Failure(f"several proxies have a control interface: give --port {' or '.join(map(str, ports))}", Exit.USAGE)
 
 
 def _listens(port: int) -> bool:
@@ -65,7 +65,9 @@ def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables:
     except TimeoutError:
         raise Failure(f"127.0.0.1:{port} does not answer", Exit.TIMEOUT) from None
     except ConnectionRefusedError:
-        raise Failure(f"no proxy listens on 127.0.0.1:{port} (a token is left of one)", Exit.UNREACHABLE) from None
+        raise Failure(
+            f"no proxy listens on 127.0.0.1:{port} (one that ended has left its token)", Exit.UNREACHABLE
+        ) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise Failure(f"127.0.0.1:{port} is no control interface: {error}") from None
     finally:

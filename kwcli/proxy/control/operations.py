@@ -112,7 +112,7 @@ def _release(state: ControlState, number: int, body: Json) -> object:
     if how not in RELEASES:
         raise Refused(400, f"do: one of {', '.join(RELEASES)}")
     if not state.held.release(number, how):
-        raise Refused(404, f"exchange {number} is not held (any more)")
+        raise Refused(404, f"exchange {number} is not held, or no longer")
     state.say(f"control: held exchange {number} goes on: {how}")
     return {"id": number, "do": how}
 

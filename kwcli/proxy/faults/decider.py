@@ -333,11 +333,13 @@ def notes(rules: Iterable[Rule]) -> list[str]:
     found = []
     for rule in rules:
         if rule.action.breaks:
-            found.append(f"{rule.title!r} breaks the protocol: clients may do anything")
+            found.append(f"{rule.title!r} breaks the protocol: clients may react in any way")
         if rule.action.name in ("error", "error after"):
             found += [f"{rule.title!r} closes the connection instead: {why}" for why in _without_place(rule)]
             if names := _implausible(rule):
-                found.append(f"{rule.title!r}: brokers are not known to answer {', '.join(names)} so (kw errors)")
+                found.append(
+                    f"{rule.title!r}: brokers are not known to answer {', '.join(names)} with this error (kw errors)"
+                )
     return found
 
 

@@ -224,7 +224,7 @@ _Read = Callable[[Action, list[_Clause], _Clause], tuple[Action, Arguments, "Whe
 
 def _no_more(action: Action, words: list[_Clause]) -> None:
     if words:
-        raise _error(f"write {action.name} {action.arguments}: {words[0].text!r} is too much", words[0])
+        raise _error(f"write {action.name} {action.arguments}: leave {words[0].text!r} out", words[0])
 
 
 def _needed(action: Action, words: list[_Clause], end: _Clause) -> _Clause:
@@ -269,7 +269,7 @@ def _read_delay(action: Action, words: list[_Clause], end: _Clause) -> tuple[Act
     length = _duration(word, time)
     wide = _duration(word, spread) if sign else 0
     if wide > length:
-        raise _error(f"{spread} around {time} would be less than no time", word)
+        raise _error(f"{spread} around {time} would be less than zero", word)
     side: When | None = None
     if len(words) > 1:
         if words[1].text.lower() not in ("request", "answer"):
@@ -297,7 +297,7 @@ def _read_size(action: Action, words: list[_Clause], end: _Clause) -> tuple[Acti
     except ValueError:
         raise _error(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word) from None
     if size < 1 and action.name != "cut":
-        raise _error("it has to be a byte at least", word)
+        raise _error("it has to be 1 byte or more", word)
     return action, Arguments(size=int(size), rate=size), None
 
 

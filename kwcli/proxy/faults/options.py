@@ -27,7 +27,7 @@ class FaultOptions(NamedTuple):
         """The rules; None where there are none, and none can be added later (`controlled`). Raises Failure."""
         if not self.fault and not self.faults and not controlled:
             if self.seed is not None:
-                raise Failure("--seed is about faults: it needs --fault, --faults or --control", Exit.USAGE)
+                raise Failure("--seed is for faults: it needs --fault, --faults or --control", Exit.USAGE)
             return None
         from kwcli.proxy.faults.rule_files import RuleFiles
 

@@ -159,7 +159,7 @@ class RuleFiles:
         if not count:
             return []
         rules = f"{count} rule{'' if count == 1 else 's'}"
-        return [f"faults on purpose by {rules} (--seed {self.seed} gives the same again)", *self._notes(self._rules())]
+        return [f"faults on purpose by {rules} (--seed {self.seed} repeats them)", *self._notes(self._rules())]
 
     def look(self, say: Callable[[str], None]) -> None:
         """Read changed files again; `say` gets a line about each, that it was read or what is wrong with it."""
@@ -169,7 +169,7 @@ class RuleFiles:
             try:
                 part.read()
             except Failure as failure:
-                say(f"{failure.text}; the rules stay as they were")
+                say(f"{failure.text}; the old rules stay in force")
                 continue
             self.faults.replace(list(self._rules()))
             count = len(part.rules)

@@ -60,7 +60,7 @@ class Schedule:
         """The line about the rule that the proxy prints at its end."""
         name = f"fault {self.number} ({self.rule.title})"
         if not self.matched:
-            return f"{name}: no exchange met it"
+            return f"{name}: no exchange matched"
         some = "exchange" if self.matched == 1 else "exchanges"
-        more = f"; it could do nothing to {self.skipped} of them" if self.skipped else ""
+        more = f"; it could not act on {self.skipped} of them" if self.skipped else ""
         return f"{name}: hit {self.hits:,} of {self.matched:,} {some}{more}"

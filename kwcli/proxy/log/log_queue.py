@@ -421,7 +421,7 @@ class LogQueue:
         self._over = True
         if self._drops:
             if not self.dropped_bytes:
-                self.say("the log cannot keep up: traffic is left out of it (--log-overflow block makes clients wait)")
+                self.say("the log cannot keep up and leaves traffic out (--log-overflow block makes clients wait)")
         else:
             self.pause(True)
 

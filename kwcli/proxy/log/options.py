@@ -59,7 +59,7 @@ class LogOptions(NamedTuple):
             ("--record both", self.record == "both"),
         ):
             if value and self.write is None:
-                raise Failure(f"{name} is about a capture file: it needs -w FILE.pcapng", Exit.USAGE)
+                raise Failure(f"{name} is for a capture file: it needs -w FILE.pcapng", Exit.USAGE)
         from kwcli.proxy.log.log_protocol import LogPlan
 
         expression = self.filters.text()  # errors in filters are reported before anything begins
@@ -69,7 +69,7 @@ class LogOptions(NamedTuple):
         interval = None if self.rotate_interval is None else self.rotate_interval / 1000
         file = (self.write, self.record, self.rotate_size, interval)
         if self.events and (self.no_log or shown.format != "ndjson"):
-            raise Failure("--events is about rows of JSON: it needs -o ndjson", Exit.USAGE)
+            raise Failure("--events adds JSON lines: it needs -o ndjson", Exit.USAGE)
         return LogPlan(shown, expression, not self.no_log, *file, env.debug, events=self.events, via=via)
 
 

@@ -113,9 +113,9 @@ class Recorder:
         more = []
         if any(self._dropped):
             size, exchanges, connections = self._dropped
-            more.append(f"{format_size(size)} with {count_of(exchanges, 'answer')} left out")
+            more.append(f"{format_size(size)} with {count_of(exchanges, 'answer')} left out of the log")
             if connections:
-                more.append(f"{count_of(connections, 'connection')} left out")
+                more.append(f"{count_of(connections, 'connection')} left out of the log")
         self._rows.finish(more)
         if self._files is not None:
             self._filed(self._files.close)

@@ -51,7 +51,7 @@ class Log:
             at_work = self.feed.alive
             done = self.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
             if at_work and not done:
-                env.say("kw: the log did not get to its end")
+                env.say("kw: the log process did not finish: its last lines are missing")
             if code == Exit.DONE and (self.failed or (at_work and not done)):
                 code = Exit.FAILURE
         return code

@@ -210,7 +210,7 @@ class Requests(DecidedFrames):
         if rest:
             out.append((SEND_SERVER, rest))
         if self.inside:
-            out.append((NOTE, "the client left inside a request"))
+            out.append((NOTE, "the client closed the connection inside a request"))
         return [*out, (END, SERVER)]
 
     def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
@@ -341,7 +341,7 @@ class Requests(DecidedFrames):
             return None
         if route.reads == TELL:
             name = api(route.api_key).name
-            text = f"{name} carries addresses of controllers or brokers, which go through as they are"
+            text = f"{name} carries addresses of controllers or brokers, which the proxy does not rewrite"
             out.append((NOTE, text))
             return True
         if route.reads == HINT:
@@ -394,7 +394,7 @@ class Requests(DecidedFrames):
         assert self._interventions is not None
         if self._interventions.keep(SIZE_FIELD + size):
             return True
-        text = f"a {route.base} passed without being looked at: too many bytes of requests are held (--fault, --script)"
+        text = f"a {route.base} passed unchecked: too many bytes of requests are held (--fault, --script)"
         out.append((NOTE, text))
         return False
 
@@ -554,7 +554,7 @@ class Requests(DecidedFrames):
         self._stop(
             data,
             at,
-            f"the client sent what is no Kafka request, a size of {size}{describe_bytes(data[at:])}",
+            f"the client sent no Kafka request, but a size of {size}{describe_bytes(data[at:])}",
             out,
         )
 

@@ -183,7 +183,7 @@ class Responses(DecidedFrames):
             return [*self._freed(), self._state.close(f"{route} cannot be passed on: {failure.text}")]
         out: list[Command] = []
         if rewritten.stripped:
-            out.append((NOTE, f"places of new leaders were left out of a {route}: a node has no listener"))
+            out.append((NOTE, f"addresses of new leaders were left out of a {route}: a node has no listener"))
         self._send(rewritten.frame, out)
         return out if self._blocked else out + self._resume(now_ns)
 
@@ -197,7 +197,7 @@ class Responses(DecidedFrames):
         waiting = self._state.in_flight
         part = b"" if self._framer.wanted else self._framer.held()
         if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
-            return [*self._freed(), self._state.close(f"the broker sent what is no Kafka response{what}")]
+            return [*self._freed(), self._state.close(f"the broker sent no Kafka response{what}")]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
         out: list[Command] = [(SEND_CLIENT, part)] if part and streamed else []
         out += self._freed()
@@ -207,7 +207,7 @@ class Responses(DecidedFrames):
         if waiting:
             text += f" with {len(waiting)} unanswered, {waiting[0][1]} first"
         elif self._state.silent and not self.busy:
-            text += " after a Produce with acks=0: if that failed, this is how it says so"
+            text += " after a Produce with acks=0: brokers do so when the Produce failed"
         loud = bool(waiting) or self.busy or self._state.silent
         if self._state.gone:  # nobody waits for these answers
             text = "the client closed the connection" + (f" with {len(waiting)} unanswered" if waiting else "")
@@ -522,7 +522,7 @@ class Responses(DecidedFrames):
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker sent {in_bytes(len(data) - at)} that nobody asked for{describe_bytes(data[at:])}"
+            reason = f"the broker sent {in_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
         self._stop(data, at, start, reason, out)
 
     def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
@@ -530,7 +530,7 @@ class Responses(DecidedFrames):
         in_flight = self._state.in_flight
         due, route, _ = in_flight[0]
         if route.answer == TOKEN or not 4 <= size <= FRAME_MAX:
-            reason = f"the broker sent what is no Kafka response, a size of {size}{describe_bytes(data[at:])}"
+            reason = f"the broker sent no Kafka response, but a size of {size}{describe_bytes(data[at:])}"
         elif any(got == each for each, _, _ in in_flight):
             reason = f"the broker answered out of order: correlation id {got} came before {due} ({route})"
         elif got == self._last:
@@ -538,7 +538,7 @@ class Responses(DecidedFrames):
         else:
             reason = f"the broker answered with correlation id {got} where {due} ({route}) was due"
             reason += describe_bytes(data[at:])
-        self._stop(data, at, start, f"{reason}; nothing can be rewritten after that", out)
+        self._stop(data, at, start, f"{reason}; nothing after that can be rewritten", out)
 
     def _stop(self, data: bytes, at: int, start: int, reason: str, out: list[Command]) -> None:
         if at > start:

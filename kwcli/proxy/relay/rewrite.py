@@ -244,7 +244,7 @@ def _endpoints(elements: Sequence[Mapping[str, Any]], node_id: str, compact: boo
         prefix = write_size(size, False, compact)
         at = start - len(prefix)
         if frame[at:start] != prefix:
-            raise RewriteFailed("a host with a size that is written in an unusual way")
+            raise RewriteFailed("the size of a host is encoded in an unusual way")
         host = frame[start : start + size].decode("utf-8", "replace")
         yield Endpoint(number, host, port, at, start + size + _PORT)
 
@@ -363,7 +363,7 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
         return _capped(frame, *read[:3], served, read[3])
     if int.from_bytes(frame[at : at + 2], "big") == _UNSUPPORTED_VERSION:
         how = f"UNSUPPORTED_VERSION in a layout that is neither that of {version} nor of 0, as librdkafka's mock does"
-        raise RewriteFailed(f"ApiVersions {version} is answered {how}; clients ask again for less")
+        raise RewriteFailed(f"ApiVersions {version} is answered {how}; clients ask again for a lower version")
     reason = f": {failure}" if failure else f" in a layout that is not known ({version})"
     raise RewriteFailed(f"ApiVersions {version} is answered{reason}")
 

@@ -158,11 +158,11 @@ def _cap(version: int, frame: bytes, served: Served | None) -> tuple[bytes, Sequ
     try:
         capped, caps = cap_api_versions(frame, version, served)
     except RewriteFailed as failure:
-        return frame, [(NOTE, f"{failure.text}; it goes through as it is")]
+        return frame, [(NOTE, f"{failure.text}; it passes unchanged")]
     commands: list[Command] = [(CAPPED, len(caps))] if caps else []
     for cap in caps:
         left = f"only up to {cap.left}" if cap.left is not None else "not at all"
         commands.append(
-            (NOTE, f"clients are offered {cap.api} {left}: kw cannot rewrite {cap.offered}, which brokers offer")
+            (NOTE, f"the proxy offers clients {cap.api} {left}: brokers offer {cap.offered}, which kw cannot rewrite")
         )
     return capped, commands

@@ -236,7 +236,9 @@ class UpstreamLogin:
         try:
             answer = encode_response(key, version, value, correlation_id=theirs)
         except (DecodeError, EncodeError):
-            reason = f"asked for {api_name(key)} {version}, which nobody knows, where the proxy logs in for its clients"
+            reason = (
+                f"asked for {api_name(key)} {version}, which kw does not know, while the proxy logs in for its clients"
+            )
             self._out.append((CLOSE, reason, True))
             return
         mine = (theirs + _QUARTER) % _IDS
@@ -419,6 +421,4 @@ class BrokerLogin:
             self._session.note(text)
             self._session.end(text)
         else:
-            self._session.end(
-                f"{text}; it is tried again in {pause_s:.3g} s, who comes before is turned away", loud=True
-            )
+            self._session.end(f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True)

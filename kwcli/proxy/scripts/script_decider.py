@@ -238,7 +238,7 @@ class ScriptDecider:
     def _load(self, process: _Process, said: dict[str, Any] | None) -> str | None:
         """Take over the functions that a process has found in the script; an error text where they cannot be used."""
         if said is None:
-            return f"{self.path}: does not end loading within {_LOAD_S:g} s"
+            return f"{self.path}: did not finish loading within {_LOAD_S:g} s"
         if "broken" in said:
             return str(said["broken"])
         functions = []
@@ -290,7 +290,7 @@ class ScriptDecider:
     def _lost(self, process: _Process) -> None:
         """Handle the end of a process; the one at work ends by itself only if the script does that (`os._exit`)."""
         if process is self._process and not self._ended:
-            self._say(f"{self.path}: the script has ended its process; frames pass as they came until it is saved")
+            self._say(f"{self.path}: the script ended its process; frames pass unchanged until the file is saved")
             self._process = None
             self._pass_all()
         elif process is self._next:
@@ -410,7 +410,7 @@ class ScriptDecider:
         self._next = None
         problem = self._load(process, said)
         if problem is not None:
-            going_on = "the script that was there goes on" if self._process is not None else "frames pass as they came"
+            going_on = "the old script stays in force" if self._process is not None else "frames pass unchanged"
             self._say(f"{problem}: {going_on}")
             process.kill()
             if self._process is None:

@@ -287,7 +287,7 @@ class ScriptExchange:
         side = self._exchanged.side
         request = self._bodies.get("request")
         if side == "response" and request is not None and request.frame_now() is not None:
-            raise ScriptError("the request has gone on already: only the response can be changed")
+            raise ScriptError("the request was sent already: only the response can be changed")
         body = self._bodies.get(side)
         return None if body is None else body.frame_now()
 

@@ -61,9 +61,7 @@ def own_authority(folder: Path) -> Authority:
 
 def _read(path: Path) -> Issued:
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        text = (
-            f"others may read {path}, the key that clients of kw proxy trust; make it anew (remove it) or chmod 600 it"
-        )
+        text = f"other users may read {path}, the key that clients of kw proxy trust: chmod 600 it, or remove it"
         raise Failure(text, Exit.USAGE)
     data = path.read_bytes()
     try:

@@ -39,7 +39,7 @@ _MEANINGS: Final = (
     (("HTTP_REQUEST", "HTTPS_PROXY_REQUEST"), "speaks HTTP to a listener of Kafka over TLS; check its port"),
     (
         ("WRONG_VERSION_NUMBER", "UNEXPECTED_MESSAGE", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"),
-        "speaks no TLS, and listeners do here (--tls-in); set security.protocol=SSL, or SASL_SSL",
+        "does not speak TLS, which --tls-in requires; set security.protocol=SSL, or SASL_SSL",
     ),
     (
         ("UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "VERSION_TOO_LOW"),
@@ -66,7 +66,7 @@ def _refusal(error: BaseException, trust: str | None, program: str) -> str:
     if reason and "EOF" not in reason:
         return f"failed the TLS handshake: {reason.replace('_', ' ').lower()}"
     untrusting = f"; a client that does not trust the {program} may do so: {told}" if trust else ""
-    return f"ended the TLS handshake without a word{untrusting}"
+    return f"closed the connection during the TLS handshake{untrusting}"
 
 
 # The hosts of the proxy in, the TLS contexts of its listeners out; and the settings that clients need.

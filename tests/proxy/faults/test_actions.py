@@ -307,7 +307,7 @@ def test_what_is_said_at_the_end() -> None:
     stage = FaultyStage("error 25, every 2", "close, when api == Fetch").client(beat(1), beat(2), beat(3))
     assert stage.faults.lines() == [
         "fault 1 (error 25): hit 1 of 3 exchanges",
-        "fault 2 (close): no exchange met it",
+        "fault 2 (close): no exchange matched",
     ]
 
 

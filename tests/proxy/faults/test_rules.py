@@ -55,14 +55,14 @@ BAD = {
     "error": (6, "write error NAME"),
     "error NOT_LEADER": (7, "no error has the name 'NOT_LEADER'"),
     "error 0": (7, "NONE is no error"),
-    "error 6 after that": (15, "write error after NAME after: 'that' is too much"),
+    "error 6 after that": (15, "write error after NAME after: leave 'that' out"),
     "close now": (7, "'close' takes no 'now'"),
-    "lose answer later": (13, "write lose answer [then close]: 'later' is too much"),
+    "lose answer later": (13, "write lose answer [then close]: leave 'later' out"),
     "delay soon": (7, "'soon' is no duration: write 250us, 100ms or 2m; 1.5 is seconds"),
-    "delay 10ms±20ms": (7, "20ms around 10ms would be less than no time"),
+    "delay 10ms±20ms": (7, "20ms around 10ms would be less than zero"),
     "delay 10ms both": (12, "it is the request or the answer that is delayed, not 'both'"),
     "cut": (4, "write cut N"),
-    "slice 0": (7, "it has to be a byte at least"),
+    "slice 0": (7, "it has to be 1 byte or more"),
     "slow fast": (6, "'fast' is no size: write 512, 10kB or 1MiB"),
     "leader one": (8, "'one' is no node: write its number, or -1 for none"),
     "rewrite acks=0": (9, "write rewrite request.PATH=VALUE or rewrite response.PATH=VALUE"),
@@ -152,17 +152,17 @@ def test_a_file_is_read_again_when_it_changed_and_a_bad_one_leaves_the_rules(tmp
 
     assert titles() == [(1, "delay 1s"), (2, "close"), (3, "reset")]
     assert look("close, first 1\nblackhol\n") == [
-        f"{file}:2:1: there is no action 'blackhol' (did you mean \"blackhole\"?); the rules stay as they were"
+        f"{file}:2:1: there is no action 'blackhol' (did you mean \"blackhole\"?); the old rules stay in force"
     ]
     assert titles() == [(1, "delay 1s"), (2, "close"), (3, "reset")]
     assert look("blackhole\nclose, first 1\nduplicate answer\n") == [
         f"{file} was read again: 3 rules",
-        "'duplicate answer' breaks the protocol: clients may do anything",
+        "'duplicate answer' breaks the protocol: clients may react in any way",
     ]
     assert titles() == [(1, "delay 1s"), (4, "blackhole"), (2, "close"), (5, "duplicate answer")]
     file.unlink()
     rules.look(said.append)
-    assert said == [f"{file}: No such file or directory; the rules stay as they were"]
+    assert said == [f"{file}: No such file or directory; the old rules stay in force"]
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_said_before_anything_begins(rules: list[str], names: l
 
 
 def test_a_seed_is_for_faults_that_are_there_or_may_come() -> None:
-    with pytest.raises(Failure, match=r"--seed is about faults: it needs --fault, --faults or --control"):
+    with pytest.raises(Failure, match=r"--seed is for faults: it needs --fault, --faults or --control"):
         FaultOptions((), (), 7).rules(lambda: 1)
     later = FaultOptions((), (), 7).rules(lambda: 1, controlled=True)
     assert later is not None
@@ -196,14 +196,14 @@ def test_the_handbook_has_every_action_and_preset() -> None:
 
 NOTED: dict[str, list[str]] = {
     "close": [],
-    "duplicate answer": ["'duplicate answer' breaks the protocol: clients may do anything"],
+    "duplicate answer": ["'duplicate answer' breaks the protocol: clients may react in any way"],
     "error 6": ["'error 6' closes the connection instead: where an answer has no field for it, or there is no answer"],
     "error 27, when api == Heartbeat": [],
     "error 6, when api == Produce": [
         "'error 6' closes the connection instead: where acks=0, since that Produce is never answered"
     ],
     "error 72 after, when api == Heartbeat": [
-        "'error 72 after': brokers are not known to answer Heartbeat so (kw errors)"
+        "'error 72 after': brokers are not known to answer Heartbeat with this error (kw errors)"
     ],
 }
 

@@ -118,9 +118,9 @@ def test_the_log_says_what_was_done_and_the_end_how_often(mock: str, tmp_path: P
     assert {row["api"] for row in touched} == {"Produce"}
     assert {error["name"] for row in touched for error in row["errors"]} == {"NOT_LEADER_OR_FOLLOWER"}
     assert all("upstream_latency_ms" not in row for row in touched)
-    assert "faults on purpose by 2 rules (--seed 7 gives the same again)" in said
+    assert "faults on purpose by 2 rules (--seed 7 repeats them)" in said
     assert "fault 1 (error NOT_LEADER_OR_FOLLOWER): hit 2 of 2 exchanges" in said
-    assert "fault 2 (close): no exchange met it" in said
+    assert "fault 2 (close): no exchange matched" in said
     assert "2 exchanges with a fault on purpose" in said
     text = kw("sniff", str(proxy.out), "-o", "text", "-f", "fault.hit == 2 and fault ~ NOT_LEADER").out
     assert text.count("⚡ error NOT_LEADER_OR_FOLLOWER NOT_LEADER_OR_FOLLOWER") == 1
@@ -153,4 +153,4 @@ def test_events_are_rows_when_they_are_asked_for(mock: str, tmp_path: Path) -> N
 
 def test_events_need_rows_of_json() -> None:
     outcome = kw("proxy", "-b", "localhost:1", "-o", "text", "--events")
-    assert (outcome.code, outcome.err) == (2, "kw: --events is about rows of JSON: it needs -o ndjson\n")
+    assert (outcome.code, outcome.err) == (2, "kw: --events adds JSON lines: it needs -o ndjson\n")

@@ -126,7 +126,7 @@ def test_too_much_is_left_out_counted_and_declared() -> None:
     (counts,) = [COUNTS.unpack(content) for kind, _, _, content in first if kind == MessageKind.DROPPED]
     assert counts == (dropped, 100 - answers, 0)
     assert [kind for kind, *_ in rest] == [MessageKind.GAP, CLIENT, MessageKind.GAP_SERVER, SERVER, MessageKind.CLOSED]
-    assert stage.said == ["the log cannot keep up: traffic is left out of it (--log-overflow block makes clients wait)"]
+    assert stage.said == ["the log cannot keep up and leaves traffic out (--log-overflow block makes clients wait)"]
     assert stage.paused == []
 
 
