@@ -27,17 +27,15 @@ from collections.abc import Callable, Iterable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.api_versions import ApiVersions, Needs
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
-from decoders.exchanges.learned_names import Topics
-from decoders.exchanges.pairing import Pairing
+from decoders.exchanges.pairing import Pairing, PairingContext
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import (
     BODY,
     REQUEST,
     RESPONSE,
     FrameDirection,
-    MemoryBudget,
     gap,
     give_up,
     lose_step,
@@ -74,43 +72,15 @@ AWAKE_MIN = 1024
 STEP = 4 << 20
 
 
-class Context:
+class Context(PairingContext):
     """The state that all connections of one engine share, and the connections by number."""
 
-    __slots__ = (
-        *(
-            "awake",
-            "brokers",
-            "budget",
-            "connections",
-            "guesses",
-            "history",
-            "out",
-            "owners",
-            "pairings",
-            "ports",
-            "runs",
-            "specs",
-            "summary",
-            "topics",
-        ),
-        *("undecided", "vouching", "woken"),
-    )
+    __slots__ = ("awake", "brokers", "history", "pairings", "ports", "undecided", "vouching", "woken")
 
     def __init__(self, ports: Iterable[int] | None, needs: Needs, *, connections: bool = False) -> None:
-        self.connections = connections  # give an Ended for each connection
+        super().__init__(needs, connections=connections)
         self.history: History | None = None  # facts of earlier exchanges, where asked for
-        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
         self.ports = None if ports is None else frozenset(ports)
-        self.specs = ApiVersions(needs)
-        self.topics = Topics()
-        # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
-        # without them: an owner is named on one connection, the token is used on others.
-        self.owners: dict[str, str] = {}
-        self.budget = MemoryBudget()
-        self.summary = Summary()
-        self.out: list[Settled] = []
-        self.runs = 0  # how many rows of `out` are no exchange
         self.pairings: dict[int, Pairing] = {}  # open connections that are Kafka, by number
         self.undecided: dict[int, UndecidedConnection] = {}
         self.brokers: dict[str, int] = {}  # endpoint recognised as a broker → since when
@@ -142,13 +112,6 @@ class Context:
             busy = client is not None and max(client.last_ns, client.peer.last_ns) > before_ns
             if busy or not pairing.rest():
                 awake.append(number)
-
-    def skip(self, skipped: Skipped) -> None:
-        """Report bytes that are no exchange."""
-        self.summary.skipped[skipped.reason] += 1
-        self.summary.skipped_bytes[skipped.reason] += skipped.size
-        self.out.append(skipped)
-        self.runs += 1
 
     def shed(self, current: FrameDirection | None) -> None:
         """Give up the oldest bodies, because too many bytes are held, until half the budget is free.

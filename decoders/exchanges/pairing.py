@@ -29,12 +29,12 @@ oldest is given up.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions
+from decoders.exchanges.api_versions import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.exchange import (
     ClientSoftware,
@@ -187,20 +187,30 @@ LENGTH: Final = Struct(">h")
 CORRELATION: Final = Struct(">i")
 
 
-class PairingContext(Protocol):
-    """What the connections of one engine share, as far as pairing uses it (pairer.py)."""
+class PairingContext:
+    """What the connections of one engine share, as far as pairing uses it."""
 
-    budget: MemoryBudget
-    connections: bool
-    guesses: bool
-    owners: dict[str, str]
-    out: list[Settled]
-    specs: ApiVersions
-    summary: Summary
-    topics: Topics
+    __slots__ = ("budget", "connections", "guesses", "out", "owners", "runs", "specs", "summary", "topics")
+
+    def __init__(self, needs: Needs, *, connections: bool = False) -> None:
+        self.connections = connections  # give an Ended for each connection
+        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
+        self.specs = ApiVersions(needs)
+        self.topics = Topics()
+        # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
+        # without them: an owner is named on one connection, the token is used on others.
+        self.owners: dict[str, str] = {}
+        self.budget = MemoryBudget()
+        self.summary = Summary()
+        self.out: list[Settled] = []
+        self.runs = 0  # how many rows of `out` are no exchange
 
     def skip(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""
+        self.summary.skipped[skipped.reason] += 1
+        self.summary.skipped_bytes[skipped.reason] += skipped.size
+        self.out.append(skipped)
+        self.runs += 1
 
 
 class Pairing:

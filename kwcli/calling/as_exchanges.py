@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.exchanges.api_versions import ApiVersions, Needs
-from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped, Summary
-from decoders.exchanges.learned_names import Topics
-from decoders.exchanges.pairing import Pairing
-from decoders.frames.framing import Frame, FrameDirection, MemoryBudget
+from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.exchange import ConnectionInfo, Exchange
+from decoders.exchanges.pairing import Pairing, PairingContext
+from decoders.frames.framing import Frame, FrameDirection
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -40,30 +39,12 @@ class Frames(Protocol):
     def last_ns(self) -> int | None: ...
 
 
-class OwnContext:
-    """What the connections of one run share, for their pairing (PairingContext)."""
-
-    connections = guesses = False  # no rows of connections, no guesses at requests
-
-    def __init__(self, needs: Needs) -> None:
-        self.specs = ApiVersions(needs)
-        self.topics = Topics()
-        self.owners: dict[str, str] = {}
-        self.budget = MemoryBudget()
-        self.summary = Summary()
-        self.out: list[Settled] = []
-
-    def skip(self, skipped: Skipped) -> None:
-        """Report bytes that are no exchange."""
-        self.out.append(skipped)
-
-
 class Tape:
     """The exchanges of one run; connections are numbered in the order in which they are first used."""
 
     def __init__(self, needs: Needs | None = None) -> None:
         """`needs`: the parts of bodies that are read besides the exchanges' own attributes."""
-        self._context = OwnContext(needs or Needs())
+        self._context = PairingContext(needs or Needs())
         self._pairings: dict[tuple[str, str], Pairing] = {}
 
     def play(self, local: str, peer: str, frames: Frames) -> Exchange:
