@@ -12,15 +12,16 @@ from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
+from kwcli.output import formats_where
 from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
     from decoders.wire.units import Moment
 
-FORMATS: Final = ("text", "table", "ndjson", "json", "csv", "yaml", "fields", "hex")
+FORMATS: Final = formats_where(frames=False)
 # The formats of a command that shows frames: also the frames' bytes.
-FRAME_FORMATS: Final = (*FORMATS, "raw")
+FRAME_FORMATS: Final = formats_where()
 # Other words for formats.
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # The variable that sets another default of -o, for the commands that have this format.
@@ -28,12 +29,12 @@ OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 # The property of a profile that sets another default of -o.
 OUTPUT_PROPERTY: Final = "kw.output"
 # Formats that have a line for each exchange, and no bodies.
-WITHOUT_BODIES: Final = frozenset({"table", "csv"})
+WITHOUT_BODIES: Final = frozenset(formats_where(bodies=False))
 # Formats whose times are always UTC, as in records.
-UTC_ONLY: Final = ("ndjson", "json", "yaml")
+UTC_ONLY: Final = formats_where(records=True)
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
-WITH_COLUMNS: Final = ("text", "table", "csv", "fields")
+WITH_COLUMNS: Final = (*formats_where(columns="chosen"), *formats_where(columns="always"))
 # The most processes that show rows by default: one process reads for all of them, so more gain nothing.
 JOBS_MAX: Final = 8
 # The key in the click context's `meta` of the format that an option asks for.

@@ -23,7 +23,7 @@ from kwcli.net.addresses import shown
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import decoded
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor

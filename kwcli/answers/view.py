@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Fold, Row
     from decoders.exchanges.exchange import Ended
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 __all__ = ["AnswerRenderer", "answer_record", "flat_text", "software_text", "view_of"]
 

@@ -16,9 +16,10 @@ from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
 from decoders.wire.text import clean, format_latency
 from kwcli.calling.words.paths import Path
-from kwcli.output import Wanted, needs, open_renderer
+from kwcli.output import formats_where
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.records import JsonWriter, record_writer
+from kwcli.output.renderers import Wanted, needs, open_renderer
 from kwcli.output.short_texts import count_of, cut, palette
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from kwcli.calling.records.values import RecordValues, Said
     from kwcli.calling.version_table import Matrix
     from kwcli.env import Environment, Settings
-    from kwcli.output import Renderer, Write
     from kwcli.output.records import RecordWriter
+    from kwcli.output.renderers import Renderer, Write
     from kwcli.output.short_texts import Palette
 
 # Formats whose rows are exchange records.
-RECORDS: Final = ("ndjson", "json", "yaml")
+RECORDS: Final = formats_where(records=True)
 # Formats for people that show one exchange after the other.
-LINES: Final = ("text", "hex")
+LINES: Final = formats_where(facts=True)
 
 
 class CallOutput:

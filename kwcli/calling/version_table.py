@@ -19,7 +19,7 @@ from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, sho
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 ABSENT: Final = "–"
 GAP: Final = "  "

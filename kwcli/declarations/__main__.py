@@ -9,7 +9,7 @@ import click
 
 from decoders.apis.releases import RELEASES
 from decoders.schema.codec import decoder_source, encoder_source
-from decoders.schema.model import Side, resolve
+from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode
 from kwcli.declarations.compare import compare, compare_structures, compare_tables, truth
 from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
@@ -104,7 +104,11 @@ def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool)
 @main.command(name="format")
 def format_() -> None:
     """Align the columns of our declarations and put their words in order; the files that changed are named."""
-    for path, text in unformatted().items():
+    try:
+        files = unformatted()
+    except DeclarationError as error:
+        raise click.ClickException(str(error)) from error
+    for path, text in files.items():
         path.write_text(text, "utf-8")
         click.echo(f"formatted: {path.name}")
 

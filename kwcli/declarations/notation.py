@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import decoders.apis
 import decoders.embedded
 from decoders.apis import NAMES
 from decoders.embedded import declarations_in
-from decoders.schema.model import Api, Field, Message, Side, Versions, parse_api, parse_message
+from decoders.schema.model import Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
 from kwcli.declarations.compare import cells
 from kwcli.declarations.releases import snake
 
@@ -195,8 +196,19 @@ def module_path(key: int, name: str) -> Path:
 
 def declared() -> dict[int, Api]:
     """Every API that a file declares, by key."""
-    apis = [parse_api(text) for _, _, text in _declarations(APIS)]
+    apis = [_parsed(path, parse_api, text) for path, _, text in _declarations(APIS)]
     return {api.key: api for api in apis}
+
+
+Parsed = TypeVar("Parsed")
+
+
+def _parsed(path: Path, parse: Callable[[str], Parsed], text: str) -> Parsed:
+    """A declaration as `parse` reads it; a DeclarationError names its file."""
+    try:
+        return parse(text)
+    except DeclarationError as error:
+        raise DeclarationError(f"{path.parent.name}/{path.name}: {error}") from error
 
 
 def _declarations(folder: Path) -> Iterator[tuple[Path, str, str]]:
@@ -211,13 +223,12 @@ def _declarations(folder: Path) -> Iterator[tuple[Path, str, str]]:
 def unformatted() -> dict[Path, str]:
     """The files whose declarations are not as the notation writes them, each with the text the file should have."""
     written = [
-        (path, source, replaced(source, path.name, api_text(parse_api(text))))
+        (path, source, replaced(source, path.name, api_text(_parsed(path, parse_api, text))))
         for path, source, text in _declarations(APIS)
     ]
-    written += [
-        (path, source, replaced(source, path.name, "\n".join(map(_formatted, declarations_in(text)))))
-        for path, source, text in _declarations(STRUCTURES)
-    ]
+    for path, source, text in _declarations(STRUCTURES):
+        ordered = [_parsed(path, _formatted, each) for each in declarations_in(text)]
+        written.append((path, source, replaced(source, path.name, "\n".join(ordered))))
     return {path: text for path, source, text in written if text != source}
 
 

@@ -1,125 +1,42 @@
-"""Output formats by name, a literal table: exchanges in, bytes for standard output out."""
+"""Output formats, a literal table: the renderer of each, and what commands may ask of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, Protocol, Self
+from typing import Final, Literal, NamedTuple
 
-from decoders.exchanges import api_versions
-
-if TYPE_CHECKING:
-    from decoders.exchanges.exchange import Settled
-    from decoders.schema.model import Side
-    from kwcli.env import Settings
-
-__all__ = ["FORMATS", "Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "needs", "open_renderer"]
-
-Write = Callable[[bytes], None]
-# API key and side → the paths that are read of that side before anything is shown.
-Needs = Callable[[int, "Side"], frozenset[str]]
-
-# Format → module under kwcli.output and the class in it.
-FORMATS: Final[dict[str, tuple[str, str]]] = {
-    "text": ("text", "Text"),
-    "table": ("table", "ExchangeTable"),
-    "ndjson": ("json", "Ndjson"),
-    "json": ("json", "Json"),
-    "csv": ("csv", "Csv"),
-    "yaml": ("yaml", "Yaml"),
-    "fields": ("fields", "Fields"),
-    "hex": ("hex", "Hex"),
-    "raw": ("raw", "Raw"),
-}
-# Keys of the record that are there, or have more in them, only if earlier exchanges are remembered.
-HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
-# Text with the columns of --columns.
-CHOSEN: Final = ("table", "ChosenColumns")
+__all__ = ["FORMATS", "Format", "formats_where"]
 
 
-class OncePiece(bytes):
-    """Bytes to write that are printed once in the whole output; `key` identifies what they say."""
+class Format(NamedTuple):
+    """A format: its module under kwcli.output and the class in it, and what its rows are made of.
 
-    key: Hashable
-
-    def __new__(cls, data: bytes, key: Hashable) -> Self:
-        piece = super().__new__(cls, data)
-        piece.key = key
-        return piece
-
-    def __getnewargs__(self) -> tuple[bytes, Hashable]:  # type: ignore[override]  # of bytes: one argument
-        return bytes(self), self.key
-
-
-class Renderer(Protocol):
-    """Writes rows as they come. `shows_skipped`: whether bytes that are no part of an exchange have rows of their own.
-
-    `errors`, `expected` and `undecoded` count the exchanges shown that have an unexpected error code in their response,
-    that have only error codes that the protocol expects, and that could not be decoded.
+    `columns`: whether rows are columns always, or by --columns. `records`: each row is a record, with times in UTC.
+    `bodies`: bodies are shown, so that --records adds to them. `facts`: rows have the facts of text lines. `frames`:
+    rows are the bytes of frames, for commands that show frames.
     """
 
-    @property
-    def shows_skipped(self) -> bool: ...
-
-    @property
-    def errors(self) -> int: ...
-
-    @property
-    def expected(self) -> int: ...
-
-    @property
-    def undecoded(self) -> int: ...
-
-    def write(self, rows: list[Settled]) -> None: ...
-
-    def notice(self, rows: list[Settled]) -> None:
-        """Take rows that the filters have left out; a format may learn from them."""
-
-    def close(self) -> None:
-        """Write the end of the output."""
+    module: str
+    renderer: str
+    columns: Literal["always", "chosen", "never"] = "never"
+    records: bool = False
+    bodies: bool = True
+    facts: bool = False
+    frames: bool = False
 
 
-def open_renderer(settings: Settings, write: Write) -> Renderer:
-    """The renderer of the format in `settings`; `write` takes its output."""
-    module, name = CHOSEN if settings.columns and settings.format == "text" else FORMATS[settings.format]
-    renderer: Renderer = getattr(import_module(f"kwcli.output.{module}"), name)(settings, write)
-    return renderer
+FORMATS: Final[dict[str, Format]] = {
+    "text": Format("text", "Text", columns="chosen", facts=True),
+    "table": Format("table", "ExchangeTable", columns="always", bodies=False),
+    "ndjson": Format("json", "Ndjson", records=True),
+    "json": Format("json", "Json", records=True),
+    "csv": Format("csv", "Csv", columns="always", bodies=False),
+    "yaml": Format("yaml", "Yaml", records=True),
+    "fields": Format("fields", "Fields", columns="always"),
+    "hex": Format("hex", "Hex", facts=True),
+    "raw": Format("raw", "Raw", frames=True),
+}
 
 
-class Wanted(api_versions.Needs):
-    """The paths of bodies that renderer and filters read; asked for each API when that API first occurs."""
-
-    def __init__(self, *parts: Needs) -> None:
-        super().__init__()
-        self._parts = parts
-
-    def of(self, key: int, side: Side) -> frozenset[str]:
-        """The paths wanted of one side of an API."""
-        return frozenset().union(*(part(key, side) for part in self._parts))
-
-
-def needs(settings: Settings) -> Needs:
-    """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
-    if settings.columns or settings.format in ("csv", "table", "fields"):
-        from kwcli.output.row_cells import asked_columns, columns
-
-        found = columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
-        return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
-    if settings.format not in ("text", "hex"):
-        return _nothing
-    from kwcli.output.fact_functions import needs as of_facts
-
-    return of_facts
-
-
-def asks_history(settings: Settings) -> bool:
-    """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
-    if settings.columns or settings.format in ("csv", "table", "fields"):
-        from kwcli.output.row_cells import asked_columns
-
-        return any(name.partition(".")[0] in HISTORY and "." in name for name in asked_columns(settings))
-    return settings.format in ("ndjson", "json", "yaml")
-
-
-def _nothing(_key: int, _side: Side) -> frozenset[str]:
-    return frozenset()
+def formats_where(**wanted: object) -> tuple[str, ...]:
+    """The names of the formats with these attributes, in the order of the table."""
+    return tuple(name for name, row in FORMATS.items() if all(getattr(row, key) == wanted[key] for key in wanted))

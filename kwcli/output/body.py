@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api, api_name
 from decoders.schema.model import resolve
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
 from decoders.wire.text import clean, in_bytes
-from kwcli.output import OncePiece
+from kwcli.output.renderers import OncePiece
 from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, with_word
 
 if TYPE_CHECKING:

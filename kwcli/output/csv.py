@@ -16,7 +16,7 @@ from kwcli.output.row_cells import RowReader, asked_columns, plain_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 # Values of these types stand in a cell as they are.
 _PLAIN: Final = frozenset({str, int, float})

@@ -14,7 +14,7 @@ from kwcli.output.row_cells import RowReader, asked_columns, plain_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 _ESCAPES: Final = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _SIGNS: Final = {"/t": "\t", "/s": " ", "\\t": "\t", "tab": "\t", "space": " ", "comma": ","}

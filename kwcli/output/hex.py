@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from decoders.wire.conceal import Conceal
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 # Elements of an array of structs that are shown; the rest is only counted.
 ELEMENTS: Final = 4

@@ -14,7 +14,7 @@ from kwcli.output.records import JsonWriter
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 # orjson refuses integers beyond 64 bits by itself; the record has none.
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE

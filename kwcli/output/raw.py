@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 __all__ = ["Raw"]
 

@@ -12,7 +12,7 @@ from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 
 class RecordWriter(Protocol):

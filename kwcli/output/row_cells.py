@@ -10,6 +10,7 @@ from decoders.filters.record_paths import RecordPath, record_path, words
 from decoders.messages.bodies import Options
 from decoders.messages.record import SCALARS, SCHEMA, to_json_dict
 from kwcli.env import Exit, Failure
+from kwcli.output import FORMATS
 from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
 from kwcli.spelling import did_you_mean
 
@@ -61,7 +62,9 @@ def asked_columns(settings: Settings) -> tuple[str, ...]:
     """The words of the format's columns; none where it has no columns."""
     if settings.columns:
         return tuple(settings.columns)
-    return {"csv": (*SCALARS, *CSV_MORE), "table": TABLE, "fields": TABLE}.get(settings.format, ())
+    if FORMATS[settings.format].columns != "always":
+        return ()
+    return (*SCALARS, *CSV_MORE) if settings.format == "csv" else TABLE
 
 
 class RowReader:

@@ -12,7 +12,7 @@ from kwcli.output.short_texts import NS, cell_width, cut, cut_left, find_zone, p
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
     from kwcli.output.row_cells import RowColumn
     from kwcli.output.short_texts import Palette
 

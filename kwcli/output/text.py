@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.api_versions import ApiVersion
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
     from kwcli.env import Settings
-    from kwcli.output import Write
     from kwcli.output.facts import Facts
+    from kwcli.output.renderers import Write
 
 
 class LineLayout(NamedTuple):

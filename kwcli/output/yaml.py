@@ -19,7 +19,7 @@ from decoders.wire.deferred import Deferred, DeferredList, DeferredText, parts_o
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

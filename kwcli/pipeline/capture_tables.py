@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
     from kwcli.env import Environment, Exit, Settings
     from kwcli.options import CaptureOptions, FilterOptions
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 __all__ = ["CaptureTables", "read_captures"]
 

@@ -22,7 +22,7 @@ from kwcli.output.table import Column, draw_table
 
 if TYPE_CHECKING:
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
     from kwcli.replay.replayed_client import Outcome
     from kwcli.replay.run import ReplayCounts
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.merge import file_of, number_of
 from kwcli.inputs import utf8_text
-from kwcli.output import OncePiece
+from kwcli.output.renderers import OncePiece, has_columns
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Row, Settled
@@ -160,7 +160,7 @@ def names_files(settings: Settings, selection: Filter | None) -> bool:
     """Whether a column or the filter asks for the file of a row."""
     if selection is not None and "file" in selection.text and "file" in selection.names:
         return True
-    if not settings.columns and settings.format not in ("csv", "table", "fields"):
+    if not has_columns(settings):
         return False
     from kwcli.output.row_cells import asked_columns
 

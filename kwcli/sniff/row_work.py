@@ -11,7 +11,7 @@ from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.output import Renderer
+    from kwcli.output.renderers import Renderer
     from kwcli.sniff.fold_renderer import FoldRenderer
 
 __all__ = ["FoldWork", "RowCounts", "RowStep", "RowWork"]

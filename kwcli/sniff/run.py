@@ -17,7 +17,7 @@ from kwcli.env import Exit, Failure
 from kwcli.input_files import is_read_once, key_log_names
 from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles, search_captures
-from kwcli.output import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
+from kwcli.output.renderers import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.sniff.closing import (
     LOSSY,

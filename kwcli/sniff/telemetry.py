@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions
-    from kwcli.output import Needs, Renderer, Write
+    from kwcli.output.renderers import Needs, Renderer, Write
     from kwcli.telemetry.otlp import Exporter
 
 __all__ = ["watch"]

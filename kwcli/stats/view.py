@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
     from kwcli.env import Settings
-    from kwcli.output import Write
+    from kwcli.output.renderers import Write
 
 # Columns of a CSV when nothing was counted.
 _NOTHING: Final = ("count", "rate", "errors")

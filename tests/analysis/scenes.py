@@ -11,7 +11,7 @@ from decoders.analysis.fold import Fold
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 
 SYN, ACK, FIN, RST, PUSH = 2, 16, 1, 4, 8
 NS, MS = 10**9, 10**6

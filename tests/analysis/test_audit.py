@@ -18,7 +18,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Versions
 from kwcli.env import Exit
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
 from tests.exchanges.talks import Turns, plan, request, response, run, segments

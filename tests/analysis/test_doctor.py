@@ -36,7 +36,7 @@ from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from kwcli.env import Exit
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world

@@ -23,7 +23,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.limits import MOMENTS_MAX
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from tests.analysis.scenes import BEGUN, FIN, NS, Scene
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw

@@ -20,7 +20,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from kwcli.env import Exit
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
 from tests.sampling import sampled

@@ -18,7 +18,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Skipped
 from decoders.exchanges.learned_names import Topics
 from kwcli.env import Exit
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from tests.analysis.scenes import BEGUN, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw

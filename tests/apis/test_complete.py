@@ -15,6 +15,7 @@ from decoders.apis.examples import EXAMPLES
 from decoders.apis.releases import HISTORY, RELEASES, history
 from decoders.apis.returned import LISTED, OBSERVED
 from decoders.apis.routing import ROUTES
+from decoders.replaying.api_classes import API_CLASSES
 from kwcli.declarations.notation import declared
 from kwcli.output.fact_functions import FUNCTIONS
 from kwcli.output.fact_rows import ROWS
@@ -28,6 +29,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
     "ERROR_PLACES in decoders/apis/error_places.py": ERROR_PLACES,
     "ROWS in kwcli/output/fact_rows.py": {*ROWS, *FUNCTIONS},
+    "API_CLASSES in decoders/replaying/api_classes.py": API_CLASSES,
 }
 
 
@@ -44,7 +46,8 @@ def lacks(tables: Mapping[str, Collection[int]]) -> Iterator[str]:
 
 
 def test_every_api_has_its_row_in_every_table() -> None:
-    assert list(lacks(TABLES)) == []
+    found = list(lacks(TABLES))
+    assert not found, "\n".join(["rows are missing:", *found])
 
 
 def test_the_release_table_knows_the_newest_version_of_every_api() -> None:

@@ -11,6 +11,7 @@ from decoders.errors import UnknownApi
 from decoders.schema.model import NONE, Versions
 from tests.apis.lint import check_api, check_message
 from tests.apis.union import GUIDES
+from tests.reference.jars import PATCHES
 
 
 def count(versions: Versions) -> int:
@@ -58,6 +59,9 @@ def test_releases_speak_the_union_together() -> None:
     for key in HISTORY:
         assert min(one.low for one in history(key).values()) >= api(key).versions.low
     assert set(UNSTABLE) <= set(RELEASES)
+    assert RELEASES[-1] in UNSTABLE, f"UNSTABLE has no row of {RELEASES[-1]}: which versions does it hide ({{}}: none)?"
+    patched = [patch.rpartition(".")[0] for patch in PATCHES]
+    assert patched == list(RELEASES), "PATCHES in tests/reference/jars.py has the last patch of each release"
     wrong = [
         f"UNSTABLE[{release!r}][{key}] is {version}, the highest version of {release} in HISTORY is {highest}"
         for release, marks in UNSTABLE.items()

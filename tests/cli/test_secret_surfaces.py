@@ -335,8 +335,8 @@ def written(talk: Talk, size: int) -> bytes:
 @pytest.mark.parametrize("output", FORMATS)
 def test_a_defect_on_the_way(capture: str, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
     """--debug shows the traceback of a defect, without the rows at hand."""
-    place, name = RENDERERS[output]
-    module = f"kwcli.output.{place}"
+    name = RENDERERS[output].renderer
+    module = f"kwcli.output.{RENDERERS[output].module}"
     write = getattr(import_module(module), name).write
 
     def fail(self: object, rows: list[object]) -> None:

@@ -150,6 +150,11 @@ def test_several_files_are_one() -> None:
 def test_every_dimension_and_metric_is_offered() -> None:
     assert tuple(DIMENSIONS) == BY, "the names of --by in kwcli/stats/__init__.py, in the order of DIMENSIONS"
     assert tuple(MEASURES) == METRICS, "the names of --metric in kwcli/stats/__init__.py, in the order of METRICS"
+    row = SCHEMA["$defs"]["statistics"]
+    alone = {name for each in row["anyOf"] for name in each["required"]}
+    schema = "decoders/messages/statistics.schema.json"
+    assert set(BY) <= row["properties"].keys(), f"the properties of a row in {schema}"
+    assert alone == set(BY) - {"partition"}, f"a `required` for each dimension in anyOf of {schema}"
 
 
 @pytest.mark.parametrize("every", [len(METRICS), pytest.param(1, marks=pytest.mark.full)])

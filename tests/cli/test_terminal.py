@@ -71,10 +71,11 @@ def check(commands: Sequence[tuple[str, ...]], variables: Mapping[str, str] | No
 
 def test_rows_of_a_capture(folder: Path) -> None:
     words = ("sniff", str(folder / "plain.pcap"), "--port", "9092")
-    seen = check([(*words, *in_format(output), *more) for output in FORMATS for more in ((), ("-vv",))])
-    seen += check([(*words, *in_format(output), "--records") for output in FORMATS if output not in WITHOUT_BODIES])
-    assert all(each.code == 0 and "EVIL" in each.text for each in seen)
-    assert all("FindCoordinator" in each.text for each in seen)
+    commands = [(*words, *in_format(output), *more) for output in FORMATS for more in ((), ("-vv",))]
+    commands += [(*words, *in_format(output), "--records") for output in FORMATS if output not in WITHOUT_BODIES]
+    for command, each in zip(commands, check(commands), strict=True):
+        missing = [word for word in ("EVIL", "FindCoordinator") if word not in each.text]
+        assert (each.code, missing) == (0, []), " ".join(command)
 
 
 def test_statistics(folder: Path) -> None:

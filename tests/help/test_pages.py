@@ -21,6 +21,7 @@ from kwcli.env import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
+from kwcli.output import FORMATS
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in
@@ -125,6 +126,13 @@ def test_contributors_find_every_file_that_is_named() -> None:
     paths = [(one or other).replace(".", "/") for one, other in modules]
     assert len(paths) > 5
     assert [path for path in paths if not (ROOT / path).exists() and not (ROOT / f"{path}.py").exists()] == []
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_pages_list_every_format(name: str) -> None:
+    assert f"| `{name}`" in read_page("columns"), "the table of formats in kwcli/help/columns.md"
+    (formats,) = re.findall(r"^\| `-o (\S+)` \|", read_page("sniff"), re.MULTILINE)
+    assert name in formats.split("\\|"), "the row of -o in kwcli/help/sniff.md"
 
 
 def test_contributors_find_every_table_in_its_file() -> None:

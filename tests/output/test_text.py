@@ -10,7 +10,7 @@ import pytest
 from decoders.exchanges.api_versions import Failure
 from decoders.exchanges.exchange import Exchange, Settled
 from kwcli.env import Settings
-from kwcli.output import open_renderer
+from kwcli.output.renderers import open_renderer
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
 from tests.output.fakes import TIME_NS, exchange, skipped

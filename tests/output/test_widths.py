@@ -15,9 +15,9 @@ from decoders.apis import KEYS, api
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
 from kwcli.env import Settings
-from kwcli.output import Wanted, needs
 from kwcli.output.fact_functions import row_of
 from kwcli.output.facts import FactRoom
+from kwcli.output.renderers import Wanted, needs
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
 from tests.apis.everything import layouts

@@ -30,7 +30,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.bodies import Options
 from kwcli.env import Exit
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from kwcli.pipeline.tables.connections import ConnectionColumns, ended_of
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.sniff.row_output import without_ends

@@ -16,7 +16,7 @@ import pytest
 from decoders import read_exchanges
 from decoders.exchanges.exchange import Exchange
 from kwcli.env import Exit
-from kwcli.output import Wanted
+from kwcli.output.renderers import Wanted
 from kwcli.playground.ports import free_ports
 from kwcli.telemetry.prometheus import LABEL_MAX, family_lines
 from kwcli.telemetry.traffic import Traffic

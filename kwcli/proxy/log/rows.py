@@ -18,7 +18,7 @@ from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
 from decoders.messages.record import SCHEMA
 from kwcli.env import unwritten
-from kwcli.output import Wanted, asks_history, needs, open_renderer
+from kwcli.output.renderers import Wanted, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.sniff.closing import ShownCounts, closing_lines
 from kwcli.sniff.row_output import Output

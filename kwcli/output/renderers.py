@@ -1,0 +1,120 @@
+"""Exchanges in, bytes for standard output out: the renderer of the format, and the parts of bodies that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from importlib import import_module
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from decoders.exchanges import api_versions
+from kwcli.output import FORMATS, Format
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from kwcli.env import Settings
+
+__all__ = ["Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "has_columns", "needs", "open_renderer"]
+
+Write = Callable[[bytes], None]
+# API key and side → the paths that are read of that side before anything is shown.
+Needs = Callable[[int, "Side"], frozenset[str]]
+
+# Keys of the record that are there, or have more in them, only if earlier exchanges are remembered.
+HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
+# Text with the columns of --columns.
+CHOSEN: Final = Format("table", "ChosenColumns")
+
+
+class OncePiece(bytes):
+    """Bytes to write that are printed once in the whole output; `key` identifies what they say."""
+
+    key: Hashable
+
+    def __new__(cls, data: bytes, key: Hashable) -> Self:
+        piece = super().__new__(cls, data)
+        piece.key = key
+        return piece
+
+    def __getnewargs__(self) -> tuple[bytes, Hashable]:  # type: ignore[override]  # of bytes: one argument
+        return bytes(self), self.key
+
+
+class Renderer(Protocol):
+    """Writes rows as they come. `shows_skipped`: whether bytes that are no part of an exchange have rows of their own.
+
+    `errors`, `expected` and `undecoded` count the exchanges shown that have an unexpected error code in their response,
+    that have only error codes that the protocol expects, and that could not be decoded.
+    """
+
+    @property
+    def shows_skipped(self) -> bool: ...
+
+    @property
+    def errors(self) -> int: ...
+
+    @property
+    def expected(self) -> int: ...
+
+    @property
+    def undecoded(self) -> int: ...
+
+    def write(self, rows: list[Settled]) -> None: ...
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Take rows that the filters have left out; a format may learn from them."""
+
+    def close(self) -> None:
+        """Write the end of the output."""
+
+
+def open_renderer(settings: Settings, write: Write) -> Renderer:
+    """The renderer of the format in `settings`; `write` takes its output."""
+    row = FORMATS[settings.format]
+    chosen = CHOSEN if settings.columns and row.columns == "chosen" else row
+    renderer: Renderer = getattr(import_module(f"kwcli.output.{chosen.module}"), chosen.renderer)(settings, write)
+    return renderer
+
+
+class Wanted(api_versions.Needs):
+    """The paths of bodies that renderer and filters read; asked for each API when that API first occurs."""
+
+    def __init__(self, *parts: Needs) -> None:
+        super().__init__()
+        self._parts = parts
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths wanted of one side of an API."""
+        return frozenset().union(*(part(key, side) for part in self._parts))
+
+
+def has_columns(settings: Settings) -> bool:
+    """Whether rows are columns."""
+    return bool(settings.columns) or FORMATS[settings.format].columns == "always"
+
+
+def needs(settings: Settings) -> Needs:
+    """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
+    if has_columns(settings):
+        from kwcli.output.row_cells import asked_columns, columns
+
+        found = columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
+        return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
+    if not FORMATS[settings.format].facts:
+        return _nothing
+    from kwcli.output.fact_functions import needs as of_facts
+
+    return of_facts
+
+
+def asks_history(settings: Settings) -> bool:
+    """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
+    if has_columns(settings):
+        from kwcli.output.row_cells import asked_columns
+
+        return any(name.partition(".")[0] in HISTORY and "." in name for name in asked_columns(settings))
+    return FORMATS[settings.format].records
+
+
+def _nothing(_key: int, _side: Side) -> frozenset[str]:
+    return frozenset()
