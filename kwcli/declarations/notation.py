@@ -208,7 +208,7 @@ def _parsed(path: Path, parse: Callable[[str], Parsed], text: str) -> Parsed:
     try:
         return parse(text)
     except DeclarationError as error:
-        raise DeclarationError(f"{path.parent.name}/{path.name}: {error}") from error
+        raise DeclarationError(f"decoders/{path.parent.name}/{path.name}: {error}") from error
 
 
 def _declarations(folder: Path) -> Iterator[tuple[Path, str, str]]:
