@@ -67,7 +67,7 @@ def test_what_a_killed_one_left_is_cleaned_by_the_next(tmp_path: Path, grounds: 
     assert folder.is_dir()
     grounds.append(ground := Round(tmp_path, "--mock"))
     ground.wait_until_ready()
-    assert "that was killed" in ground.said
+    assert "the remains of a killed playground" in ground.said
     assert ground.end(signal.SIGTERM) == 0
     assert ground.left() == []
 

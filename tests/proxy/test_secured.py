@@ -202,7 +202,7 @@ def test_clients_without_tls_or_trust_are_explained(world: World, tmp_path: Path
         assert call(world, where)[0] == 5
         where.after("refused: the client does not speak TLS, which --tls-in requires")
         said = f"refused: the client does not trust the proxy's certificate; give it ssl.ca.location={world.ca}"
-        assert where.after(said).count("the client speaks no TLS") == 1
+        assert where.after(said).count("the client does not speak TLS") == 1
 
 
 @pytest.mark.parametrize("listener", ["SSL", "SASL_PLAINTEXT", "SASL_SSL"])
