@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["FORMATS", "Format", "formats_where"]
+__all__ = ["COLUMN_FORMATS", "FORMATS", "Format", "formats_where"]
 
 
 class Format(NamedTuple):
@@ -40,3 +40,7 @@ FORMATS: Final[dict[str, Format]] = {
 def formats_where(**wanted: object) -> tuple[str, ...]:
     """The names of the formats with these attributes, in the order of the table."""
     return tuple(name for name, row in FORMATS.items() if all(getattr(row, key) == wanted[key] for key in wanted))
+
+
+# The formats whose rows are columns.
+COLUMN_FORMATS: Final = formats_where(columns="always")

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from decoders.exchanges import api_versions
-from kwcli.output import FORMATS, Format
+from kwcli.output import COLUMN_FORMATS, FORMATS, Format, formats_where
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -22,6 +22,8 @@ Needs = Callable[[int, "Side"], frozenset[str]]
 
 # Keys of the record that are there, or have more in them, only if earlier exchanges are remembered.
 HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
+_RECORDS: Final = formats_where(records=True)
+_FACTS: Final = formats_where(facts=True)
 # Text with the columns of --columns.
 CHOSEN: Final = Format("table", "ChosenColumns")
 
@@ -89,8 +91,8 @@ class Wanted(api_versions.Needs):
 
 
 def has_columns(settings: Settings) -> bool:
-    """Whether rows are columns."""
-    return bool(settings.columns) or FORMATS[settings.format].columns == "always"
+    """Whether rows are columns; other formats than those of rows (`md` of `kw report`) have none."""
+    return bool(settings.columns) or settings.format in COLUMN_FORMATS
 
 
 def needs(settings: Settings) -> Needs:
@@ -100,7 +102,7 @@ def needs(settings: Settings) -> Needs:
 
         found = columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
         return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
-    if not FORMATS[settings.format].facts:
+    if settings.format not in _FACTS:
         return _nothing
     from kwcli.output.fact_functions import needs as of_facts
 
@@ -113,7 +115,7 @@ def asks_history(settings: Settings) -> bool:
         from kwcli.output.row_cells import asked_columns
 
         return any(name.partition(".")[0] in HISTORY and "." in name for name in asked_columns(settings))
-    return FORMATS[settings.format].records
+    return settings.format in _RECORDS
 
 
 def _nothing(_key: int, _side: Side) -> frozenset[str]:

@@ -10,7 +10,7 @@ from decoders.filters.record_paths import RecordPath, record_path, words
 from decoders.messages.bodies import Options
 from decoders.messages.record import SCALARS, SCHEMA, to_json_dict
 from kwcli.env import Exit, Failure
-from kwcli.output import FORMATS
+from kwcli.output import COLUMN_FORMATS
 from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
 from kwcli.spelling import did_you_mean
 
@@ -62,7 +62,7 @@ def asked_columns(settings: Settings) -> tuple[str, ...]:
     """The words of the format's columns; none where it has no columns."""
     if settings.columns:
         return tuple(settings.columns)
-    if FORMATS[settings.format].columns != "always":
+    if settings.format not in COLUMN_FORMATS:
         return ()
     return (*SCALARS, *CSV_MORE) if settings.format == "csv" else TABLE
 
