@@ -15,6 +15,7 @@ from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
+from decoders.frames.headers import may_begin_frame
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import NOT_TLS, endpoints
 from decoders.tcp.reassembly import Reassembly
@@ -134,7 +135,7 @@ class Engine:
         """The chunks, with TLS decrypted."""
         if chunks:
             self.pairer.note_times(chunks)
-        if self._decryption is None and not _may_be_tls(chunks):
+        if self._decryption is None and _mark_plain(chunks):
             return chunks
         return self.decryption.feed(chunks, now_ns)
 
@@ -182,17 +183,16 @@ class Engine:
         return self._meant(settled) if self._chosen else settled
 
 
-def _may_be_tls(chunks: Iterable[Chunk]) -> bool:
-    """Whether any connection may be TLS, as far as these chunks tell; those that begin as Kafka does are not."""
+def _mark_plain(chunks: Iterable[Chunk]) -> bool:
+    """Mark connections that begin as Kafka's do as not TLS; False once one of these chunks may be of TLS."""
     for half, _, _, data in chunks:
         connection = half.connection
         if connection.tls is NOT_TLS or isinstance(data, Close):
             continue
-        # The size of a frame begins with a zero, and no record of TLS does.
-        if connection.tls is not None or not (connection.opened and isinstance(data, bytes) and data.startswith(b"\0")):
-            return True
+        if connection.tls is not None or not (connection.opened and isinstance(data, bytes) and may_begin_frame(data)):
+            return False
         connection.tls = NOT_TLS
-    return False
+    return True
 
 
 # Captures in, exchanges out: the library's call for whole captures.

@@ -31,7 +31,7 @@ from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.frames.answers import Stretches, find_answers
-from decoders.frames.headers import FITS, NO, REQUEST, YES, request_verdict, response_verdict
+from decoders.frames.headers import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
 from decoders.limits import FRAME_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import FIRST_MAX, TLS, certain, described, likely
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
@@ -113,7 +113,7 @@ class UndecidedConnection:
         if isinstance(data, bytes) and (not side.first or (side.followed and len(side.first) < FIRST_MAX)):
             fresh = len(side.first) < MARK_MAX
             side.first = (side.first + data)[:FIRST_MAX]
-            if fresh and side.opening and not (self.foreign or side.first.startswith(b"\0")):  # as a frame does
+            if fresh and side.opening and not (self.foreign or may_begin_frame(side.first)):
                 self.foreign = certain(side.first)
                 if self.foreign:
                     self._forget()

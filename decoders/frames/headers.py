@@ -37,6 +37,14 @@ class RequestHead(NamedTuple):
     body: int
 
 
+def may_begin_frame(data: bytes) -> bool:
+    """Whether these first bytes of a direction may begin a frame: its size, below 16 MiB, begins with a zero.
+
+    No record of TLS begins so, and no mark that proves another protocol (protocols/signatures.py).
+    """
+    return data.startswith(b"\0")
+
+
 @cache
 def plan_of(key: int, version: int, side: Side) -> Plan | None:
     """The stable layout of a body; None when the API or this version of it is not known."""
