@@ -84,7 +84,7 @@ class InFlight(dict[int, T | Queue[T]]):
                 every.extend(entry)
             else:
                 every.append(entry)
-        every.sort(key=_sent)
+        every.sort(key=packet_sent)
         return every
 
     def oldest(self) -> T:
@@ -102,7 +102,8 @@ class InFlight(dict[int, T | Queue[T]]):
         return every
 
 
-def _sent(exchange: Any) -> int:
+def packet_sent(exchange: Any) -> int:
+    """The packet in which a request was sent, 0 where there is none: requests are in its order."""
     return exchange.request_packet_end or 0
 
 

@@ -28,6 +28,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.connection_state import packet_sent
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
 from decoders.exchanges.pairing import Pairing, PairingContext
 from decoders.frames.detect import UndecidedConnection
@@ -42,6 +43,7 @@ from decoders.frames.framing import (
     take_bytes,
 )
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
+from decoders.frames.headers import may_begin_frame
 from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
 from decoders.protocols.signatures import TLS, certain
 from decoders.schema.model import Side
@@ -122,7 +124,7 @@ class Context(PairingContext):
         budget = self.budget
         aim = HELD_MAX // 2
         waiting = [exchange for pairing in self._at_work() for exchange in pairing.in_flight.waiting()]
-        waiting.sort(key=_sent)
+        waiting.sort(key=packet_sent)
         for exchange in waiting:
             if budget.held <= aim:
                 break
@@ -148,10 +150,6 @@ class Context(PairingContext):
             exchange.request_raw = data[:HEAD_KEPT]
             exchange.extra = {"request": "limit", **(exchange.extra or {})}
             self.budget.held -= len(data) - HEAD_KEPT
-
-
-def _sent(exchange: Exchange) -> int:
-    return exchange.request_packet_end or 0
 
 
 # Chunks in, exchanges out: one loop without calls.
@@ -401,8 +399,7 @@ class Pairer:
         """A new undecided connection, at its first chunk."""
         undecided = UndecidedConnection(connection, time_ns)
         self.context.undecided[connection.number] = undecided
-        # A frame begins with a zero (its size is below 16 MiB); no certain mark of another protocol does.
-        known = certain(data) if connection.opened and isinstance(data, bytes) and not data.startswith(b"\0") else ""
+        known = certain(data) if connection.opened and isinstance(data, bytes) and not may_begin_frame(data) else ""
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
         elif self._named(connection) is None:
