@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from kwcli.env import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
-from kwcli.output import formats_where
+from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
 from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 OUTPUT_PROPERTY: Final = "kw.output"
 # Formats that have a line for each exchange, and no bodies.
 WITHOUT_BODIES: Final = frozenset(formats_where(bodies=False))
-# Formats whose times are always UTC, as in records.
-UTC_ONLY: Final = formats_where(records=True)
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
-WITH_COLUMNS: Final = (*formats_where(columns="chosen"), *formats_where(columns="always"))
+WITH_COLUMNS: Final = (*formats_where(columns="chosen"), *COLUMN_FORMATS)
 # The most processes that show rows by default: one process reads for all of them, so more gain nothing.
 JOBS_MAX: Final = 8
 # The key in the click context's `meta` of the format that an option asks for.
@@ -265,7 +263,7 @@ class OutputOptions(NamedTuple):
         return found
 
     def _zone(self, env: Environment) -> str:
-        if self.output in UTC_ONLY:
+        if self.output in RECORD_FORMATS:  # times of records are UTC
             raise Failure(f"--local has no effect with -o {self.output}, whose times are UTC", Exit.USAGE)
         from kwcli.output.short_texts import LOCAL, find_zone
 

@@ -16,7 +16,7 @@ from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred import Deferred, DeferredText
 from decoders.wire.text import clean, format_latency
 from kwcli.calling.words.paths import Path
-from kwcli.output import formats_where
+from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.records import JsonWriter, record_writer
 from kwcli.output.renderers import Wanted, needs, open_renderer
@@ -32,11 +32,6 @@ if TYPE_CHECKING:
     from kwcli.output.records import RecordWriter
     from kwcli.output.renderers import Renderer, Write
     from kwcli.output.short_texts import Palette
-
-# Formats whose rows are exchange records.
-RECORDS: Final = formats_where(records=True)
-# Formats for people that show one exchange after the other.
-LINES: Final = formats_where(facts=True)
 
 
 class CallOutput:
@@ -82,11 +77,11 @@ class CallOutput:
         settings = self._settings
         if self._records is not None:
             self._show_records(exchange, self._records)
-        elif self._select is not None or (self._only is not None and settings.format in RECORDS):
+        elif self._select is not None or (self._only is not None and settings.format in RECORD_FORMATS):
             self._values(exchange)
-        elif settings.format in RECORDS:
+        elif settings.format in RECORD_FORMATS:
             self._documents().add(self._record(exchange))
-        elif settings.format in LINES and not self._brief:
+        elif settings.format in FACT_FORMATS and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
             self._write_lines(
                 exchange_lines(exchange, self._record(exchange), way, settings, self._only, self._explained)
@@ -146,7 +141,7 @@ class CallOutput:
             said = f"is in versions {where}" if where else "is in no single version"
             self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
-            if self._settings.format in RECORDS:
+            if self._settings.format in RECORD_FORMATS:
                 self._documents().add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():

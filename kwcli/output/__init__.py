@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-__all__ = ["COLUMN_FORMATS", "FORMATS", "Format", "formats_where"]
+__all__ = ["COLUMN_FORMATS", "FACT_FORMATS", "FORMATS", "RECORD_FORMATS", "Format", "formats_where"]
 
 
 class Format(NamedTuple):
@@ -42,5 +42,7 @@ def formats_where(**wanted: object) -> tuple[str, ...]:
     return tuple(name for name, row in FORMATS.items() if all(getattr(row, key) == wanted[key] for key in wanted))
 
 
-# The formats whose rows are columns.
+# The formats whose rows are columns, those whose rows are records, and those whose rows have facts.
 COLUMN_FORMATS: Final = formats_where(columns="always")
+RECORD_FORMATS: Final = formats_where(records=True)
+FACT_FORMATS: Final = formats_where(facts=True)

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from decoders.exchanges import api_versions
-from kwcli.output import COLUMN_FORMATS, FORMATS, Format, formats_where
+from kwcli.output import COLUMN_FORMATS, FACT_FORMATS, FORMATS, RECORD_FORMATS, Format
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -22,8 +22,6 @@ Needs = Callable[[int, "Side"], frozenset[str]]
 
 # Keys of the record that are there, or have more in them, only if earlier exchanges are remembered.
 HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
-_RECORDS: Final = formats_where(records=True)
-_FACTS: Final = formats_where(facts=True)
 # Text with the columns of --columns.
 CHOSEN: Final = Format("table", "ChosenColumns")
 
@@ -102,7 +100,7 @@ def needs(settings: Settings) -> Needs:
 
         found = columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
         return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
-    if settings.format not in _FACTS:
+    if settings.format not in FACT_FORMATS:
         return _nothing
     from kwcli.output.fact_functions import needs as of_facts
 
@@ -115,7 +113,7 @@ def asks_history(settings: Settings) -> bool:
         from kwcli.output.row_cells import asked_columns
 
         return any(name.partition(".")[0] in HISTORY and "." in name for name in asked_columns(settings))
-    return settings.format in _RECORDS
+    return settings.format in RECORD_FORMATS
 
 
 def _nothing(_key: int, _side: Side) -> frozenset[str]:
