@@ -158,7 +158,6 @@ class TextLines:
         self._day = ""
         self._clock = ""
         self._nodes = NodeIds()
-        self._node_texts: dict[str, str] = {}
         self._specs: dict[ApiVersion, tuple[Facts, str]] = {}
         self._ends: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
@@ -227,7 +226,6 @@ class TextLines:
         """Take the addresses of nodes from a response that lists them."""
         if self._nodes.learn(exchange.view("response")):
             self._ends.clear()
-            self._node_texts.clear()
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
@@ -325,19 +323,11 @@ class TextLines:
         """A node's id, with its address where there is room for both. For an unknown node, as much of the address as
         fits: its end, which tells it apart.
         """
-        text = self._node_texts.get(address)
-        if text is None:
-            number, room = self._nodes.get(address), self._broker
-            if number is None:
-                text = address if room is None else cut_left(address, room)
-            else:
-                text = f"{number} {address}"
-                if room is not None and len(text) > room:
-                    text = str(number)
-            if len(self._node_texts) > CELLS_MAX:
-                self._node_texts.clear()
-            self._node_texts[address] = text
-        return text
+        number, room = self._nodes.get(address), self._broker
+        if number is None:
+            return address if room is None else cut_left(address, room)
+        text = f"{number} {address}"
+        return text if room is None or len(text) <= room else str(number)
 
     def _numbers(self, exchange: Exchange) -> str:
         """The columns of numbers that only wide terminals have room for."""
