@@ -44,8 +44,9 @@ _SINGLE: Final = 0x20
 _EMPTY_BLOCK: Final = bytes(3)
 # zstd's forms: the level, and whether the frame has the size of its content; the fast one first, the smallest last.
 _ZSTD_FORMS: Final = ((3, True), (19, True), (22, False))
-# LZ4's forms: the size of blocks and the level, in the same order.
-_LZ4_FORMS: Final = tuple(product((lz4.frame.BLOCKSIZE_MAX64KB, lz4.frame.BLOCKSIZE_MAX4MB), (0, 9, 12)))
+# LZ4's levels, in the same order; the size of its small blocks: data that fits into one gains nothing by a larger one.
+_LZ4_LEVELS: Final = (0, 9, 12)
+_LZ4_BLOCK: Final = 1 << 16
 _SNAPPY: Final = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01"
 # The size of the longest head of a literal.
 _WIDEST: Final = 5
@@ -59,7 +60,7 @@ def compress_to(number: int, variants: Variants, size: int, like: bytes, magic: 
         return _gzip(make(0), size)
     if number == 4:
         return _zstd(make(0), size)
-    forms, pad = (_lz4_forms(magic), None) if number == 3 else (_snappy_forms(like), _widen)
+    forms, pad = (_lz4_forms(magic, len(make(0))), None) if number == 3 else (_snappy_forms(like), _widen)
     return next((found for form in forms if (found := _search(form, pad, variants, size)) is not None), None)
 
 
@@ -120,10 +121,13 @@ def _zstd(plain: bytes, size: int) -> bytes | None:
     return begun + packed[head:first] + _EMPTY_BLOCK * blocks + packed[first:]
 
 
-def _lz4_forms(magic: int) -> Iterator[Form]:
-    """The forms of a frame of independent blocks; of each, the shortest first: checksums and sizes add some bytes."""
-    for (block_size, level), *marks in product(_LZ4_FORMS, (False, True), (False, True), (False, True)):
-        sized, checked, blocks_checked = marks
+def _lz4_forms(magic: int, size: int) -> Iterator[Form]:
+    """The forms of a frame of independent blocks for `size` bytes; of each level, the shortest first: checksums and
+    sizes add some bytes.
+    """
+    blocks = [lz4.frame.BLOCKSIZE_MAX64KB, *([lz4.frame.BLOCKSIZE_MAX4MB] if size > _LZ4_BLOCK else [])]
+    switch = (False, True)
+    for block_size, level, sized, checked, blocks_checked in product(blocks, _LZ4_LEVELS, switch, switch, switch):
 
         def form(
             plain: bytes,
