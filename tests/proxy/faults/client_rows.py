@@ -123,6 +123,10 @@ _BEGINS: Final = "it tries the addresses that it is given once, and what asks fo
 _WAITS: Final = "a transaction whose connection ends may never end, and then no other begins"
 _LOGS_IN: Final = "a login that is cut off counts as refused, and is not tried again"
 _BROKEN: Final = "an answer too many breaks the protocol, and reading raises where it comes during a poll"
+_MISTAKEN: Final = (
+    "an answer too many that comes while the next request is in flight is taken for the answer of that request, which"
+    " then waits for delivery.timeout.ms, 120 s"
+)
 _FEW: Final = "an answer with an error is asked for again five times"
 _ASKS_ONCE: Final = "what asks for Metadata before a producer's id is not tried again"
 _SAME: Final = "a request that timed out is sent again on the same connection, five times"
@@ -156,6 +160,7 @@ DIFFERENCES: Final = (
     Difference("auth-expiry", "aiokafka", "consume", "may give up", _BEGINS, "KafkaConnectionError"),
     Difference("no such topic", "node", "transact", "may give up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
     Difference("Fetch answered twice", "java", "consume", "may give up", _BROKEN, "CorrelationId|IllegalState"),
+    Difference("Produce answered twice", "java", "produce", "may give up", _MISTAKEN, LATE),
     Difference("no such topic", "node", "produce", "gives up", _ASKS_ONCE, "UNKNOWN_TOPIC_OR_PARTITION"),
     Difference("black hole", "node", "produce", "gives up", _SAME, "timed out"),
     Difference("lost answer", "node", "produce", "gives up", _SAME, "timed out"),
