@@ -17,7 +17,7 @@ _QUORUM: Final = "CLUSTER_AUTHORIZATION_FAILED INCONSISTENT_CLUSTER_ID FENCED_LE
 _STATE: Final = _COORDINATOR + "INVALID_REQUEST "
 _OF_GROUP: Final = _COORDINATOR + "GROUP_AUTHORIZATION_FAILED "
 
-# API key → errors that comments in its response's definition list, in any release up to 4.4.
+# API key → errors that comments in its response's definition list, in any release.
 LISTED: Final[dict[int, str]] = {
     8: _OF_GROUP + "ILLEGAL_GENERATION UNKNOWN_MEMBER_ID INVALID_COMMIT_OFFSET_SIZE FENCED_MEMBER_EPOCH "
     "GROUP_ID_NOT_FOUND STALE_MEMBER_EPOCH UNKNOWN_TOPIC_ID",

@@ -6,10 +6,10 @@ One row a line; empty lines and lines that begin with `#` are ignored:
 
 COMMAND is `kw WORDS…` or, at the beginning of a pipe, `printf 'TEXT'`, with a shell's quotes, but without its patterns
 and substitutions. `@100` makes the last output a terminal of 100 columns, `NAME=value` sets a variable, `$TMP` stands
-for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py). EXIT is the last command's. Each TEXT
-must stand in what was written to standard output or standard error, each `!TEXT` must not; `⇒ =TEXT` is the whole
-standard output, `⇒ ^TEXT` its start, `⇒ !` alone means that it is empty. `\\n` and `\\t` in TEXT mean what they do in
-C.
+for an empty folder, `$MADE` for one with faulty captures (faulty_captures.py), `$NEWEST` for the newest release of
+Kafka. EXIT is the last command's. Each TEXT must stand in what was written to standard output or standard error, each
+`!TEXT` must not; `⇒ =TEXT` is the whole standard output, `⇒ ^TEXT` its start, `⇒ !` alone means that it is empty.
+`\\n` and `\\t` in TEXT mean what they do in C.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from decoders.apis.releases import RELEASES
 from tests.cli.worlds import Outcome, kw, world
 from tests.habits.faulty_captures import made_folder
 
@@ -50,7 +51,7 @@ def read_rows() -> list[Row]:
 
 def parse_row(place: str, line: str) -> Row:
     """A row of a list. Raises ValueError if the line is no row."""
-    typed, *wanted = (part.strip() for part in line.split(ARROW))
+    typed, *wanted = (part.strip() for part in line.replace("$NEWEST", RELEASES[-1]).split(ARROW))
     code, _, rest = typed.partition(" ")
     words = _split(rest)
     columns = int(words.pop(0)[1:]) if words[0].startswith("@") else None

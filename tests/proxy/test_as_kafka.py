@@ -252,7 +252,7 @@ def test_what_brokers_lack_is_told_at_the_start() -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        (ServedOptions("2.88"), 'no release 2.88 (did you mean "2.8"?); kw knows 0.8.2 to 4.4'),
+        (ServedOptions("2.88"), f'no release 2.88 (did you mean "2.8"?); kw knows 0.8.2 to {RELEASES[-1]}'),
         (ServedOptions(None, ("fetsch=3",)), "no API has the name 'fetsch' (did you mean \"Fetch\"?)"),
         (ServedOptions(None, ("fetch=33",)), "Fetch has versions 0-18, not 33"),
         (ServedOptions(None, ("fetch",)), "--max fetch: write API=VERSION, as in fetch=11"),

@@ -28,7 +28,9 @@ def release_jars() -> dict[str, Path]:
     folder = cache() / "releases"
     folder.mkdir(parents=True, exist_ok=True)
     paths = {patch.rpartition(".")[0]: folder / f"kafka-clients-{patch}.jar" for patch in PATCHES}
-    assert tuple(paths) == RELEASES, "a new release: add its last patch release"
+    assert tuple(paths) == RELEASES, (
+        f"PATCHES in tests/reference/jars.py: a row for each release, and no other ({set(paths) ^ set(RELEASES)})"
+    )
     with open(cache() / "releases.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         missing = [patch for patch, path in zip(PATCHES, paths.values(), strict=True) if not path.exists()]
