@@ -66,13 +66,15 @@ def test_entities_of_declarations_agree() -> None:
 
 def test_fields_that_hold_structures_are_known() -> None:
     """Fields that tables show as structures have the kind `structure`."""
-    for (key, side), paths in HOLDERS.items():
-        for path, name in paths.items():
-            if name in STRUCTURES:
-                assert kind_of(api(key).message(side).name, path.replace("[]", "")) == "structure", path
-    for name, inside in INSIDE.items():
-        for path in inside:
-            assert kind_of(name, path) == "structure", path
+    holders = [
+        (api(key).message(side).name, path.replace("[]", ""))
+        for (key, side), paths in HOLDERS.items()
+        for path, name in paths.items()
+        if name in STRUCTURES
+    ]
+    holders += [(name, path) for name, paths in INSIDE.items() for path in paths]
+    wrong = [f"{message} {path}" for message, path in holders if kind_of(message, path) != "structure"]
+    assert not wrong, "\n".join(["not `structure` in KINDS of decoders/scrubbing/field_kinds.py:", *wrong])
 
 
 def test_what_siblings_say_is_a_kind() -> None:
