@@ -23,14 +23,22 @@ PATCHES: Final = (
 FIRST_DEFINITIONS: Final = "2.2"
 
 
+def wrong_patches() -> str:
+    """What is wrong with PATCHES; "" if it has one patch of each release, in their order."""
+    patched = [patch.rpartition(".")[0] for patch in PATCHES]
+    if patched == list(RELEASES):
+        return ""
+    differ = sorted(set(patched) ^ set(RELEASES))
+    return f"PATCHES in tests/reference/jars.py wants the last patch of each release, in order; look at {differ}"
+
+
 def release_jars() -> dict[str, Path]:
     """Release → its kafka-clients jar, oldest first. Skips the test if they cannot be fetched."""
     folder = cache() / "releases"
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {patch.rpartition(".")[0]: folder / f"kafka-clients-{patch}.jar" for patch in PATCHES}
-    assert tuple(paths) == RELEASES, (
-        f"PATCHES in tests/reference/jars.py: a row for each release, and no other ({set(paths) ^ set(RELEASES)})"
-    )
+    wrong = wrong_patches()
+    assert not wrong, wrong
+    paths = {release: folder / f"kafka-clients-{patch}.jar" for release, patch in zip(RELEASES, PATCHES, strict=True)}
     with open(cache() / "releases.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         missing = [patch for patch, path in zip(PATCHES, paths.values(), strict=True) if not path.exists()]
