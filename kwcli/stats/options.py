@@ -44,7 +44,7 @@ SORT_SPELLINGS: Final = {
 # Columns that rows have with one metric only.
 _OF_METRIC: Final = {"waited": "latency", "waited_ms": "latency", "batches": "records", "record_bytes": "records"}
 # Metric → its most important column.
-_MATTERS: Final = {
+MATTERS: Final = {
     "latency": "p99",
     "bytes": "sum",
     "errors": "errors",
@@ -64,7 +64,7 @@ def check_options(words: StatsOptions) -> StatsOptions:
     names = names or ["api"]
     if words.bucket_ns < 1:
         raise Failure("--bucket: give a length above 0, for example 10s", Exit.USAGE)
-    sort = ("name" if "time" in names else _MATTERS[words.metric]) if words.sort is None else _column(words.sort, names)
+    sort = ("name" if "time" in names else MATTERS[words.metric]) if words.sort is None else _column(words.sort, names)
     needs = _OF_METRIC.get(sort, words.metric)
     if needs != words.metric:
         raise Failure(f"--sort {sort} goes with --metric {needs}", Exit.USAGE)

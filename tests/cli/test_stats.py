@@ -20,8 +20,8 @@ from kwcli.env import Exit, Settings
 from kwcli.output.short_texts import PLAIN
 from kwcli.output.table import Column, draw_table
 from kwcli.stats import BY, METRICS, SORTS, StatsOptions
-from kwcli.stats.options import check_options
-from kwcli.stats.text import sparkline, text
+from kwcli.stats.options import MATTERS, check_options
+from kwcli.stats.text import COLUMNS, SPARK_TITLES, sparkline, text
 from kwcli.stats.view import StatsResult, table
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
@@ -155,6 +155,9 @@ def test_every_dimension_and_metric_is_offered() -> None:
     schema = "decoders/messages/statistics.schema.json"
     assert set(BY) <= row["properties"].keys(), f"the properties of a row in {schema}"
     assert alone == set(BY) - {"partition"}, f"a `required` for each dimension in anyOf of {schema}"
+    assert set(row["properties"]["metric"]["enum"]) == set(METRICS), f"the enum of `metric` in {schema}"
+    assert set(MATTERS) == set(METRICS), "MATTERS in kwcli/stats/options.py"
+    assert set(COLUMNS) == set(SPARK_TITLES) == set(METRICS), "COLUMNS and SPARK_TITLES in kwcli/stats/text.py"
 
 
 @pytest.mark.parametrize("every", [len(METRICS), pytest.param(1, marks=pytest.mark.full)])
