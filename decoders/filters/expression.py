@@ -293,6 +293,10 @@ def _is_null(value: Any) -> bool:
     return value is None
 
 
+def _is_value(value: Any) -> bool:  # noqa: ARG001 - a test as the others are, which only values come to
+    return True
+
+
 def _says(value: Any) -> bool:
     return value not in (None, [], False, "")
 
@@ -587,13 +591,17 @@ _FEW: Final = 6  # so many words are listed where one is wrong
 _KEYWORDS: Final = frozenset({"null", "none", "true", "false", "yes", "no"})
 
 
+def _means_null(field: _Named, word: Word) -> bool:
+    """Whether the word asks for no value. Topics, clients and so on may be called `none`, as may `null` in quotes."""
+    text = word.text.lower()
+    return not word.quoted and (text == "null" or (text == "none" and field.row.kind != "text"))
+
+
 def _equal(field: _Named, word: Word) -> Node:
-    if field.row.kind == "held" and not word.quoted and word.text.lower() in ("null", "none"):
-        return field.asked(_is_null)
     if field.row.kind == "any" and (named := _named(field, word)) is not None:
         return named
-    if field.row.kind == "any" and not word.quoted and word.text.lower() in ("null", "none"):
-        return Not(field.asked(None))
+    if _means_null(field, word):
+        return field.asked(_is_null) if field.row.kind == "held" else Not(field.asked(_is_value))
     test = questions.equal(field.row.kind, word)
     keys = frozenset({value_of("api", word)}) if field.row.kind == "api" else None
     return field.asked(test, keys, needle=word.text)
