@@ -9,10 +9,8 @@ from uuid import UUID
 import pytest
 
 from decoders import DecodeError, EncodeError, UnknownApi, UnsupportedVersion, decode_embedded, encode_embedded
-from decoders.apis import api
-from decoders.embedded import STRUCTURES, TOPICS, embedded_from_json, embedded_json, record_structures, structure
-from decoders.embedded.holders import HOLDERS, HOOKS
-from decoders.schema.json_form import sibling_of
+from decoders.embedded import STRUCTURES, embedded_from_json, embedded_json, record_structures, structure
+from decoders.embedded.holders import HOOKS
 from decoders.schema.model import resolve
 from tests.schema.values import random_value
 
@@ -163,29 +161,6 @@ def test_rows(name: str, version: int, text: str, fields: dict[str, Any]) -> Non
     assert embedded_from_json(behind, "") == data + b"\0"
 
 
-# Structures with one number: of old records, and of later ones that replace them.
-RENAMED = {("framed", 14): ["ClientQuotaRecord", "QuotaRecord"]}
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_a_number_stands_for_one_structure_of_a_topic(topic: str) -> None:
-    found: dict[tuple[str, int], list[str]] = {}
-    for name, row in STRUCTURES.items():
-        if row.module in TOPICS[topic] and row.number is not None:
-            found.setdefault((row.framing, row.number), []).append(name)
-    assert found
-    assert {number: names for number, names in found.items() if len(names) > 1 and names != RENAMED.get(number)} == {}
-
-
-def test_structures_of_records_belong_to_a_topic() -> None:
-    """Structures with a number are found by it in records of the topics of their modules; a key's has a value's."""
-    numbered = {name: row for name, row in STRUCTURES.items() if row.number is not None}
-    shared = {module for modules in TOPICS.values() for module in modules}
-    assert {row.module for row in numbered.values()} <= shared, "TOPICS in decoders/embedded/__init__.py"
-    keys = {name.removesuffix("Key") for name, row in numbered.items() if row.framing == "key"}
-    assert {f"{name}Value" for name in keys} <= STRUCTURES.keys()
-
-
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_random_values_come_back(name: str) -> None:
     rng = Random(name)
@@ -333,18 +308,6 @@ def test_unknown_names_and_versions() -> None:
         decode_embedded("EndTxnMarker", bytes.fromhex("0001 00000007"))
     with pytest.raises(EncodeError, match="versions 0, not 1"):
         encode_embedded("EndTxnMarker", 1, {})
-
-
-def test_holders_name_bytes_fields_that_exist() -> None:
-    for (key, side), paths in HOLDERS.items():
-        for path, name in paths.items():
-            fields = getattr(api(key), side).fields
-            *structs, last = path.replace("[]", "").split(".")
-            for word in structs:
-                fields = next(field for field in fields if field.name == word).fields
-            assert next(field for field in fields if field.name == last).kind == "bytes"
-            beside = sibling_of(name)
-            assert name in STRUCTURES or beside in [field.name for field in fields]
 
 
 def test_hooks_show_the_structure_or_the_bytes() -> None:

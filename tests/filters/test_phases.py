@@ -28,7 +28,11 @@ EXTRA: Final[dict[str, Any]] = {
     "server": {**_SERVER, "listener": "PLAINTEXT", "principal": "User:a"},
     "fault": {"action": "drop", "rule": 1, "hit": 1},
     "refused": {"by": "--as-kafka", "reason": "r"},
-    **{"file": "a.pcap", "guessed": True, "retransmitted": True, "closed": "reset", "reason": "r"},
+    "file": "a.pcap",
+    "guessed": True,
+    "retransmitted": True,
+    "closed": "reset",
+    "reason": "r",
     SESSION_PARTITIONS: {"orders": [0]},
 }
 # Known with the response as far as the value goes; but only what is settled has no other side any more, and the proxy

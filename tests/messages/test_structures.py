@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from decoders import Record
-from decoders.embedded import STRUCTURES, encode_embedded, structure
+from decoders.embedded import STRUCTURES, TOPICS, encode_embedded, structure
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
@@ -68,18 +68,10 @@ def talk(topic: str, records: list[Record]) -> tuple[Turns, bytes]:
     return turns, asked
 
 
-TOPICS = [
-    ("__consumer_offsets", "consumer_groups"),
-    ("__consumer_offsets", "share_groups"),
-    ("__consumer_offsets", "streams_groups"),
-    ("__transaction_state", "transaction_state"),
-    ("__share_group_state", "share_state"),
-    ("__cluster_metadata", "cluster_metadata"),
-    ("__remote_log_metadata", "remote_log"),
-]
+MODULES = [(topic, module) for topic, modules in TOPICS.items() for module in modules]
 
 
-@pytest.mark.parametrize(("topic", "module"), TOPICS, ids=[module for _, module in TOPICS])
+@pytest.mark.parametrize(("topic", "module"), MODULES, ids=[module for _, module in MODULES])
 def test_every_structure_is_shown_in_its_topic(topic: str, module: str) -> None:
     made = list(pairs(Random(module), module))
     records = [Record(offset, 5, key, value) for offset, (_, key, _, value) in enumerate(made)]

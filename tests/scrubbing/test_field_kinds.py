@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from decoders.apis import KEYS, api
 from decoders.embedded import INSIDE, STRUCTURES, structure
@@ -10,6 +11,8 @@ from decoders.embedded.holders import HOLDERS
 from decoders.schema.model import Field, Message
 from decoders.scrubbing.field_kinds import BY_SIBLING, KINDS, kind_of
 from decoders.scrubbing.names import KEPT
+
+FILE: Final = "decoders/scrubbing/field_kinds.py"
 
 
 def messages() -> Iterator[Message]:
@@ -30,7 +33,7 @@ def texts(fields: tuple[Field, ...], above: str = "") -> Iterator[tuple[str, Fie
 def test_every_field_has_a_row() -> None:
     """A new field is overwritten until a row in the table tells what it is."""
     missing = [f"{m.name} {path}" for m in messages() for path, _ in texts(m.fields) if kind_of(m.name, path) is None]
-    assert not missing, "\n".join(["no row in KINDS of decoders/scrubbing/field_kinds.py:", *missing])
+    assert not missing, "\n".join([f"no row in KINDS of {FILE}:", *missing])
 
 
 def test_every_row_has_a_field() -> None:
@@ -39,7 +42,8 @@ def test_every_row_has_a_field() -> None:
         for path, field in texts(message.fields):
             above = path.rpartition(".")[0].rpartition(".")[2] or message.name
             used.add(f"{above}.{field.name}" if f"{above}.{field.name}" in KINDS else field.name)
-    assert set(KINDS) - used == set()
+    left = sorted(set(KINDS) - used)
+    assert not left, "\n".join([f"rows of KINDS in {FILE} for fields that no declaration has:", *left])
 
 
 def test_declared_secrets_are_secrets_here() -> None:
@@ -50,7 +54,7 @@ def test_declared_secrets_are_secrets_here() -> None:
         for path, field in texts(message.fields)
         if field.secret and kind_of(message.name, path) not in hiding and not path.endswith("client_tags.value")
     ]
-    assert wrong == []
+    assert not wrong, "\n".join([f"declared `secret`, so one of {hiding} in KINDS of {FILE}:", *wrong])
 
 
 def test_entities_of_declarations_agree() -> None:
@@ -61,7 +65,7 @@ def test_entities_of_declarations_agree() -> None:
         for path, field in texts(message.fields)
         if field.entity in kinds and kind_of(message.name, path) != kinds[field.entity]
     ]
-    assert wrong == []
+    assert not wrong, "\n".join([f"another entity in the declaration than in KINDS of {FILE}:", *wrong])
 
 
 def test_fields_that_hold_structures_are_known() -> None:
@@ -74,7 +78,7 @@ def test_fields_that_hold_structures_are_known() -> None:
     ]
     holders += [(name, path) for name, paths in INSIDE.items() for path in paths]
     wrong = [f"{message} {path}" for message, path in holders if kind_of(message, path) != "structure"]
-    assert not wrong, "\n".join(["not `structure` in KINDS of decoders/scrubbing/field_kinds.py:", *wrong])
+    assert not wrong, "\n".join([f"not `structure` in KINDS of {FILE}:", *wrong])
 
 
 def test_what_siblings_say_is_a_kind() -> None:

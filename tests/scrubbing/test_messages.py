@@ -12,7 +12,7 @@ import pytest
 from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
 from decoders.apis.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
-from decoders.embedded import STRUCTURES, structure
+from decoders.embedded import STRUCTURES, TOPICS, structure
 from decoders.exchanges.api_versions import ApiVersion, Needs
 from decoders.frames.headers import request_head, response_body
 from decoders.schema.codec import decode
@@ -24,18 +24,8 @@ from tests.exchanges.talks import framed, plan, request, response
 from tests.records.making import batch, record
 from tests.scrubbing.planting import MARK, Planter
 
-# Structure → topic whose records hold it.
-TOPICS = {
-    "consumer_groups": "__consumer_offsets",
-    "share_groups": "__consumer_offsets",
-    "streams_groups": "__consumer_offsets",
-    "transaction_state": "__transaction_state",
-    "share_state": "__share_group_state",
-    "cluster_metadata": "__cluster_metadata",
-    "remote_log": "__remote_log_metadata",
-}
-
-
+# File of structures → the topic whose records hold them.
+TOPIC_OF = {module: topic for topic, modules in TOPICS.items() for module in modules}
 LONG = pytest.mark.long
 # The head of a Kerberos token.
 GSSAPI = bytes.fromhex("60820100 06092a864886f712010202 0100")
@@ -167,7 +157,7 @@ def test_structures_in_records_of_internal_topics(codec: str) -> None:
 
     by = scrubber()
     for name, row in STRUCTURES.items():
-        topic = TOPICS.get(row.module)
+        topic = TOPIC_OF.get(row.module)
         if topic is None or name.endswith("Value") or row.number is None or name == "QuotaRecord":
             continue  # QuotaRecord is in frames of version 0, where another structure has its number
         data = next(made for each, _, made, _ in planted_structures() if each == name)

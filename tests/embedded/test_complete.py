@@ -1,0 +1,177 @@
+"""Every table of structures: one list of the rows that are missing or wrong, each with its table and file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+import decoders.embedded
+from decoders.apis import api
+from decoders.embedded import INSIDE, STRUCTURES, TOPICS, StructureRow, declarations_in, structure
+from decoders.embedded.holders import HOLDERS
+from decoders.schema.json_form import sibling_of
+from decoders.schema.model import Field, Message, Side
+
+FOLDER: Final = Path(decoders.embedded.__file__).parent
+TABLES: Final = "decoders/embedded/__init__.py"
+# Structures with one number: of old records, and of later ones that replace them.
+RENAMED: Final = {("framed", 14): {"ClientQuotaRecord", "QuotaRecord"}}
+
+
+class Tables(NamedTuple):
+    """The tables, and the structures that files declare: name → file."""
+
+    declared: Mapping[str, str]
+    structures: Mapping[str, StructureRow]
+    topics: Mapping[str, tuple[str, ...]]
+    holders: Mapping[tuple[int, Side], Mapping[str, str]]
+    inside: Mapping[str, Mapping[str, str]]
+
+
+def declared() -> dict[str, str]:
+    """The structures of all files: name → file without its suffix."""
+    modules = [path.stem for path in sorted(FOLDER.glob("*.py"))]
+    texts = {module: getattr(import_module(f"decoders.embedded.{module}"), "DECLARATION", "") for module in modules}
+    return {
+        part.split("\n", 1)[0].removeprefix("message "): module
+        for module, text in texts.items()
+        for part in declarations_in(text)
+    }
+
+
+NOW: Final = Tables(declared(), STRUCTURES, TOPICS, HOLDERS, INSIDE)
+
+
+def wrong_rows(tables: Tables) -> Iterator[str]:
+    """One line for each row that is missing or wrong."""
+    for name, module in tables.declared.items():
+        row = tables.structures.get(name)
+        if row is None:
+            yield f"{name}, declared in decoders/embedded/{module}.py: no row in STRUCTURES of {TABLES}"
+        elif row.module != module:
+            yield f"{name}: STRUCTURES of {TABLES} says {row.module}, decoders/embedded/{module}.py declares it"
+    for name in tables.structures.keys() - tables.declared.keys():
+        yield f"{name}: a row in STRUCTURES of {TABLES}, declared in no file"
+    yield from _wrong_records(tables)
+    yield from _wrong_holders(tables)
+
+
+def _wrong_records(tables: Tables) -> Iterator[str]:
+    """Structures with a number are found by it in records of the topics of their files; a key's has a value's."""
+    of_topics = {module for modules in tables.topics.values() for module in modules}
+    for name, row in tables.structures.items():
+        if row.number is None:
+            continue
+        if row.module not in of_topics:
+            yield f"{row.module}, with {name}: in no row of TOPICS of {TABLES}"
+        value = f"{name.removesuffix('Key')}Value"
+        if row.framing == "key" and value not in tables.structures:
+            yield f"{name}: no {value} in STRUCTURES of {TABLES}, which the records with this key have"
+    for topic, modules in tables.topics.items():
+        yield from _taken(topic, {name: row for name, row in tables.structures.items() if row.module in modules})
+
+
+def _taken(topic: str, rows: Mapping[str, StructureRow]) -> Iterator[str]:
+    """Numbers that several structures of a topic have."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for name, row in rows.items():
+        if row.number is not None:
+            found.setdefault((row.framing, row.number), set()).add(name)
+    for (framing, number), names in found.items():
+        if len(names) > 1 and names != RENAMED.get((framing, number)):
+            yield (
+                f"{' and '.join(sorted(names))}: one number, {number}, in {topic}; it is `apiKey` in Kafka, "
+                f"and {max(each for _, each in found)} is the highest so far (STRUCTURES of {TABLES})"
+            )
+
+
+def _wrong_holders(tables: Tables) -> Iterator[str]:
+    for (key, side), paths in tables.holders.items():
+        message = api(key).message(side)
+        for path, name in paths.items():
+            where = f"{message.name} {path}, in HOLDERS of decoders/embedded/holders.py"
+            beside = _fields(message, path.replace("[]", "").rpartition(".")[0])
+            known = name in tables.structures or sibling_of(name) in [field.name for field in beside]
+            yield from _wrong_holder(where, message, path.replace("[]", ""), name if known else None)
+    for holder, paths in tables.inside.items():
+        for path, name in paths.items():
+            where = f"{holder} {path}, in INSIDE of {TABLES}"
+            yield from _wrong_holder(where, structure(holder), path, name if name in tables.structures else None)
+
+
+def _wrong_holder(where: str, message: Message, path: str, held: str | None) -> Iterator[str]:
+    above, _, last = path.rpartition(".")
+    beside = _fields(message, above)
+    field = next((each for each in beside if each.name == last), None)
+    if field is None:
+        names = ", ".join(each.name for each in beside) or "none"
+        yield f"{where}: there is no such field (at this place: {names})"
+    elif field.kind != "bytes":
+        yield f"{where}: a field of type {field.kind}; only bytes hold structures"
+    elif field.secret:
+        yield f"{where}: a secret is shown to nobody, so it cannot be shown as a structure"
+    if held is None:
+        yield f"{where}: no row of STRUCTURES has the name of the structure"
+
+
+def _fields(message: Message, path: str) -> tuple[Field, ...]:
+    """The fields of a struct in a message; none if there is no such struct."""
+    fields = message.fields
+    for word in path.split(".") if path else ():
+        fields = next((field.fields for field in fields if field.name == word), ())
+    return fields
+
+
+def test_every_structure_has_its_rows() -> None:
+    wrong = list(wrong_rows(NOW))
+    assert not wrong, "\n".join(["rows are missing or wrong:", *wrong])
+
+
+def without(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: row for key, row in table.items() if key != name}
+
+
+def holder(path: str, name: str) -> Tables:
+    """The tables with one more holder in a JoinGroup request."""
+    paths = {**HOLDERS[11, "request"], path: name}
+    return NOW._replace(holders={**HOLDERS, (11, "request"): paths})
+
+
+@pytest.mark.parametrize(
+    ("tables", "line"),
+    [
+        (
+            NOW._replace(structures=without(STRUCTURES, "EndTxnMarker")),
+            "EndTxnMarker, declared in decoders/embedded/control_records.py: no row in STRUCTURES",
+        ),
+        (
+            NOW._replace(structures={**STRUCTURES, "EndTxnMarker": StructureRow("files", "prefix")}),
+            "EndTxnMarker: STRUCTURES of decoders/embedded/__init__.py says files, ",
+        ),
+        (NOW._replace(declared=without(NOW.declared, "EndTxnMarker")), "EndTxnMarker: a row in STRUCTURES"),
+        (NOW._replace(topics=without(TOPICS, "__share_group_state")), "share_state, with ShareSnapshotKey: in no row"),
+        (
+            NOW._replace(structures=without(STRUCTURES, "ShareUpdateValue")),
+            "ShareUpdateKey: no ShareUpdateValue in STRUCTURES",
+        ),
+        (
+            NOW._replace(structures={**STRUCTURES, "ShareUpdateKey": StructureRow("share_state", "key", 0)}),
+            "ShareSnapshotKey and ShareUpdateKey: one number, 0, in __share_group_state",
+        ),
+        (holder("protocols[].metadat", "EndTxnMarker"), "there is no such field (at this place: name, metadata)"),
+        (holder("protocol[].metadata", "EndTxnMarker"), "there is no such field (at this place: none)"),
+        (holder("group_id", "EndTxnMarker"), "a field of type string; only bytes hold structures"),
+        (holder("protocols[].metadata", "EndTxnMark"), "no row of STRUCTURES has the name of the structure"),
+        (
+            NOW._replace(holders={(36, "request"): {"auth_bytes": "EndTxnMarker"}}),
+            "SaslAuthenticateRequest auth_bytes, in HOLDERS of decoders/embedded/holders.py: a secret is shown",
+        ),
+        (NOW._replace(inside={"EndTxnMarker": {"x": "EndTxnMarker"}}), "EndTxnMarker x, in INSIDE of"),
+    ],
+)
+def test_what_is_wrong_is_told(tables: Tables, line: str) -> None:
+    assert any(line in each for each in wrong_rows(tables)), list(wrong_rows(tables))
