@@ -57,9 +57,10 @@ def read_thresholds(words: Iterable[str]) -> Thresholds:
 
 def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool:
     """Whether the options name a cluster, not captures. Raises Failure or UsageError for both, and for neither."""
-    live = bool(connection.servers or connection.controllers)
+    live = _names_cluster(connection)
     if live and (capture.files or capture.interface):
-        raise Failure("-b examines a cluster, FILE and -i examine traffic: give one of them", Exit.USAGE)
+        text = "-b, a profile and properties examine a cluster, FILE and -i examine traffic: give one of them"
+        raise Failure(text, Exit.USAGE)
     if live and (capture.metrics is not None or capture.otlp is not None):
         raise Failure("--metrics and --otlp are for traffic (FILE, -i): leave them out with -b", Exit.USAGE)
     if not (live or capture.files or capture.interface):
@@ -68,6 +69,15 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
     if not live:
         capture.check()
     return live
+
+
+def _names_cluster(connection: ConnectionOptions) -> bool:
+    """Whether the command line names brokers or controllers: by an option, a property, or a file of properties."""
+    from kwcli.net.config.properties import PROPERTIES
+
+    addresses = {name for row in PROPERTIES if row.meaning in ("servers", "controllers") for name in row.names}
+    typed = (connection.servers, connection.controllers, connection.profile, connection.config_files)
+    return any(typed) or any(name in addresses for name, _ in connection.properties)
 
 
 class DoctorRenderer(AnswerRenderer):

@@ -162,10 +162,29 @@ def test_names_that_do_not_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found(outcome)["unreachable"]["address"] == "kafka-2.invalid:9092"
 
 
-def test_either_a_cluster_or_its_traffic() -> None:
-    outcome = kw("doctor", "x.pcap", "-b", "127.0.0.1:1")
+NAMING = (
+    ("-b", "127.0.0.1:1"),
+    ("--bootstrap-controller", "127.0.0.1:1"),
+    ("-X", "bootstrap.servers=127.0.0.1:1"),
+    ("-X", "metadata.broker.list=127.0.0.1:1"),
+    ("-F", "client.properties"),
+    ("--profile", "prod"),
+)
+
+
+@pytest.mark.parametrize("words", NAMING)
+def test_either_a_cluster_or_its_traffic(words: tuple[str, str]) -> None:
+    outcome = kw("doctor", "x.pcap", *words)
     assert outcome.code == Exit.USAGE
-    assert outcome.err == "kw: -b examines a cluster, FILE and -i examine traffic: give one of them\n"
+    text = "kw: -b, a profile and properties examine a cluster, FILE and -i examine traffic: give one of them\n"
+    assert outcome.err == text
+
+
+@pytest.mark.parametrize("words", NAMING[:4])
+def test_an_address_is_enough(words: tuple[str, str]) -> None:
+    outcome = kw("doctor", *words, "--timeout", "1")
+    assert outcome.code == Exit.UNREACHABLE
+    assert "127.0.0.1:1" in outcome.out
 
 
 @pytest.mark.long

@@ -35,7 +35,7 @@ def _class_of(name: str) -> Any:
             return jpype.JClass(package + name)
         except TypeError:
             continue
-    raise LookupError(f"no class {name} in these jars")
+    raise LookupError(f"no class {name} in these jars (LATER, GONE, OF_MEMBERS in tests/oracle/test_java_codec.py)")
 
 
 class Kafka:
