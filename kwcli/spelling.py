@@ -41,11 +41,12 @@ def find_api(word: str) -> Api:
     """The API with this name, in any spelling, or this number. Raises Failure (usage) with the nearest name."""
     from decoders.apis import NAMES, api
     from decoders.errors import UnknownApi
-    from kwcli.other_tools import hint_for_api
 
     try:
         return api(word)
     except UnknownApi:
+        from kwcli.other_tools import hint_for_api
+
         if word.isascii() and word.isdecimal():
             raise Failure(f"no API has the number {word:.20} (kw knows 0 to {max(NAMES)})", Exit.USAGE) from None
         hint = hint_for_api(word) or did_you_mean(word, (api(key).name for key in NAMES))

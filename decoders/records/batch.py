@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import islice
 from struct import Struct
 from typing import Any, Final
@@ -141,21 +142,27 @@ def _half(high: int, extra: int, *, signed: bool) -> list[int | None]:
 
 
 _NONE: Final[Table] = (None,) * 128
-_VALUE: Final = (_one_byte(0, signed=True), _two_bytes(0, signed=True))
-_LENGTH_1, _LENGTH_2 = _one_byte(0, signed=False), _two_bytes(0, signed=False)
-# The length of a record, counted from the start of its length field.
-_EXTENT: Final = (_one_byte(1, signed=False), _two_bytes(2, signed=False))
+_LENGTH_1: Final = _one_byte(0, signed=False)
 
+# The fields up to the first byte of the key's length; tables of the record's end, timestamp and offset; their size.
 _Layout = tuple[Callable[[bytes, int], tuple[int, ...]], Table, Table, Table, int]
 
 
-def _layout(length: int, timestamp: int, offset: int) -> _Layout:
-    """How to read a record up to the first byte of the key's length, by the widths of three fields, each less one."""
-    form = Struct(f"<{'BH'[length]}x{'BH'[timestamp]}{'BH'[offset]}B")
-    return form.unpack_from, _EXTENT[length], _VALUE[timestamp], _VALUE[offset], form.size
+@cache
+def _tables() -> tuple[tuple[_Layout, ...], Table]:
+    """The layouts of a record by the widths of three fields, and the lengths that take two bytes.
 
-
-_LAYOUTS: Final = tuple(_layout(index >> 2, index >> 1 & 1, index & 1) for index in range(8))
+    They are made for the first batch whose records are read, since that takes 3 ms.
+    """
+    values = (_one_byte(0, signed=True), _two_bytes(0, signed=True))
+    # The length of a record, counted from the start of its length field.
+    extents = (_one_byte(1, signed=False), _two_bytes(2, signed=False))
+    made: list[_Layout] = []
+    for index in range(8):
+        length, timestamp, offset = index >> 2, index >> 1 & 1, index & 1
+        form = Struct(f"<{'BH'[length]}x{'BH'[timestamp]}{'BH'[offset]}B")
+        made.append((form.unpack_from, extents[length], values[timestamp], values[offset], form.size))
+    return tuple(made), _two_bytes(0, signed=False)
 
 
 def _find_layout(data: bytes, at: int) -> _Layout | None:
@@ -169,15 +176,16 @@ def _find_layout(data: bytes, at: int) -> _Layout | None:
             if data[at] > 127:
                 return None
         at += skip
-    return _LAYOUTS[index]
+    return _tables()[0][index]
 
 
 def fast_rows(  # noqa: C901 - one loop without calls is the point
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
     """The rows of `count` records from `at` to `stop`. Raises NotPlain, IndexError or struct.error for unusual ones."""
-    unpack, extents, timestamps, offsets, head = _LAYOUTS[0]
-    lengths, lengths_2 = _LENGTH_1, _LENGTH_2
+    layouts, lengths_2 = _tables()
+    unpack, extents, timestamps, offsets, head = layouts[0]
+    lengths = _LENGTH_1
     names: _Names = {}
     seen: dict[bytes, tuple[Header, ...]] = {}  # headers by their bytes, until too many differ
     key: bytes | None
@@ -256,7 +264,7 @@ def wide_rows(  # noqa: C901 - as above
     times as fast as by `plain_rows` (915 ns a record against 2,770), batches with values of 20 KB in three quarters of
     the time: `python -m tests.bench.records`, "event times".
     """
-    lengths, lengths_2 = _LENGTH_1, _LENGTH_2
+    lengths, (_, lengths_2) = _LENGTH_1, _tables()
     names: _Names = {}
     key: bytes | None
     value: bytes | None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +13,6 @@ from kwcli.calling.request_builder import Draft
 from kwcli.calling.words.assignments import GivenWords, check_words
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.session.session import Session
-from kwcli.text_editor import run_editor
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
@@ -96,6 +94,10 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
 
     Raises Failure; text that fails the check is kept in a file that the message names.
     """
+    import tempfile
+
+    from kwcli.text_editor import run_editor
+
     descriptor, name = tempfile.mkstemp(prefix=f"kw-{api.name}-", suffix=".yaml")
     path = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

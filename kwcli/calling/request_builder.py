@@ -16,7 +16,6 @@ from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Api, Versions
-from kwcli.calling.records.fetch import Fetch
 from kwcli.calling.words.assignments import GivenWords, compose, encode_body
 from kwcli.env import Exit, Failure
 from kwcli.net.metadata_requests import offset_request
@@ -241,6 +240,8 @@ class Draft:
 
     def resumed(self, offsets: Mapping[int, int]) -> Draft:
         """A draft of the same fetch (by short words) that goes on from these offsets of partitions."""
+        from kwcli.calling.records.fetch import Fetch  # loaded if it was asked for in short words
+
         assert isinstance(self._short, Fetch)
         return Draft(self.api, self._given, short=self._short.at(offsets))
 

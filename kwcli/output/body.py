@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -275,6 +274,8 @@ class BodyPrinter:
         explained |= fresh
         if not fresh:
             return
+        import textwrap  # few bodies mention an error
+
         from decoders.apis.error_codes import ERRORS
 
         for code, name in self.mentioned.items():

@@ -12,15 +12,15 @@ import orjson
 
 from decoders.apis import NAMES
 from decoders.apis.releases import RELEASES
-from decoders.exchanges import pairer
+from decoders.wire import primitives
 from kwcli.env import Environment
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def is_compiled() -> bool:
-    """Whether the library's busiest modules are machine code."""
-    return not (pairer.__file__ or "").endswith(".py")
+    """Whether the library's busiest modules are machine code: all of them are, or none (decoders/compiled.py)."""
+    return not (primitives.__file__ or "").endswith(".py")
 
 
 def versions() -> dict[str, Any]:
