@@ -15,8 +15,7 @@ import jpype  # type: ignore[import-untyped]  # it has no types
 
 _MESSAGE = "org.apache.kafka.common.message."
 _PROTOCOL = "org.apache.kafka.common.protocol."
-
-
+_SERVER = "org.apache.kafka.server.common."
 # Packages of structures that are not in requests and responses.
 _ELSEWHERE = (
     "org.apache.kafka.common.metadata.",
@@ -83,6 +82,16 @@ class Kafka:
         retriable = jpype.JClass("org.apache.kafka.common.errors.RetriableException")
         codes = jpype.JClass(_PROTOCOL + "Errors").values()
         return [[int(code.code()), str(code.name()), isinstance(code.exception(), retriable)] for code in codes]
+
+    def features(self) -> dict[str, list[int]]:
+        """Feature → the lowest and the highest level that brokers support by default."""
+        levels = jpype.JClass(_SERVER + "MetadataVersion")
+        found = {
+            str(feature.featureName()): [int(feature.minimumProduction()), int(feature.latestProduction())]
+            for feature in jpype.JClass(_SERVER + "Feature").PRODUCTION_FEATURES
+        }
+        lowest, highest = levels.MINIMUM_VERSION.featureLevel(), levels.LATEST_PRODUCTION.featureLevel()
+        return {**found, "metadata.version": [int(lowest), int(highest)]}
 
     def defaults(self, key: int | str, version: int, side: str) -> str:
         """The bytes of a message with all fields at their defaults."""

@@ -13,20 +13,21 @@ import pytest
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import request_header_version, response_header_version
-from decoders.apis.releases import spoken
+from decoders.apis.releases import features, spoken
 from decoders.embedded import STRUCTURES, encode_embedded, structure
 from decoders.schema.codec import decode, encode
 from decoders.schema.model import Field, Plan, resolve
 from tests.broker.jars import Missing, client_jars, coordinator_jars, member_jars, missing_tools
 from tests.oracle.java_oracle import SIDES, Case, Java, cases, differences, expected_layout, minor, plan_of
 from tests.oracle.java_values import STYLES, random_value
+from tests.reference.jars import PATCHES
 from tests.schema.values import random_value as any_value
 
 pytestmark = pytest.mark.oracle
 
-# 3.9.2 has what 4.0 removed, 4.0.2 the first share APIs, 4.4.0 everything else.
+# 3.9.2 has what 4.0 removed, 4.0.2 the first share APIs, the newest one everything else.
 OLDER: Final = ("3.9.2", "4.0.2")
-NEWEST: Final = "4.4.0"
+NEWEST: Final = PATCHES[-1]
 # Releases whose unstable versions had another layout than the stable one.
 EARLY: Final[dict[str, list[Case]]] = {
     "2.7.2": [(54, 0, "request")],
@@ -246,6 +247,20 @@ def test_structures_of_internal_topics() -> None:
         compare_structures(java, names)
     finally:
         java.close()
+
+
+@pytest.mark.long
+def test_levels_of_features() -> None:
+    """The levels of each feature that brokers of the newest release support."""
+    java = start(NEWEST, coordinator_jars)
+    try:
+        (found,) = java.ask([["features"]])
+    finally:
+        java.close()
+    ours = {name: [levels.low, levels.high] for name, levels in features(minor(NEWEST)).items()}
+    assert ours == {name: levels for name, levels in found.items() if levels[1]}, (
+        "FEATURES in decoders/apis/releases.py"
+    )
 
 
 # The newest release that Streams and Connect are published in.

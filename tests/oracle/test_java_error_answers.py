@@ -16,10 +16,11 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import NONE, Plan, PlanField, resolve
 from tests.broker.jars import Missing, client_jars, missing_tools
 from tests.oracle.java_oracle import Java
+from tests.reference.jars import PATCHES
 
 pytestmark = pytest.mark.oracle
 
-NEWEST: Final = "4.4.0"
+NEWEST: Final = PATCHES[-1]
 # The release with the versions that 4.0 removed.
 OLDER: Final = "3.9.2"
 THROTTLE_MS: Final = 77
