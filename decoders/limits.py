@@ -90,6 +90,8 @@ USER_MAX: Final = 1024
 SASL_TOKEN_READ_MAX: Final = 64 * 1024
 # Raw bytes of an undecoded side that are kept in the exchange record.
 RAW_KEPT_MAX: Final = 64 * 1024
+# The most first bytes of a connection that tell what other protocol it is: a ClientHello has the server's name there.
+FIRST_BYTES_MAX: Final = 512
 # Bytes kept of a connection while it is undecided whether it is Kafka.
 UNDECIDED_MAX: Final = 256 * 1024
 # Bytes of segments kept for one direction of a connection while a hole may still be filled.

@@ -45,7 +45,7 @@ from decoders.frames.framing import (
 from decoders.frames.headers import RESPONSE as RESPONSE_FORM
 from decoders.frames.headers import may_begin_frame
 from decoders.limits import HELD_MAX, IN_FLIGHT_MAX, RAW_KEPT_MAX, UNDECIDED_MAX
-from decoders.protocols.signatures import TLS, certain
+from decoders.protocols import TLS
 from decoders.schema.model import Side
 from decoders.tcp.chunks import Chunk, Close, Gap, How, Retransmission
 from decoders.tcp.connections import Connection, Half, tls_facts
@@ -399,7 +399,11 @@ class Pairer:
         """A new undecided connection, at its first chunk."""
         undecided = UndecidedConnection(connection, time_ns)
         self.context.undecided[connection.number] = undecided
-        known = certain(data) if connection.opened and isinstance(data, bytes) and not may_begin_frame(data) else ""
+        known = ""
+        if connection.opened and isinstance(data, bytes) and not may_begin_frame(data):
+            from decoders.protocols.signatures import certain  # no connection of Kafka comes here
+
+            known = certain(data)
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
         elif self._named(connection) is None:

@@ -32,8 +32,8 @@ from typing import Final
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.frames.answers import Stretches, find_answers
 from decoders.frames.headers import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
-from decoders.limits import FRAME_MAX, UNDECIDED_MAX
-from decoders.protocols.signatures import FIRST_MAX, TLS, certain, described, likely
+from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
+from decoders.protocols import TLS
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
 from decoders.tcp.connections import Connection, Half
 
@@ -110,10 +110,12 @@ class UndecidedConnection:
         first = half is self.connection.first
         side = self.sides[first]
         self.sizes[first] += data.size if isinstance(data, Gap) else len(data)
-        if isinstance(data, bytes) and (not side.first or (side.followed and len(side.first) < FIRST_MAX)):
+        if isinstance(data, bytes) and (not side.first or (side.followed and len(side.first) < FIRST_BYTES_MAX)):
             fresh = len(side.first) < MARK_MAX
-            side.first = (side.first + data)[:FIRST_MAX]
+            side.first = (side.first + data)[:FIRST_BYTES_MAX]
             if fresh and side.opening and not (self.foreign or may_begin_frame(side.first)):
+                from decoders.protocols.signatures import certain  # no connection of Kafka comes here
+
                 self.foreign = certain(side.first)
                 if self.foreign:
                     self._forget()
@@ -283,10 +285,14 @@ class UndecidedConnection:
 
     def name(self) -> str:
         """What the connection looks like, when it is no Kafka."""
+        from decoders.protocols.signatures import likely
+
         return self.foreign or likely(self.sides[True].first) or likely(self.sides[False].first)
 
     def detail(self) -> str:
         """What the connection looks like, with what exactly each side began with."""
+        from decoders.protocols.signatures import described
+
         name = self.name()
         first, second = described(self.sides[True].first), described(self.sides[False].first)
         if not name or not (first.startswith(name) or second.startswith(name)):

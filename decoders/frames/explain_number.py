@@ -11,12 +11,12 @@ from decoders.apis import NAMES, api
 from decoders.frames.headers import FITS, HEAD, YES, request_verdict
 from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
+from decoders.protocols import TLS
 from decoders.protocols.sasl_tokens import token
 from decoders.protocols.signatures import (
     CERTAIN,
     LIKELY,
     MARKS,
-    TLS,
     Finding,
     Signature,
     text_of,

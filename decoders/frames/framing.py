@@ -31,8 +31,7 @@ from typing import Final, Literal, Protocol
 
 from decoders.frames.frame_search import find
 from decoders.frames.headers import NO, YES
-from decoders.limits import FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
-from decoders.protocols.signatures import FIRST_MAX, surely
+from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.tcp.chunks import Why
 
 # What the loop may do with the next bytes of a direction without asking.
@@ -324,8 +323,10 @@ def _cut(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int
             return stop
         reason = direction.owner.objection(direction, data, at, size)
         if reason is not None:
+            from decoders.protocols.signatures import surely  # few captures lose their step
+
             direction.doubt = False
-            lose_step(direction, reason, surely(data[at : at + FIRST_MAX]) or _DETAILS[reason], *first)
+            lose_step(direction, reason, surely(data[at : at + FIRST_BYTES_MAX]) or _DETAILS[reason], *first)
             return at
         after = at + 4 + size
         if after > stop:

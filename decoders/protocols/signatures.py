@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from decoders.protocols import TLS
 from decoders.wire.text import printable
 
 # The first bytes of other protocols in, a short description out: a request line, a banner, a greeting.
@@ -125,9 +126,6 @@ def tell_zookeeper(data: bytes) -> str:
 # frames/explain_number.py reads the same table, for a description of the bytes and a remedy.
 
 
-TLS: Final = "TLS"
-# The most first bytes that are kept or read for a description: a ClientHello has the server's name there.
-FIRST_MAX: Final = 512
 _TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]|[\x80-\x8f].\x01\x03[\x00-\x03]", re.DOTALL)
 _HTTP1: Final = re.compile(rb"(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|TRACE|CONNECT) [^ ]* HTTP/1|HTTP/1\.[01] ")
 _REDIS: Final = re.compile(rb"[*$:+-][^\r\n]{1,64}\r\n|PING\r\n")

@@ -273,7 +273,8 @@ _WHERE = "check host and port"
 
 def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     """The stop for a peer that began, or went on, with `head`; None where that is no known protocol's."""
-    from decoders.protocols.signatures import TLS, mark_of
+    from decoders.protocols import TLS
+    from decoders.protocols.signatures import mark_of
 
     mark = mark_of(head)
     if mark is None:

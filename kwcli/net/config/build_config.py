@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from decoders.wire.units import parse_duration
 from kwcli.env import Environment, Exit, Failure, own_folder
 from kwcli.net.addresses import AddressError, address, addresses
 from kwcli.net.config import properties
@@ -458,6 +457,8 @@ def _seconds(env: Environment, name: str, default: float) -> float:
 
 def seconds(text: str, name: str) -> float:
     """`10`, `10s`, `500ms`, `2m` → seconds. The Failure names `name`, where the text was given."""
+    from decoders.wire.units import parse_duration  # few settings are times
+
     try:
         found = parse_duration(text.strip().lower()) / 1000
     except ValueError:

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from decoders.exchanges.connection_state import InOrder, Sasl
 from decoders.frames.explain_number import explain
-from decoders.limits import IN_FLIGHT_MAX, MIB
-from decoders.protocols.signatures import FIRST_MAX
+from decoders.limits import FIRST_BYTES_MAX, IN_FLIGHT_MAX, MIB
 from kwcli.proxy.relay.request_rules import RequestRule
 
 Command = tuple[Any, ...]
@@ -97,7 +96,7 @@ class State:
 
 def describe_bytes(data: bytes) -> str:
     """What unexpected bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
-    found = explain(data[:FIRST_MAX])
+    found = explain(data[:FIRST_BYTES_MAX])
     if not found or found[0].what.startswith("Kafka"):
         return f" ({data[:8].hex(' ')} …)"
     first = found[0]
