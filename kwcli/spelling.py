@@ -22,9 +22,9 @@ def nearest_words(word: str, candidates: Iterable[str]) -> list[str]:
     found: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(dict.fromkeys(candidates)):
         other = _folded(candidate)
-        steps = 0 if folded and folded == other else distance(folded, other)
         # A word of three letters may have one wrong, a longer one a third of its letters.
-        if steps <= max(1, min(len(folded), len(other)) // 3):
+        most = max(1, min(len(folded), len(other)) // 3)
+        if abs(len(folded) - len(other)) <= most and (steps := distance(folded, other)) <= most:
             found.append((steps, order, candidate))
         elif len(folded) > 2 and (other.startswith(folded) or folded.startswith(other) or other.endswith(folded)):
             found.append((_LONGEST + abs(len(other) - len(folded)), order, candidate))
