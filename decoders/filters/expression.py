@@ -591,10 +591,12 @@ _FEW: Final = 6  # so many words are listed where one is wrong
 _KEYWORDS: Final = frozenset({"null", "none", "true", "false", "yes", "no"})
 
 
+# Words for no value, by the kind of the field. Clients and topics may be called `none`; error 0 is none.
+_NULLS: Final[dict[str, tuple[str, ...]]] = {"text": ("null",), "error": ("null", "none", "0")}
+
+
 def _means_null(field: _Named, word: Word) -> bool:
-    """Whether the word asks for no value. Topics, clients and so on may be called `none`, as may `null` in quotes."""
-    text = word.text.lower()
-    return not word.quoted and (text == "null" or (text == "none" and field.row.kind != "text"))
+    return not word.quoted and word.text.lower() in _NULLS.get(field.row.kind, ("null", "none"))
 
 
 def _equal(field: _Named, word: Word) -> Node:

@@ -109,6 +109,7 @@ ROWS: list[tuple[str, Says]] = [
     ("client_id != Null", lambda r: r["client_id"] is not None),
     ('client_id == "null" or client_id == none', lambda _: False),
     ("error == NONE", lambda r: not r["errors"]),
+    ("error != 0", lambda r: bool(r["errors"])),
     ("api_key == 0 and api_key != null", lambda r: r["api_key"] == 0),
     ("group == null", lambda r: not _groups(r)),
     ("request_size > 0.1kB", lambda r: (r["request_size"] or 0) > 100),
