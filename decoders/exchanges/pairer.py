@@ -426,8 +426,10 @@ class Pairer:
         """The client's half, where it is known at `time_ns` without a look at the bytes; else None."""
         if self.context.ports is not None:
             return self._named(connection)
-        if connection.tls:
-            return None  # what a port carries in TLS it does not carry in plain text, nor the other way round
+        # What a port carries in TLS it does not carry in plain text, nor the other way round. While it is not known
+        # whether the connection is TLS, its bytes come here as plain: a later byte must not change what they mean.
+        if tls_facts(connection) is not None:
+            return None
         since = self.context.brokers.get
         if since(connection.first.target, FOREVER) < time_ns:
             return connection.first
@@ -590,7 +592,7 @@ def is_alone(*, opened: bool, packets: int) -> bool:
 def doubtful(undecided: UndecidedConnection) -> int:
     """The time (ns) before which a known broker would have made the connection Kafka; 0 where none would."""
     connection = undecided.connection
-    if undecided.foreign == TLS or connection.tls:
+    if undecided.foreign == TLS or tls_facts(connection) is not None:
         return 0
     return max(connection.first.last_ns, connection.second.last_ns) + 1
 

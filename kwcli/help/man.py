@@ -55,7 +55,7 @@ def _head(name: str, description: str) -> list[str]:
 
 def _paths(program: click.Group) -> Iterator[tuple[str, ...]]:
     """The paths of all commands; the commands of a group follow the group."""
-    ctx = click.Context(program, info_name="kw")
+    ctx = click.Context(program, info_name="kw", **program.context_settings)
     for name in program.list_commands(ctx):
         command = program.get_command(ctx, name)
         if command is None or command.hidden:
@@ -72,7 +72,7 @@ def _commands(program: click.Group) -> list[str]:
 
 def _command(program: click.Group, path: tuple[str, ...]) -> list[str]:
     """A command's usage, what it does, and its options."""
-    ctx: click.Context = click.Context(program, info_name="kw")
+    ctx: click.Context = click.Context(program, info_name="kw", **program.context_settings)
     command: click.Command = program
     for name in path:
         assert isinstance(command, click.Group)

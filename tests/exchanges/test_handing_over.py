@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
@@ -91,6 +91,7 @@ def test_every_split_of_odd_traffic(seed: int) -> None:
 
 @given(st.integers(0, 2**48), st.sampled_from([10, 30, 60]), st.sampled_from([None, (9092,)]))
 @settings(max_examples=EXAMPLES * 4, deadline=None)
+@example(6511957405403, 30, None)  # a connection to a known broker, of which it is not yet known whether it is TLS
 def test_batches_of_any_size(seed: int, count: int, ports: tuple[int, ...] | None) -> None:
     rng = Random(seed)
     segments = odd_segments(rng, count, Kafka(rng), (CLIENT, OTHER))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,13 @@ from kwcli.help.pages import TOPICS
 from kwcli.main import kw as program
 from tests.cli.worlds import kw
 from tests.help.reading import TEXTS
+
+
+def test_it_leaves_the_help_option_of_every_command_as_it_is() -> None:
+    """Click keeps the help option that it makes first: in a process of its own, since others have made it here."""
+    code = "from tests.cli.worlds import kw; kw('help', '--man'); kw('proxy', 'ctl', '--help')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "  -h, --help " in done.stdout
 
 
 def rendered(text: str, path: Path, width: int = 80) -> str:
