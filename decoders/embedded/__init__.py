@@ -6,7 +6,7 @@ structures that are found in one place; the table below says which module has wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple
@@ -24,6 +24,7 @@ from decoders.wire.primitives import read_uvarint, write_uvarint
 __all__ = [
     "FRAME",
     "INSIDE",
+    "INSTEAD",
     "STRUCTURES",
     "TOPICS",
     "TYPE",
@@ -50,7 +51,7 @@ _FRAME: Final = 1
 # Keys whose type says that they are an older structure, which releases before 4.1 call by the same name.
 _OLDER: Final = {("OffsetCommitKey", 0): "LegacyOffsetCommitKey"}
 # Structures that may stand in place of these: those of members of Connect groups, and of assignors other than Streams'.
-_INSTEAD: Final = {
+INSTEAD: Final = {
     "ConsumerProtocolSubscription": ("ConnectProtocolMetadata",),
     "ConsumerProtocolAssignment": ("ConnectProtocolAssignment",),
     "SubscriptionInfoData": ("StickyAssignorUserData", "CooperativeStickyAssignorUserData"),
@@ -182,11 +183,14 @@ STRUCTURES: Final[dict[str, StructureRow]] = {
     "QuorumStateData": StructureRow("files", "prefix"),
     "DefaultPrincipalData": StructureRow("files", "prefix"),
 }
-# Structure → path (without indices) of a field that holds another structure → that structure, or one of `_INSTEAD`.
+# Structure → path (without indices) of a field that holds another structure → that structure, or one of `INSTEAD`.
 INSIDE: Final[dict[str, dict[str, str]]] = {
     "GroupMetadataValue": {
         "members.subscription": "ConsumerProtocolSubscription",
         "members.assignment": "ConsumerProtocolAssignment",
+    },
+    "ConsumerGroupMemberMetadataValue": {
+        "classic_member_metadata.supported_protocols.metadata": "ConsumerProtocolSubscription",
     },
     "ConsumerProtocolSubscription": {"user_data": "SubscriptionInfoData"},
     "ConsumerProtocolAssignment": {"user_data": "AssignmentInfo"},
@@ -293,8 +297,7 @@ def _shown(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: 
     made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
     for path, name in INSIDE.get(head.name, {}).items():
         *above, field = path.split(".")
-        pairs = [(made, value)] if not above else zip(made[above[0]], value[above[0]], strict=True)
-        for row, inner in pairs:
+        for row, inner in _structs(made, value, above):
             if field in inner:  # not in every version
                 row[field] = held_json(name, inner[field]) or row[field]
     if rest:
@@ -302,9 +305,22 @@ def _shown(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: 
     return made
 
 
+def _structs(made: Any, value: Any, steps: Sequence[str]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """The structs at a path, in JSON form and as values; each element of an array, none where a struct is absent."""
+    if value is None:
+        return
+    if isinstance(value, list):
+        for one, other in zip(made, value, strict=True):
+            yield from _structs(one, other, steps)
+    elif not steps:
+        yield made, value
+    else:
+        yield from _structs(made.get(steps[0]), value.get(steps[0]), steps[1:])
+
+
 def held_json(name: str, data: bytes | None) -> dict[str, Any] | None:
     """The JSON form of a field's bytes as this structure, or as one that may stand in its place; None if neither."""
-    for each in (name, *_INSTEAD.get(name, ())):
+    for each in (name, *INSTEAD.get(name, ())):
         found = embedded_json(each, data)
         if found is not None and -1 <= found.get("generation", 0) < _GENERATION_MAX:
             return found

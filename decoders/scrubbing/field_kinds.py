@@ -98,7 +98,7 @@ _ROWS: Final[dict[Kind, str]] = {
     "records": "records unaligned_records",
     "structure": """
         member_metadata member_assignment assignment subscription user_data allocation request_principal
-        protocols.metadata members.metadata
+        protocols.metadata supported_protocols.metadata members.metadata
     """,
 }
 KINDS: Final[dict[str, Kind]] = {name: kind for kind, names in _ROWS.items() for name in names.split()}

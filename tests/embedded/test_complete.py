@@ -11,13 +11,17 @@ import pytest
 
 import decoders.embedded
 from decoders.apis import api
-from decoders.embedded import INSIDE, STRUCTURES, TOPICS, StructureRow, declarations_in, structure
+from decoders.embedded import INSIDE, INSTEAD, STRUCTURES, TOPICS, StructureRow, declarations_in, structure
 from decoders.embedded.holders import HOLDERS
+from decoders.records.json_form import TYPES
 from decoders.schema.json_form import sibling_of
 from decoders.schema.model import Field, Message, Side
+from tests.embedded.test_embedded import ROWS
 
 FOLDER: Final = Path(decoders.embedded.__file__).parent
 TABLES: Final = "decoders/embedded/__init__.py"
+# Structures that no message and no record of a topic holds: in files of brokers, or read as something else.
+ALONE: Final = frozenset({"ControlRecordTypeSchema", "AbortedTxn", "ProducerSnapshot", "QuorumStateData"})
 # Structures with one number: of old records, and of later ones that replace them.
 RENAMED: Final = {("framed", 14): {"ClientQuotaRecord", "QuotaRecord"}}
 
@@ -30,6 +34,7 @@ class Tables(NamedTuple):
     topics: Mapping[str, tuple[str, ...]]
     holders: Mapping[tuple[int, Side], Mapping[str, str]]
     inside: Mapping[str, Mapping[str, str]]
+    rows: Mapping[str, str]  # structure → its bytes in the tests
 
 
 def declared() -> dict[str, str]:
@@ -43,7 +48,7 @@ def declared() -> dict[str, str]:
     }
 
 
-NOW: Final = Tables(declared(), STRUCTURES, TOPICS, HOLDERS, INSIDE)
+NOW: Final = Tables(declared(), STRUCTURES, TOPICS, HOLDERS, INSIDE, {name: text for name, _, text, _ in ROWS})
 
 
 def wrong_rows(tables: Tables) -> Iterator[str]:
@@ -58,6 +63,22 @@ def wrong_rows(tables: Tables) -> Iterator[str]:
         yield f"{name}: a row in STRUCTURES of {TABLES}, declared in no file"
     yield from _wrong_records(tables)
     yield from _wrong_holders(tables)
+    yield from _unheld(tables)
+    tried = {tables.structures[name].module for name in tables.rows if name in tables.structures}
+    for module in {row.module for row in tables.structures.values()} - tried:
+        yield f"{module}: no structure of this file has its bytes in ROWS of tests/embedded/test_embedded.py"
+
+
+def _unheld(tables: Tables) -> Iterator[str]:
+    """Structures without a number that nothing holds: no field, no other structure, no control record, no key."""
+    held = {name for paths in (*tables.holders.values(), *tables.inside.values()) for name in paths.values()}
+    held |= {other for name in held for other in INSTEAD.get(name, ())} | {name for _, name in TYPES.values()} | ALONE
+    for name, row in tables.structures.items():
+        if row.number is None and name not in held and f"{name.removesuffix('Value')}Key" not in tables.structures:
+            yield (
+                f"{name}: nothing holds it: no row of HOLDERS (decoders/embedded/holders.py), INSIDE ({TABLES}) "
+                "or TYPES (decoders/records/json_form.py)"
+            )
 
 
 def _wrong_records(tables: Tables) -> Iterator[str]:
@@ -65,6 +86,8 @@ def _wrong_records(tables: Tables) -> Iterator[str]:
     of_topics = {module for modules in tables.topics.values() for module in modules}
     for name, row in tables.structures.items():
         if row.number is None:
+            if row.framing in ("key", "framed"):
+                yield f"{name}: framing `{row.framing}` needs a number, in STRUCTURES of {TABLES}"
             continue
         if row.module not in of_topics:
             yield f"{row.module}, with {name}: in no row of TOPICS of {TABLES}"
@@ -109,7 +132,7 @@ def _wrong_holder(where: str, message: Message, path: str, held: str | None) -> 
     field = next((each for each in beside if each.name == last), None)
     if field is None:
         names = ", ".join(each.name for each in beside) or "none"
-        yield f"{where}: there is no such field (at this place: {names})"
+        yield f"{where}: the newest stable layout has no such field (at this place: {names})"
     elif field.kind != "bytes":
         yield f"{where}: a field of type {field.kind}; only bytes hold structures"
     elif field.secret:
@@ -162,8 +185,8 @@ def holder(path: str, name: str) -> Tables:
             NOW._replace(structures={**STRUCTURES, "ShareUpdateKey": StructureRow("share_state", "key", 0)}),
             "ShareSnapshotKey and ShareUpdateKey: one number, 0, in __share_group_state",
         ),
-        (holder("protocols[].metadat", "EndTxnMarker"), "there is no such field (at this place: name, metadata)"),
-        (holder("protocol[].metadata", "EndTxnMarker"), "there is no such field (at this place: none)"),
+        (holder("protocols[].metadat", "EndTxnMarker"), "has no such field (at this place: name, metadata)"),
+        (holder("protocol[].metadata", "EndTxnMarker"), "has no such field (at this place: none)"),
         (holder("group_id", "EndTxnMarker"), "a field of type string; only bytes hold structures"),
         (holder("protocols[].metadata", "EndTxnMark"), "no row of STRUCTURES has the name of the structure"),
         (
@@ -171,6 +194,15 @@ def holder(path: str, name: str) -> Tables:
             "SaslAuthenticateRequest auth_bytes, in HOLDERS of decoders/embedded/holders.py: a secret is shown",
         ),
         (NOW._replace(inside={"EndTxnMarker": {"x": "EndTxnMarker"}}), "EndTxnMarker x, in INSIDE of"),
+        (
+            NOW._replace(inside=without(INSIDE, "ConnectProtocolMetadata")),
+            "ConnectProtocolAssignment: nothing holds it",
+        ),
+        (NOW._replace(rows=without(NOW.rows, "TransactionLogKey")), "transaction_state: no structure of this file has"),
+        (
+            NOW._replace(structures={**STRUCTURES, "TransactionLogKey": StructureRow("transaction_state", "key")}),
+            "TransactionLogKey: framing `key` needs a number",
+        ),
     ],
 )
 def test_what_is_wrong_is_told(tables: Tables, line: str) -> None:

@@ -34,7 +34,10 @@ def _class_of(name: str) -> Any:
             return jpype.JClass(package + name)
         except TypeError:
             continue
-    raise LookupError(f"no class {name} in these jars (LATER, GONE, OF_MEMBERS in tests/oracle/test_java_codec.py)")
+    raise LookupError(
+        f"no class {name} in these jars: tests/oracle/test_java_codec.py names structures that only later releases have "
+        "(LATER), that the newest lacks (GONE), and files without definitions in Kafka (UNDEFINED)"
+    )
 
 
 class Kafka:
