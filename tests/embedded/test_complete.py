@@ -195,8 +195,8 @@ def holder(path: str, name: str) -> Tables:
         ),
         (NOW._replace(inside={"EndTxnMarker": {"x": "EndTxnMarker"}}), "EndTxnMarker x, in INSIDE of"),
         (
-            NOW._replace(inside=without(INSIDE, "ConnectProtocolMetadata")),
-            "ConnectProtocolAssignment: nothing holds it",
+            NOW._replace(inside=without(INSIDE, "ConsumerProtocolAssignment")),
+            "AssignmentInfo: nothing holds it",
         ),
         (NOW._replace(rows=without(NOW.rows, "TransactionLogKey")), "transaction_state: no structure of this file has"),
         (

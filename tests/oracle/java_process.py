@@ -35,8 +35,8 @@ def _class_of(name: str) -> Any:
         except TypeError:
             continue
     raise LookupError(
-        f"no class {name} in these jars: tests/oracle/test_java_codec.py names structures that only later releases have "
-        "(LATER), that the newest lacks (GONE), and files without definitions in Kafka (UNDEFINED)"
+        f"no class {name} in these jars: tests/oracle/test_java_codec.py names structures that only later releases "
+        "have (LATER), that the newest lacks (GONE), and files without definitions in Kafka (UNDEFINED)"
     )
 
 
