@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
-from decoders.analysis.dimensions import METRICS
+from decoders.analysis.dimensions import DIMENSIONS, METRICS
 from decoders.analysis.doctor.peers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold import ACCURACY, Fold, bin_of, bins_of, percentile
@@ -51,6 +51,13 @@ FOLDS: dict[str, Make] = {
         )
         for metric in METRICS
         for by in BYS
+    },
+    **{
+        f"latency by {by}": lambda by=by: Statistics(  # type: ignore[misc]
+            ("topic", by) if by == "partition" else (by,), "latency"
+        )
+        for by in DIMENSIONS
+        if (by,) not in BYS
     },
     "slowest": lambda: Slowest(7),
     "versions": ClientVersions,
@@ -141,7 +148,8 @@ def test_needs_name_all_that_is_read(kind: str) -> None:
     reader, engine = CaptureReader(), Engine(needs=Wanted(FOLDS[kind]()))
     found = engine.feed([*reader.feed(capture_bytes("tour.pcapng")), *reader.finish()]) + engine.finish()
     some = [each for each in found if isinstance(each, Exchange)]
-    assert folded(FOLDS[kind], some).rows() == rows_of(kind, "tour.pcapng")
+    told = "`needs` of a metric, `entity` of a dimension (decoders/analysis/dimensions.py), or `needs` of the fold"
+    assert folded(FOLDS[kind], some).rows() == rows_of(kind, "tour.pcapng"), told
 
 
 @pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.full)])
