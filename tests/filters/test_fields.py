@@ -1,4 +1,4 @@
-"""Each field is declared with the phase in which its value is known: in no earlier one, and in no later one."""
+"""Each field is declared as it is: the phase in which its value is known, the kind of its values, what it reads."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any, Final
 import pytest
 
 from decoders import read_exchanges
+from decoders.apis import NAMES, api
+from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
 from decoders.exchanges.pairing import put_no_request, put_no_response
 from decoders.filters import parse
-from decoders.filters.fields import FIELDS, FieldRow, Phase
+from decoders.filters.fields import FIELDS, FieldRow, Kind, Phase
+from decoders.schema.model import Field, Side
 from tests.filters.test_rows import Wanted, data
 
 CAPTURES: Final = ("tour.pcapng", "share-groups.pcapng", "sasl-raw.pcap")
@@ -23,7 +26,9 @@ _SERVER: Final = dict.fromkeys(
     ("total_ms", "request_queue_ms", "local_ms", "remote_ms", "response_queue_ms", "send_ms"), 1
 )
 EXTRA: Final[dict[str, Any]] = {
-    **dict.fromkeys(("group", "transaction", "node"), _SAID),
+    "group": {**_SAID, "id": "g"},
+    "transaction": {**_SAID, "id": "t"},
+    "node": _SAID,
     "library": {"name": "l"},
     "server": {**_SERVER, "listener": "PLAINTEXT", "principal": "User:a"},
     "fault": {"action": "drop", "rule": 1, "hit": 1},
@@ -38,13 +43,34 @@ EXTRA: Final[dict[str, Any]] = {
 # Known with the response as far as the value goes; but only what is settled has no other side any more, and the proxy
 # decodes the fields that it needs, which are not all that may fail.
 LATER: Final = frozenset({"side", "undecoded_side"})
+# An expression with every field.
+ALL: Final = parse(" or ".join(FIELDS))
+
+
+class Whole(Needs):
+    """Every field of every body, and whatever else filters read."""
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        leaves = _leaves(api(key).message(side).fields, "") if key in NAMES else ()
+        return frozenset(leaves) | ALL.needs(key, side)
+
+
+def _leaves(fields: Iterable[Field], above: str) -> Iterator[str]:
+    for field in fields:
+        path = f"{above}{field.name}"
+        yield from _leaves(field.fields, f"{path}{'[]' if field.array else ''}.") if field.fields else (path,)
+
+
+@cache
+def every() -> list[Exchange]:
+    """The exchanges of the first capture, whole."""
+    return list(read_exchanges(data(CAPTURES[0]), needs=Whole()))
 
 
 @cache
 def settled() -> list[Exchange]:
     """Exchanges of captures, each with every fact that a settled exchange may have."""
-    needs = Wanted(parse(" or ".join(FIELDS)))
-    found = [each for name in CAPTURES for each in read_exchanges(data(name), needs=needs)]
+    found = [each for name in CAPTURES for each in read_exchanges(data(name), needs=Wanted(ALL))]
     for each in found:
         each.extra = {**EXTRA, **(each.extra or {})}
     return found
@@ -79,6 +105,13 @@ def value(row: FieldRow, exchange: Exchange) -> Any:
     return list(found) if isinstance(found, Iterator) else found
 
 
+def values(row: FieldRow, exchanges: Iterable[Exchange]) -> Iterator[Any]:
+    """The single values of a field that are there."""
+    for exchange in exchanges:
+        found = value(row, exchange)
+        yield from (each for each in (found if isinstance(found, list) else (found,)) if each is not None)
+
+
 def phase_of(row: FieldRow, exchanges: Iterable[Exchange]) -> Phase:
     """The first phase that knows the value of a field in all exchanges."""
     known = Phase.HEADER
@@ -98,3 +131,33 @@ def test_a_field_is_known_in_its_phase(name: str) -> None:
     assert declared is found, (
         f"{name} is known with {found.name}, not {row.phase.name}: its letter in FIELDS, decoders/filters/fields.py"
     )
+
+
+# The type that values of each kind have. Several kinds are whole numbers: which of them it is, only words show.
+TYPES: Final[dict[Kind, type | tuple[type, ...]]] = {
+    **dict.fromkeys(("text", "held", "address"), str),
+    **dict.fromkeys(("number", "duration"), (int, float)),
+    **dict.fromkeys(("version", "size", "time", "api", "error"), int),
+    "any": object,
+}
+_YEAR_NS: Final = 365 * 86400 * 10**9
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_values_are_of_the_declared_kind(name: str) -> None:
+    row = FIELDS[name]
+    found = list(values(row, settled()))
+    told = f"{name}: its kind in FIELDS, decoders/filters/fields.py, is {row.kind}"
+    assert all(isinstance(each, TYPES[row.kind]) for each in found), told
+    assert (row.kind == "held") is isinstance(row.get(settled()[0]), Iterator), told
+    assert (row.kind == "time") is any(isinstance(each, int) and each > _YEAR_NS for each in found), told
+    assert row.kind != "address" or all(each.rpartition(":")[2].isdecimal() for each in found), told
+
+
+@pytest.mark.parametrize("name", [name for name, row in FIELDS.items() if not row.history])
+def test_a_field_needs_what_it_reads(name: str) -> None:
+    """Read alone, with only the parts of bodies that it asks for, a field has the same values."""
+    row = FIELDS[name]
+    alone = read_exchanges(data(CAPTURES[0]), needs=Wanted(parse(name)))
+    told = f"{name}: `entity` or `needs` in FIELDS, decoders/filters/fields.py"
+    assert [value(row, each) for each in alone] == [value(row, each) for each in every()], told
