@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-__all__ = ["BY_SIBLING", "KINDS", "Kind", "kind_of"]
+__all__ = ["BY_SIBLING", "KINDS", "ROWS", "Kind", "kind_of"]
 
 # Names that --keep accepts: topics … members. `other`: names of all other kinds, always replaced. `word`: one of
 # Kafka's own words, kept if it is in the list of these, else a name. `config`: the name of a config, kept if it is in a
@@ -40,7 +40,7 @@ Kind = Literal[
     "structure",
 ]
 
-_ROWS: Final[dict[Kind, str]] = {
+ROWS: Final[dict[Kind, str]] = {
     "topics": """
         topic topics topic_name topic_names source_topics sink_topic repartition_sink_topics subscribed_topic_names
         subscribed_topic_regex source_topic_regex regular_expression topic_data.name topics.name responses.name
@@ -101,7 +101,7 @@ _ROWS: Final[dict[Kind, str]] = {
         protocols.metadata supported_protocols.metadata members.metadata
     """,
 }
-KINDS: Final[dict[str, Kind]] = {name: kind for kind, names in _ROWS.items() for name in names.split()}
+KINDS: Final[dict[str, Kind]] = {name: kind for kind, names in ROWS.items() for name in names.split()}
 
 _COORDINATORS: Final[dict[object, Kind]] = {0: "groups", 1: "transactions", 2: "groups"}
 _ENTITIES: Final[dict[object, Kind]] = {"user": "users", "client-id": "clients", "ip": "hosts"}

@@ -61,6 +61,7 @@ def wrong_rows(tables: Tables) -> Iterator[str]:
             yield f"{name}: STRUCTURES of {TABLES} says {row.module}, decoders/embedded/{module}.py declares it"
     for name in tables.structures.keys() - tables.declared.keys():
         yield f"{name}: a row in STRUCTURES of {TABLES}, declared in no file"
+    yield from _wrong_framings(tables)
     yield from _wrong_records(tables)
     yield from _wrong_holders(tables)
     yield from _unheld(tables)
@@ -81,6 +82,18 @@ def _unheld(tables: Tables) -> Iterator[str]:
             )
 
 
+def _wrong_framings(tables: Tables) -> Iterator[str]:
+    of_topics = {module for modules in tables.topics.values() for module in modules}
+    for name, row in tables.structures.items():
+        known = name in STRUCTURES and tables.declared.get(name) == STRUCTURES[name].module
+        fields = structure(name).fields if known else ()
+        if fields and (row.framing in ("own", "own4")) is not (fields[0].name == "version"):
+            yield f"{name}: `own` and `own4` are for structures whose first field is `version` (STRUCTURES of {TABLES})"
+        wanted = "key" if name.endswith("Key") else "prefix" if name.endswith("Value") else row.framing
+        if row.module in of_topics and row.framing != wanted:
+            yield f"{name}: a record's framing is `{wanted}`, not `{row.framing}` (STRUCTURES of {TABLES})"
+
+
 def _wrong_records(tables: Tables) -> Iterator[str]:
     """Structures with a number are found by it in records of the topics of their files; a key's has a value's."""
     of_topics = {module for modules in tables.topics.values() for module in modules}
@@ -89,6 +102,8 @@ def _wrong_records(tables: Tables) -> Iterator[str]:
             if row.framing in ("key", "framed"):
                 yield f"{name}: framing `{row.framing}` needs a number, in STRUCTURES of {TABLES}"
             continue
+        if row.framing not in ("key", "framed"):
+            yield f"{name}: only keys and framed records have a number, in STRUCTURES of {TABLES}"
         if row.module not in of_topics:
             yield f"{row.module}, with {name}: in no row of TOPICS of {TABLES}"
         value = f"{name.removesuffix('Key')}Value"
@@ -121,6 +136,9 @@ def _wrong_holders(tables: Tables) -> Iterator[str]:
             known = name in tables.structures or sibling_of(name) in [field.name for field in beside]
             yield from _wrong_holder(where, message, path.replace("[]", ""), name if known else None)
     for holder, paths in tables.inside.items():
+        if holder not in STRUCTURES:
+            yield f"{holder}, in INSIDE of {TABLES}: no row of STRUCTURES has this name"
+            continue
         for path, name in paths.items():
             where = f"{holder} {path}, in INSIDE of {TABLES}"
             yield from _wrong_holder(where, structure(holder), path, name if name in tables.structures else None)
@@ -194,6 +212,19 @@ def holder(path: str, name: str) -> Tables:
             "SaslAuthenticateRequest auth_bytes, in HOLDERS of decoders/embedded/holders.py: a secret is shown",
         ),
         (NOW._replace(inside={"EndTxnMarker": {"x": "EndTxnMarker"}}), "EndTxnMarker x, in INSIDE of"),
+        (NOW._replace(inside={"EndTxnMark": {"x": "EndTxnMarker"}}), "EndTxnMark, in INSIDE of"),
+        (
+            NOW._replace(structures={**STRUCTURES, "EndTxnMarker": StructureRow("control_records", "own")}),
+            "EndTxnMarker: `own` and `own4` are for structures whose first field is `version`",
+        ),
+        (
+            NOW._replace(structures={**STRUCTURES, "TransactionLogValue": StructureRow("transaction_state", "bare")}),
+            "TransactionLogValue: a record's framing is `prefix`, not `bare`",
+        ),
+        (
+            NOW._replace(structures={**STRUCTURES, "EndTxnMarker": StructureRow("control_records", "prefix", 3)}),
+            "EndTxnMarker: only keys and framed records have a number",
+        ),
         (
             NOW._replace(inside=without(INSIDE, "ConsumerProtocolAssignment")),
             "AssignmentInfo: nothing holds it",

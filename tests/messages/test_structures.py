@@ -31,7 +31,7 @@ SHOWN, DEFERRED = Options(records=True), Options(records=True, deferred=True)
 def pairs(rng: Random, module: str) -> Iterator[tuple[str, bytes | None, str, bytes]]:
     """Keys and values of a topic's structures, as its coordinator writes them."""
     for name, row in STRUCTURES.items():
-        if row.module != module or name.endswith("Value"):
+        if row.module != module or row.number is None:
             continue
         held = name if row.framing == "framed" else f"{name.removesuffix('Key')}Value"
         versions = structure(held).versions

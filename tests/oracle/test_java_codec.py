@@ -242,7 +242,11 @@ UNDEFINED: Final = ("connect_protocol", "assignors")
 def test_structures_of_internal_topics() -> None:
     """All structures of internal topics, against the classes of coordinators, controllers and storage."""
     java = start(NEWEST, coordinator_jars)
-    names = [name for name, row in STRUCTURES.items() if name not in GONE and row.module not in UNDEFINED]
+    names = [
+        name
+        for name, row in STRUCTURES.items()
+        if name not in GONE and row.module not in UNDEFINED and minor(NEWEST) >= LATER.get(name, "")
+    ]
     try:
         compare_structures(java, names)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -9,7 +10,7 @@ from decoders.apis import KEYS, api
 from decoders.embedded import INSIDE, STRUCTURES, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.schema.model import Field, Message
-from decoders.scrubbing.field_kinds import BY_SIBLING, KINDS, kind_of
+from decoders.scrubbing.field_kinds import BY_SIBLING, KINDS, ROWS, kind_of
 from decoders.scrubbing.names import KEPT
 
 FILE: Final = "decoders/scrubbing/field_kinds.py"
@@ -79,6 +80,15 @@ def test_fields_that_hold_structures_are_known() -> None:
     holders += [(name, path) for name, paths in INSIDE.items() for path in paths]
     wrong = [f"{message} {path}" for message, path in holders if kind_of(message, path) != "structure"]
     assert not wrong, "\n".join([f"not `structure` in KINDS of {FILE}:", *wrong])
+    found = [(message.name, path) for message in messages() for path, _ in texts(message.fields)]
+    wrong = [" ".join(each) for each in found if kind_of(*each) == "structure" and each not in holders]
+    assert not wrong, "\n".join([f"`structure` in KINDS of {FILE}, in no row of HOLDERS or INSIDE:", *wrong])
+
+
+def test_a_name_has_one_kind() -> None:
+    names = Counter(name for names in ROWS.values() for name in names.split())
+    wrong = [name for name, times in names.items() if times > 1]
+    assert not wrong, f"several times in KINDS of {FILE}: {', '.join(wrong)}"
 
 
 def test_what_siblings_say_is_a_kind() -> None:
