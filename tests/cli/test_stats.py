@@ -157,8 +157,10 @@ def test_several_files_are_one() -> None:
 
 
 def test_every_dimension_and_metric_is_offered() -> None:
-    assert tuple(DIMENSIONS) == BY, "the names of --by in kwcli/stats/__init__.py, in the order of DIMENSIONS"
-    assert tuple(MEASURES) == METRICS, "the names of --metric in kwcli/stats/__init__.py, in the order of METRICS"
+    same = "has to have the same names, in the same order, as"
+    tables, words = "in decoders/analysis/dimensions.py", "in kwcli/stats/__init__.py"
+    assert tuple(DIMENSIONS) == BY, f"DIMENSIONS {tables} {same} BY {words}"
+    assert tuple(MEASURES) == METRICS, f"METRICS {tables} {same} METRICS {words}"
     row = SCHEMA["$defs"]["statistics"]
     fields = row["properties"]
     alone = {name for each in row["anyOf"] for name in each["required"]}
@@ -171,6 +173,8 @@ def test_every_dimension_and_metric_is_offered() -> None:
     assert set(fields["unit"]["enum"]) == units, f"the enum of `unit` in {SCHEMA_FILE}"
     assert set(MATTERS) == set(METRICS), "MATTERS in kwcli/stats/options.py"
     assert set(MATTERS.values()) <= set(SORTS), "MATTERS in kwcli/stats/options.py has columns that SORTS lacks"
+    for metric in METRICS:
+        check_options(StatsOptions(metric=metric))  # a column of MATTERS that another metric alone has is refused
     assert set(COLUMNS) == set(METRICS), "COLUMNS in kwcli/stats/text.py"
     assert set(SPARK_TITLES) == set(METRICS), "SPARK_TITLES in kwcli/stats/text.py"
     assert set(SILENT) <= set(METRICS), "SILENT in kwcli/stats/text.py has other names than METRICS"
@@ -183,9 +187,12 @@ PAIRS = [(BY[at % len(BY)], METRICS[at % len(METRICS)]) for at in range(max(len(
 @pytest.mark.parametrize(("by", "metric"), PAIRS)
 def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
     words = (THREE, "--by", by, "--metric", metric)
-    assert rows(*words)
+    outcome = kw("stats", *words, "-o", "json")
+    what = f"{by} or {metric} in decoders/analysis/dimensions.py, whose functions give None if there is no value"
+    assert outcome.code == Exit.DONE, f"{what}: {outcome.err}"
     outcome = kw("stats", *words, "-v", "--slowest", "2", env=world(terminal=True, columns=400))
-    assert outcome.code == Exit.DONE, f"COLUMNS or MATTERS of the metric, or the dimension: {outcome.err}"
+    assert outcome.code == Exit.DONE, f"the columns of {metric} in kwcli/stats/text.py: {outcome.err}"
+    assert rows(*words)
 
 
 @pytest.mark.parametrize("metric", sampled(METRICS, len(METRICS), pytest.mark.long))
@@ -315,7 +322,10 @@ def test_nothing_counted() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--by", "topik"), '--by: there is no dimension topik (did you mean "topic"?); there are api, version, '),
+        (
+            ("--by", "topik"),
+            f'--by: there is no dimension topik (did you mean "topic"?); there are {", ".join(DIMENSIONS)}',
+        ),
         (("--metric", "speed"), f"'speed' is not one of {', '.join(map(repr, METRICS))}"),
         (("--bucket", "x"), "'x' is no duration"),
         (("--bucket", "0s"), "--bucket: give a length above 0"),

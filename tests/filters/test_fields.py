@@ -147,7 +147,7 @@ _YEAR_NS: Final = 365 * 86400 * 10**9
 def test_values_are_of_the_declared_kind(name: str) -> None:
     row = FIELDS[name]
     found = list(values(row, settled()))
-    told = f"{name}: its kind in FIELDS, decoders/filters/fields.py, is {row.kind}"
+    told = f"{name}: its kind in FIELDS, decoders/filters/fields.py, is {row.kind}; its values are {found[:2]}"
     assert all(isinstance(each, TYPES[row.kind]) for each in found), told
     assert (row.kind == "held") is isinstance(row.get(settled()[0]), Iterator), told
     assert (row.kind == "time") is any(isinstance(each, int) and each > _YEAR_NS for each in found), told
