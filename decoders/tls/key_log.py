@@ -135,6 +135,8 @@ class KeyLog:
     def _take(self, line: bytes) -> str:
         """Take over one line; the key of `counts` under which it falls."""
         parts = line.split()
+        if not parts:  # blanks that add_line() leaves, such as a vertical tab
+            return "unreadable"
         label = parts[0].decode("ascii", "replace")
         if label in _RSA:
             return self._take_session(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoders.tls.key_log import KeyLog, KeyLogFeed
@@ -145,6 +145,7 @@ def test_bytes_without_a_line_are_not_kept() -> None:
 
 
 @given(st.binary(max_size=300))
+@example(b"\x0b")
 def test_any_bytes_are_taken(data: bytes) -> None:
     log = KeyLog()
     log.add(data)
