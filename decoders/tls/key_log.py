@@ -99,7 +99,7 @@ class KeyLog:
 
     def add_line(self, line: bytes) -> None:
         """Take over one line; comments and empty lines are ignored."""
-        line = line.strip(b" \t\r\n\0\xef\xbb\xbf")
+        line = line.strip(b" \t\r\n\v\f\0\xef\xbb\xbf")
         if line and not line.startswith(b"#"):
             self.counts[self._take(line)] += 1
 
@@ -135,8 +135,6 @@ class KeyLog:
     def _take(self, line: bytes) -> str:
         """Take over one line; the key of `counts` under which it falls."""
         parts = line.split()
-        if not parts:  # blanks that add_line() leaves, such as a vertical tab
-            return "unreadable"
         label = parts[0].decode("ascii", "replace")
         if label in _RSA:
             return self._take_session(parts)

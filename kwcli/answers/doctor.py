@@ -73,11 +73,14 @@ def check_source(capture: CaptureOptions, connection: ConnectionOptions) -> bool
 
 def _names_cluster(connection: ConnectionOptions) -> bool:
     """Whether the command line names brokers or controllers: by an option, a property, or a file of properties."""
-    from kwcli.net.config.properties import PROPERTIES
+    if connection.servers or connection.controllers or connection.profile or connection.config_files:
+        return True
+    if not connection.properties:
+        return False
+    from kwcli.net.config.properties import BY_NAME
 
-    addresses = {name for row in PROPERTIES if row.meaning in ("servers", "controllers") for name in row.names}
-    typed = (connection.servers, connection.controllers, connection.profile, connection.config_files)
-    return any(typed) or any(name in addresses for name, _ in connection.properties)
+    meanings = {BY_NAME[name].meaning for name, _ in connection.properties if name in BY_NAME}
+    return not meanings.isdisjoint(("servers", "controllers"))
 
 
 class DoctorRenderer(AnswerRenderer):
