@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
-    KafkaError,
     KafkaException,
     Producer,
     TopicPartition,
@@ -111,11 +110,16 @@ def consume(
     return found.answer()
 
 
+# Nothing was read, or the group is in a rebalance.
+_NO_FAILURES: Final = frozenset({"_NO_OFFSET", "ILLEGAL_GENERATION", "REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID"})
+
+
 def _commit(consumer: Consumer) -> None:
+    """Commit the offsets that were read; a group in a rebalance may refuse that, which is no failure of the client."""
     try:
         consumer.commit(asynchronous=False)
     except KafkaException as error:
-        if error.args[0].code() != KafkaError._NO_OFFSET:
+        if error.args[0].name() not in _NO_FAILURES:
             raise
 
 
