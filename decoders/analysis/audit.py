@@ -52,8 +52,7 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.apis.likeness import served_of
-from decoders.apis.releases import HISTORY, RELEASES, history, spoken
+from decoders.apis.releases import HISTORY, RELEASES, history, served_of, spoken
 from decoders.apis.version_words import parse_release
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.libraries import common_library

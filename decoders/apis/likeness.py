@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from decoders.apis import api
-from decoders.apis.keys import FETCH, GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
-from decoders.apis.releases import RELEASES, UNSTABLE, spoken
-from decoders.schema.model import NONE, Versions
+from decoders.apis.keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
+from decoders.apis.releases import RELEASES, UNSTABLE, Offer, served_of, spoken
+from decoders.schema.model import Versions
 
-__all__ = ["FETCH_SINCE_4", "OPTIONAL", "PRODUCE_SERVED", "Likeness", "Offer", "likeness", "served_of", "stable"]
+__all__ = ["OPTIONAL", "Likeness", "likeness", "stable"]
 
 # Offered only where a metrics plug-in asks for them.
 OPTIONAL: Final = frozenset({GET_TELEMETRY_SUBSCRIPTIONS, PUSH_TELEMETRY})
-# From 4.0 on brokers list Produce 0 to 2 for the sake of old librdkafka, and do not serve them (KAFKA-18659).
-FETCH_SINCE_4: Final = 4
-PRODUCE_SERVED: Final = 3
 # One in so many APIs may differ from those of a release.
 SHARE: Final = 4
-
-Offer = Mapping[int, Versions]
 
 
 class Likeness(NamedTuple):
@@ -61,14 +55,6 @@ def likeness(offer: Offer) -> Likeness:
     least = min(counts.values())
     nearest = tuple(release for release in RELEASES if counts[release] == least)
     return Likeness(nearest, least, max(len(served.keys() | stable(release).keys()) for release in nearest))
-
-
-def served_of(offer: Offer) -> dict[int, Versions]:
-    """Without the Produce versions that brokers from 4.0 on list and do not serve."""
-    served = dict(offer)
-    if served.get(FETCH, NONE).low >= FETCH_SINCE_4 and PRODUCE in served:
-        served[PRODUCE] &= Versions(PRODUCE_SERVED, served[PRODUCE].high)
-    return served
 
 
 def _differences(offer: Offer, release: Offer) -> int:

@@ -6,10 +6,15 @@ A row gives, for every release that changes something, the versions from then on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
+from decoders.apis.keys import FETCH, PRODUCE
 from decoders.schema.model import NONE, Versions
+
+# API key → the versions that a broker offers.
+Offer = Mapping[int, Versions]
 
 RELEASES: Final = (
     "0.8.2",
@@ -205,3 +210,16 @@ def features(release: str) -> dict[str, Versions]:
 def spoken(release: str) -> dict[int, Versions]:
     """API key → versions in one release. A release that does not exist speaks nothing."""
     return {key: history(key)[release] for key in HISTORY if release in history(key)}
+
+
+# From 4.0 on brokers list Produce 0 to 2 for the sake of old librdkafka, and do not serve them (KAFKA-18659).
+_FETCH_SINCE_4: Final = 4
+_PRODUCE_SERVED: Final = 3
+
+
+def served_of(offer: Offer) -> dict[int, Versions]:
+    """An offer without the Produce versions that brokers from 4.0 on list and do not serve."""
+    served = dict(offer)
+    if served.get(FETCH, NONE).low >= _FETCH_SINCE_4 and PRODUCE in served:
+        served[PRODUCE] &= Versions(_PRODUCE_SERVED, served[PRODUCE].high)
+    return served

@@ -9,9 +9,8 @@ from uuid import UUID
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.examples import example
-from decoders.apis.keys import FETCH, LIST_OFFSETS, PRODUCE
-from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
-from decoders.apis.releases import UNSTABLE, history, spoken
+from decoders.apis.keys import LIST_OFFSETS
+from decoders.apis.releases import UNSTABLE, history, served_of, spoken
 from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
@@ -103,15 +102,13 @@ def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, 
     if not both:
         said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"
         raise Failure(f"{node} offers {api.name} {offered}, not {said} (--force sends it anyway)")
-    if api.key == PRODUCE and advertised.get(FETCH, NONE).low >= FETCH_SINCE_4:
-        served = both & Versions(PRODUCE_SERVED, both.high)
-        if not served:
-            raise Failure(
-                f"{node} lists Produce {both} but does not serve it: brokers from 4.0 on close the connection on "
-                f"versions below {PRODUCE_SERVED} (--force sends it anyway)"
-            )
-        both = served
-    return choice.narrow(both)
+    served = served_of(advertised)[api.key]
+    if not both & served:
+        raise Failure(
+            f"{node} lists {api.name} {both} but does not serve it: brokers from 4.0 on close the connection on "
+            f"versions below {served.low} (--force sends it anyway)"
+        )
+    return choice.narrow(both & served)
 
 
 _TRIES: Final = 3

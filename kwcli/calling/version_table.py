@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from decoders.apis import api, api_name
 from decoders.apis.keys import LEADER_AND_ISR
-from decoders.apis.likeness import OPTIONAL, Offer, likeness, served_of, stable
+from decoders.apis.likeness import OPTIONAL, likeness, stable
+from decoders.apis.releases import Offer, served_of
 from decoders.schema.model import Versions
 from decoders.wire.text import clean
 from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, short_name

@@ -100,7 +100,8 @@ class ServedVersions:
     def lacking(self, offered: Mapping[int, Versions]) -> list[str]:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
-        from decoders.apis.likeness import OPTIONAL, served_of
+        from decoders.apis.likeness import OPTIONAL
+        from decoders.apis.releases import served_of
         from decoders.schema.model import NONE
 
         found = []

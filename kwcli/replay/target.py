@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, METADATA, PRODUCE
-from decoders.apis.likeness import FETCH_SINCE_4, PRODUCE_SERVED
+from decoders.apis.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
 from decoders.apis.places import places
+from decoders.apis.releases import served_of
 from decoders.apis.routing import route
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
@@ -62,7 +62,7 @@ class ReplayTarget:
         self._internal: set[str] = set()
         try:
             self.nodes = sorted(self._cluster.nodes())
-            self._versions = self._cluster.any().versions
+            self._versions = served_of(self._cluster.any().versions)
         except BaseException:
             self._cluster.close()
             raise
@@ -101,8 +101,6 @@ class ReplayTarget:
         if key == API_VERSIONS:
             return recorded  # any is answered
         served = self._versions.get(key, NONE) & api(key).versions
-        if key == PRODUCE and self._versions.get(FETCH, NONE).low >= FETCH_SINCE_4:
-            served &= Versions(PRODUCE_SERVED, served.high)  # listed, not served (KAFKA-18659)
         if not served:
             raise NotReplayable("not_offered", f"the cluster does not offer {api(key).name}")
         if key == METADATA and served.high >= WITHOUT_CREATING:
