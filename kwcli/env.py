@@ -6,7 +6,6 @@ import errno
 import gc
 import io
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -261,7 +260,7 @@ class Environment:
         stated = os.environ.get("COLUMNS", "")
         columns = int(stated) if stated.isdecimal() and int(stated) > 0 else None
         if columns is None and stdout_terminal:
-            columns = shutil.get_terminal_size().columns
+            columns, _ = _terminal_size()
         return cls(
             stdin=cast(Readable, source),  # a BufferedReader in both cases
             stdout=stdout,
@@ -294,7 +293,7 @@ class Environment:
         program = pager_program(self.variables)
         assert isinstance(self.stdout, Terminal)
         if program and _is_standard_output(self.stdout):
-            columns, rows = shutil.get_terminal_size()
+            columns, rows = _terminal_size()
             size = (columns, 0 if short else rows)
             self._pager = PagedOutput(self.stdout.beneath, program, self.variables, size)
             self.stdout.beneath = self._pager
@@ -381,6 +380,13 @@ def _is_standard_output(stream: Writable) -> bool:
         return stream.fileno() == 1
     except OSError:
         return False
+
+
+def _terminal_size() -> tuple[int, int]:
+    """Columns and rows of the terminal."""
+    import shutil  # not loaded where the streams are pipes
+
+    return shutil.get_terminal_size()
 
 
 def _screened(stream: Writable) -> Writable:

@@ -13,9 +13,10 @@ __all__ = ["parse_release", "parse_version", "split_range"]
 # Words for the highest and the lowest there is.
 HIGHEST: Final = frozenset({"latest", "newest", "highest", "max", "last"})
 LOWEST: Final = frozenset({"earliest", "oldest", "lowest", "min", "first"})
-_NUMBER: Final = re.compile(r"[vV]?(\d{1,5})", re.ASCII)
-_RELEASE: Final = re.compile(r"(?:kafka[-_ ]?(?:\d+\.\d+-)?)?v?(\d+(?:\.\d+){0,3})", re.ASCII | re.IGNORECASE)
-_RANGE: Final = re.compile(r"([^.,:-]+(?:\.\d+)*)\s*(?:\.{2,3}|[,:-])\s*([^.,:-]+(?:\.\d+)*)")
+# Patterns are strings: few runs need them, and `re` compiles each when it is first used, then keeps it.
+_NUMBER: Final = r"(?a)[vV]?(\d{1,5})"
+_RELEASE: Final = r"(?ai)(?:kafka[-_ ]?(?:\d+\.\d+-)?)?v?(\d+(?:\.\d+){0,3})"
+_RANGE: Final = r"([^.,:-]+(?:\.\d+)*)\s*(?:\.{2,3}|[,:-])\s*([^.,:-]+(?:\.\d+)*)"
 
 
 def parse_version(text: str, versions: Versions) -> int:
@@ -28,7 +29,7 @@ def parse_version(text: str, versions: Versions) -> int:
         return versions.high
     if word in LOWEST:
         return versions.low
-    match = _NUMBER.fullmatch(word)
+    match = re.fullmatch(_NUMBER, word)
     if match is None:
         raise ValueError(f"no version: {text!r}")
     return int(match[1])
@@ -42,7 +43,7 @@ def parse_release(text: str) -> str:
     word = text.strip()
     if word.lower() in HIGHEST | LOWEST:
         return RELEASES[-1] if word.lower() in HIGHEST else RELEASES[0]
-    match = _RELEASE.fullmatch(word)
+    match = re.fullmatch(_RELEASE, word)
     for release in reversed(RELEASES) if match else ():
         if match and (release == match[1] or match[1].startswith(f"{release}.") or release.startswith(f"{match[1]}.")):
             return release
@@ -51,5 +52,5 @@ def parse_release(text: str) -> str:
 
 def split_range(text: str) -> tuple[str, str] | None:
     """`3.9..4.0`, `12-13`, `v12:v13`, `2.8,latest`: both ends as they are written; None for a single word."""
-    match = _RANGE.fullmatch(text.strip())
+    match = re.fullmatch(_RANGE, text.strip())
     return (match[1], match[2]) if match else None

@@ -18,14 +18,15 @@ Conceal = Callable[[str], str]
 _ANYWHERE: Final = 8
 # Up to this many values are searched for one after the other; more are looked up by their first characters.
 _FEW: Final = 32
+# Patterns are strings: few runs need them, and `re` compiles each when it is first used, then keeps it.
 # The words of a value that has several: a login configuration, a list, a SASL token.
-_WORD: Final = re.compile(r"[^\x00-\x20\"',;=]+")
+_WORD: Final = r"[^\x00-\x20\"',;=]+"
 # A Java class or another dotted name, and the words of every login configuration.
-_NAME: Final = re.compile(r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password")
+_NAME: Final = r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password"
 # RFC 4616 and RFC 7628.
-_SASL_PLAIN: Final = re.compile("([^\0]*\0[^\0]*)\0([^\0]+)")
-_BEARER: Final = re.compile("auth=Bearer ([^\x01]+)", re.IGNORECASE)
-_HOLE: Final = re.compile(r"\{redacted \d+\}")
+_SASL_PLAIN: Final = "([^\0]*\0[^\0]*)\0([^\0]+)"
+_BEARER: Final = "(?i)auth=Bearer ([^\x01]+)"
+_HOLE: Final = r"\{redacted \d+\}"
 
 
 def concealer(values: Iterable[str]) -> Conceal | None:
@@ -103,9 +104,9 @@ def with_parts(value: str) -> Iterable[str]:
     yield value
     if value != value.strip():
         yield value.strip()
-    for match in _WORD.finditer(value):
+    for match in re.finditer(_WORD, value):
         part = match[0]
-        if _ANYWHERE <= len(part) < len(value) and not _NAME.fullmatch(part):
+        if _ANYWHERE <= len(part) < len(value) and not re.fullmatch(_NAME, part):
             yield part
 
 
@@ -125,7 +126,7 @@ def _spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str
         if not data:
             continue
         text = data.decode("utf-8", "surrogateescape")
-        plain, bearer = _SASL_PLAIN.fullmatch(text), _BEARER.search(text)
+        plain, bearer = re.fullmatch(_SASL_PLAIN, text), re.search(_BEARER, text)
         if plain is not None:
             if plain[2] not in plain[1]:  # the absence of the user's name would tell that it is the password
                 yield from with_parts(plain[2])
@@ -145,7 +146,7 @@ def hole(text: str) -> str:
 
 def has_hole(text: str) -> bool:
     """Whether a secret was taken from the text."""
-    return _HOLE.search(text) is not None
+    return re.search(_HOLE, text) is not None
 
 
 def _hole(match: re.Match[str]) -> str:

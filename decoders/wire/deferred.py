@@ -23,8 +23,6 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-import orjson
-
 from decoders.limits import PIECE
 from decoders.wire.text import has_controls, in_bytes
 
@@ -74,7 +72,7 @@ class DeferredList(Deferred):
                 lead = b","
         yield b"[]" if lead == b"[" else b"]"
         for name, value in self.beside().items():
-            yield b"," + orjson.dumps(name) + b":" + orjson.dumps(value)
+            yield b"," + _json(name) + b":" + _json(value)
 
 
 class DeferredEach(DeferredList):
@@ -136,7 +134,7 @@ class DeferredText(Deferred):
         if self.is_text():
             yield b'"'
             for piece in self._decoded():
-                yield orjson.dumps(piece)[1:-1]
+                yield _json(piece)[1:-1]
             yield b'"'
             return
         yield b'{"base64":"'
@@ -169,6 +167,8 @@ def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
 
 def parts_of(value: Any) -> tuple[list[bytes], list[Deferred]]:
     """The JSON around the deferred parts of a value, and these parts: there is one text more than there are parts."""
+    import orjson  # few runs write JSON
+
     deferred: list[Deferred] = []
 
     def mark(part: object) -> Any:
@@ -179,3 +179,10 @@ def parts_of(value: Any) -> tuple[list[bytes], list[Deferred]]:
 
     data = orjson.dumps(value, mark)
     return (data.split(_MARK) if deferred else [data]), deferred
+
+
+def _json(value: Any) -> bytes:
+    """The JSON of a value of which nothing is deferred."""
+    import orjson
+
+    return orjson.dumps(value)

@@ -55,8 +55,9 @@ def _folded(word: str) -> str:
 # Text (of a word, of a plain YAML scalar) gets its type from its field.
 
 
-_INTEGER: Final = re.compile(r"[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}", re.ASCII)
-_FLOAT: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+# Patterns are strings: few runs need them, and `re` compiles each when it is first used, then keeps it.
+_INTEGER: Final = r"(?a)[+-]?\d{1,400}|0[xX][0-9a-fA-F]{1,400}"
+_FLOAT: Final = r"(?a)[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
 _BOOLS: Final = {"true": True, "false": False}
 # Fields of records and headers whose text is never a number.
 _TEXTS: Final = frozenset({"key", "value", "client_id"})
@@ -72,7 +73,7 @@ class PlainWord(str):
 def typed(kind: str, text: str) -> Any:
     """Text as the JSON value of a primitive kind; text that does not fit stays text, for the check to report."""
     if kind in RANGES:
-        if not _INTEGER.fullmatch(text):
+        if not re.fullmatch(_INTEGER, text):
             return text
         return int(text, 16) if text[:2] in {"0x", "0X"} else int(text)
     if kind == "bool":
@@ -80,7 +81,7 @@ def typed(kind: str, text: str) -> Any:
     if kind == "float64":
         if text in FLOAT_WORDS:
             return text
-        return float(text) if _FLOAT.fullmatch(text) and len(text) < DEEPEST else text
+        return float(text) if re.fullmatch(_FLOAT, text) and len(text) < DEEPEST else text
     return text
 
 

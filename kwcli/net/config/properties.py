@@ -373,8 +373,9 @@ _TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd
 Pair = tuple[str, str]
 
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_KEY: Final = re.compile(r"((?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)", re.DOTALL)
+# Patterns are strings: few runs need them, and `re` compiles each when it is first used, then keeps it.
+_ESCAPE: Final = r"(?s)\\(u[0-9a-fA-F]{4}|.)"
+_KEY: Final = r"(?s)((?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)"
 _BLANK: Final = " \t\f"
 
 
@@ -425,7 +426,7 @@ def _plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
 
 def _java_lines(text: str) -> Iterator[tuple[int, Pair]]:
     for number, line in _logical_lines(text):
-        match = _KEY.fullmatch(line)
+        match = re.fullmatch(_KEY, line)
         if match is not None:
             yield number, (_unescaped(match[1]), _unescaped(match[2]))
 
@@ -449,7 +450,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(_character, text)
+    return re.sub(_ESCAPE, _character, text)
 
 
 def _character(match: re.Match[str]) -> str:
@@ -484,17 +485,16 @@ def _escaped(text: str, special: str) -> str:
 PUBLIC_OPTIONS: Final = frozenset(
     {"username", "clientId", "scope", "tokenauth", "principal", "keyTab", "serviceName", "ssl.truststore.location"}
 )
-_NAME: Final = re.compile(r"[A-Za-z][\w-]*(?:\.[\w-]+)+|[A-Za-z][A-Za-z_-]{1,23}")
+_NAME: Final = r"[A-Za-z][\w-]*(?:\.[\w-]+)+|[A-Za-z][A-Za-z_-]{1,23}"
 _NAME_MOST: Final = 100
-_PLACE: Final = re.compile(
-    r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?:(?P<user>.*)@)?"
-    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/[\w./~%+-]*)?(?P<rest>.*)",
-    re.DOTALL,
+_PLACE: Final = (
+    r"(?s)(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?:(?P<user>.*)@)?"
+    r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/[\w./~%+-]*)?(?P<rest>.*)"
 )
 _CLIENT: Final = frozenset(name for name, row in BY_NAME.items() if row.meaning == "oauth client")
 _CLIENT_SECRET: Final = frozenset(name for name, row in BY_NAME.items() if row.meaning == "oauth secret")
 # The user of each URL in a list; such URLs have no query.
-_USER: Final = re.compile(r"(?<=://)[^/\s,]*@")
+_USER: Final = r"(?<=://)[^/\s,]*@"
 # Shorter values are numbers or words as any, and hardly passwords; the second limit is for unknown properties.
 _SHORTEST: Final = 4
 _SHORTEST_UNKNOWN: Final = 6
@@ -512,7 +512,7 @@ def shown_name(name: str, value: str = "") -> str:
     first = name.split()[0] if name.split() else ""
     if first != name and known(first):
         return f"{first} {hole(name[len(first) :].strip())}"
-    if len(name) <= _NAME_MOST and _NAME.fullmatch(name) and (value or _is_near(name)):
+    if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near(name)):
         return name
     return hole(name)
 
@@ -525,7 +525,7 @@ def _is_near(name: str) -> bool:
 
 def shown_url(text: str) -> str:
     """A URL without its user and its query; a text that is no URL is hidden."""
-    match = _PLACE.fullmatch(text)
+    match = re.fullmatch(_PLACE, text)
     if match is None:
         return hole(text)
     user = f"{hole(match['user'])}@" if match["user"] is not None else ""
@@ -537,7 +537,7 @@ def shown_value(name: str, value: str) -> str:
     """A value that is not `hidden`, with the users and queries of URLs in it hidden."""
     if name.endswith(".url"):
         return ",".join(shown_url(word) if "://" in word else word for word in value.split(","))
-    return _USER.sub(lambda match: f"{hole(match[0][:-1])}@", value)
+    return re.sub(_USER, lambda match: f"{hole(match[0][:-1])}@", value)
 
 
 def secrets_of(pairs: Iterable[Pair]) -> Iterator[str]:
@@ -583,8 +583,8 @@ def _options(value: str) -> dict[str, str]:
 
 def _of_address(name: str, value: str) -> Iterator[str]:
     """User and query of the URLs in a value, and the parts of both."""
-    match = _PLACE.fullmatch(value) if name.endswith(".url") else None
-    texts = [match["user"], match["rest"]] if match else [found[:-1] for found in _USER.findall(value)]
+    match = re.fullmatch(_PLACE, value) if name.endswith(".url") else None
+    texts = [match["user"], match["rest"]] if match else [found[:-1] for found in re.findall(_USER, value)]
     for text in texts:
         for part in [text, *re.split(r"[:?&=#]", text)] if text else []:
             if len(part) >= _SHORTEST:
