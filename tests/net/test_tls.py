@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import ssl
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -222,6 +223,26 @@ def test_what_cannot_be_read_is_said_before_connecting(
     assert caught.value.text.startswith(line)
     assert caught.value.code == Exit.USAGE
     assert "hunter2" not in caught.value.text
+
+
+SUN: Final = bytes.fromhex("060a2b060104012a02110101")
+
+
+def test_parameters_of_a_jks_key_are_null_or_none(stores: Path) -> None:
+    """Releases of Java differ in it, and so may the machine's `keytool`: the entry is written anew in both forms."""
+    whole = (stores / "client.jks").read_bytes()
+    at = whole.index(SUN) - 9  # of the entry's size, before two DER heads: of the whole (3 bytes), and of the method
+    stop = at + 4 + int.from_bytes(whole[at : at + 4], "big")
+    secret = whole[at + 9 + len(SUN) : stop].removeprefix(b"\x05\0")
+    found = []
+    for method in (SUN, SUN + b"\x05\0"):
+        content = bytes([0x30, len(method)]) + method + secret
+        entry = bytes([0x30, 0x81, len(content)]) + content
+        store = whole[:at] + len(entry).to_bytes(4, "big") + entry + whole[stop:-20]
+        digest = hashlib.sha1(STORE.encode("utf-16-be") + b"Mighty Aphrodite" + store).digest()
+        found.append(jks.read_jks(store + digest, STORE, KEY))
+    assert found[0] == found[1]
+    assert found[0].key is not None
 
 
 @pytest.mark.parametrize("password", [None, STORE])

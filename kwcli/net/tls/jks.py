@@ -68,6 +68,8 @@ _DIGEST_SIZE: Final = 20
 _WHITENER: Final = b"Mighty Aphrodite"
 # 1.3.6.1.4.1.42.2.17.1.1: how Sun's KeyProtector hides a key.
 _SUN: Final = bytes.fromhex("060a2b060104012a02110101")
+# The parameters of this method: Java writes a NULL, or since late 2026 (17.0.21) none at all.
+_NULL: Final = b"\x05\0"
 
 
 class StoreError(ValueError):
@@ -160,7 +162,9 @@ def _shown(hidden: bytes, password: str | None) -> bytes:
     at = hidden.find(_SUN, 0, 32)
     if at < 0:
         raise StoreError("its key is encrypted by a method that kw does not know")
-    at += len(_SUN) + 2  # and the NULL of its parameters
+    at += len(_SUN)
+    if hidden.startswith(_NULL, at):
+        at += len(_NULL)
     secret = _octets(hidden, at)
     if len(secret) < 2 * _DIGEST_SIZE:
         raise IndexError
