@@ -22,7 +22,7 @@ from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection
 from decoders.wire.pack import fields, pack, unpack
 
-PHASES: Final = {phase.value: phase for phase in SaslPhase}
+PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are.
 REQUEST: Final = (
     *("api_key", "api_version", "correlation_id", "client_id", "client_software", "login", "outcome", "extra", "place"),
@@ -155,7 +155,7 @@ def export_pairing(pairing: Pairing) -> list[Any]:
             for correlation_id, entry in pairing.in_flight.items()
         ],
         [
-            *(sasl.phase.value, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]),
+            *(sasl.phase, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]),
             None if sasl.attempt is None else sasl.attempt.export(),
         ],
         [[correlation_id, saved(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
@@ -198,7 +198,7 @@ def resume_pairing(context: Context, state: object) -> None:
         pairing.sasl.attempt = LoginAttempt.resumed(attempt)
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
-    pairing.sasl.phase = PHASES[phase]
+    pairing.sasl.phase = phase
     for each in tokens:
         pairing.sasl.wait(resume_request(context, pairing, each))
     for row in early:

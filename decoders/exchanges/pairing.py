@@ -298,7 +298,7 @@ class Pairing:
             return self._response_objection(direction, data, at, size)
         if self.opening:
             self._note_first(size, data[at + 4 : at + 5])
-        if self.sasl.phase is not SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
+        if self.sasl.phase != SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
             return None
         if size < REQUEST_LEAST:
             return "garbage"
@@ -365,7 +365,7 @@ class Pairing:
         data = frame.data
         if self.opening:
             self._note_first(frame.size, data[4:5])
-        if self.sasl.phase is not SaslPhase.KAFKA:
+        if self.sasl.phase != SaslPhase.KAFKA:
             verdict = request_verdict(data, 0)
             if verdict != YES and not (verdict and frame.missing):
                 self._token(frame)
@@ -540,7 +540,7 @@ class Pairing:
             self.login, self.sasl.attempt = self.sasl.attempt.before, None
 
     def _follow_phase(self) -> None:
-        kafka = self.sasl.phase is SaslPhase.KAFKA
+        kafka = self.sasl.phase == SaslPhase.KAFKA
         self.requests.set_ready(REQUEST if kafka else ASK)
         self.responses.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
 
@@ -550,7 +550,7 @@ class Pairing:
             self._settle_alone(self.sasl.take(), "token")
         if self.sasl.attempt is not None:  # the broker has accepted a step that it did not answer
             self.login, self.sasl.attempt = self.sasl.attempt.login, None
-        if self.sasl.phase is SaslPhase.TOKENS or self.responses.lossy:
+        if self.sasl.phase == SaslPhase.TOKENS or self.responses.lossy:
             self.sasl.phase = SaslPhase.KAFKA
             self._follow_phase()
 
@@ -570,7 +570,7 @@ class Pairing:
 
     def _answers_handshake(self, data: bytes) -> bool:
         """Whether a response answers the SaslHandshake after which a token has come already."""
-        if self.sasl.phase is not SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
+        if self.sasl.phase != SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
             return False
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
@@ -651,7 +651,7 @@ class Pairing:
         elif exchange.api_key == SASL_AUTHENTICATE:
             data = response.get("auth_bytes")
             self._logged_in(exchange, data if isinstance(data, bytes) else None)
-        if exchange.api_version == 0 and self.sasl.phase is SaslPhase.HANDSHAKE:
+        if exchange.api_version == 0 and self.sasl.phase == SaslPhase.HANDSHAKE:
             self.sasl.answered(error_code)
             self._follow_phase()
 

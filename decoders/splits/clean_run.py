@@ -45,7 +45,7 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
     client = connection.first if pairing.client_first else connection.second
     pairing.wake()
     directions = (pairing.requests, pairing.responses)
-    if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase is not SaslPhase.KAFKA:
+    if pairing.opening or pairing.early or pairing.sasl.tokens or pairing.sasl.phase != SaslPhase.KAFKA:
         return None
     if pairing.sasl.attempt is not None:
         return None
@@ -157,7 +157,7 @@ class CleanRun:
         pairing = self.pairing
         if pairing.early or pairing.in_flight.doubled:
             return False
-        if pairing.sasl.attempt is not None or pairing.sasl.phase is not SaslPhase.KAFKA:
+        if pairing.sasl.attempt is not None or pairing.sasl.phase != SaslPhase.KAFKA:
             return False
         if any(direction.lossy or direction.doubt for direction in self.directions):
             return False

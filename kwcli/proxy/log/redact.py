@@ -185,7 +185,7 @@ class Redactor:
                 return False
             framer.skip(data)
             return True
-        if framer.kept or tracker.lost or tracker.first or self._sasl.tokens or self._sasl.phase is not SaslPhase.KAFKA:
+        if framer.kept or tracker.lost or tracker.first or self._sasl.tokens or self._sasl.phase != SaslPhase.KAFKA:
             return False
         if tracker.side != CLIENT:
             if size < _RESPONSE.size:
@@ -314,7 +314,7 @@ class Redactor:
 
     def _asks(self, tracker: FrameTracker, head: bytes) -> int | None:
         """How many bytes of a request are shown: None all; WHOLE: the whole frame has to be decoded first."""
-        if len(head) < _REQUEST.size or self._sasl.phase is not SaslPhase.KAFKA:
+        if len(head) < _REQUEST.size or self._sasl.phase != SaslPhase.KAFKA:
             return WHOLE
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
         if tracker.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
@@ -378,7 +378,7 @@ class Redactor:
         """How many bytes of an answer are shown: None all; WHOLE: the whole frame has to be decoded first."""
         correlation_id = _RESPONSE.unpack(head)[1] if len(head) == _RESPONSE.size else None
         code = None if correlation_id is None else self._asked.first(correlation_id)
-        handshake = self._sasl.phase is SaslPhase.HANDSHAKE and code == _HANDSHAKE
+        handshake = self._sasl.phase == SaslPhase.HANDSHAKE and code == _HANDSHAKE
         if self._sasl.tokens and not handshake:
             self._sasl.take()
             self._sasl.paired()
@@ -399,7 +399,7 @@ class Redactor:
                 error_code = decode_response(frame[SIZE_FIELD:], *tracker.code).body["error_code"]
             except DecodeError:
                 error_code = 0
-            if self._sasl.phase is SaslPhase.HANDSHAKE:
+            if self._sasl.phase == SaslPhase.HANDSHAKE:
                 self._sasl.answered(error_code)
             return []
         key, version = tracker.code

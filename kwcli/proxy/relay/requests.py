@@ -140,7 +140,7 @@ class Requests(DecidedFrames):
             self._read(data, at, 0, now_ns, out)
         elif framer.wanted:
             self._collect(data, now_ns, out)
-        elif state.sasl.phase is SaslPhase.HANDSHAKE:
+        elif state.sasl.phase == SaslPhase.HANDSHAKE:
             self._waiting.append(data)
         elif self._strange:
             self._open(data, now_ns, out)
@@ -234,7 +234,7 @@ class Requests(DecidedFrames):
         self._sent = sent
         while True:
             phase = sasl.phase
-            if phase is SaslPhase.KAFKA:
+            if phase == SaslPhase.KAFKA:
                 at = self._requests(data, at, now_ns, out)
             else:
                 at = self._tokens(data, at, now_ns, out)
@@ -248,9 +248,9 @@ class Requests(DecidedFrames):
                 if len(state.in_flight) >= MANY:
                     self._crowd(out)
                 return
-            if sasl.phase is phase:
+            if sasl.phase == phase:
                 break
-            if sasl.phase is SaslPhase.HANDSHAKE:
+            if sasl.phase == SaslPhase.HANDSHAKE:
                 out.append((SEND_SERVER, data[self._sent : at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
@@ -516,7 +516,7 @@ class Requests(DecidedFrames):
         end = len(data)
         left = TURN
         for at, size in self._framer.frames(data, begin):
-            if sasl.phase is not SaslPhase.TOKENS:
+            if sasl.phase != SaslPhase.TOKENS:
                 return at
             if not left:
                 self._late = (data, at)

@@ -309,7 +309,7 @@ class Responses(DecidedFrames):
         state = self._state
         if len(state.in_flight) < FEWER:
             state.crowded = False
-            if state.sasl.phase is not SaslPhase.HANDSHAKE:
+            if state.sasl.phase != SaslPhase.HANDSHAKE:
                 out.append((RESUME_AFTER_ANSWERS, CLIENT))
         return out
 
