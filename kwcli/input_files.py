@@ -7,7 +7,6 @@ that kw does not read, what it is and how to make a capture of it.
 from __future__ import annotations
 
 import errno
-import glob
 import os
 import re
 import stat
@@ -38,11 +37,9 @@ __all__ = [
 ]
 
 
-# Names of captures, also as tcpdump -C and -W number them.
-_NAMED_CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
-
-
-_NAMED_RECORDS: Final = re.compile(r"\.(ndjson|jsonl)(\.(gz|zst|lz4))?$", re.IGNORECASE)
+# Names of captures, also as tcpdump -C and -W number them. Patterns are strings, compiled when they are first used.
+_NAMED_CAPTURE: Final = r"(?i)\.(pcap|pcapng|cap)\d*(\.(gz|zst|lz4))?$"
+_NAMED_RECORDS: Final = r"(?i)\.(ndjson|jsonl)(\.(gz|zst|lz4))?$"
 
 
 class FoundPath(NamedTuple):
@@ -58,12 +55,12 @@ class FoundPath(NamedTuple):
 
 def is_named_capture(name: str) -> bool:
     """Whether a file has a capture's name; where such a file is no capture, something is wrong with it."""
-    return _NAMED_CAPTURE.search(name) is not None
+    return re.search(_NAMED_CAPTURE, name) is not None
 
 
 def is_named_records(name: str) -> bool:
     """Whether a file has the name of a file of kw's records, one a line (`.ndjson`, `.jsonl`)."""
-    return _NAMED_RECORDS.search(name) is not None
+    return re.search(_NAMED_RECORDS, name) is not None
 
 
 def is_read_once(word: str) -> bool:
@@ -82,12 +79,12 @@ def key_log_names(names: Sequence[str], environ: Mapping[str, str]) -> tuple[str
 
 
 # Signs and words that occur in filters and hardly in names of captures.
-_FILTER: Final = re.compile(r"[=<>~]|\s(and|or|like|in)\s")
+_FILTER: Final = r"[=<>~]|\s(and|or|like|in)\s"
 
 
 def filter_hint(word: str) -> str:
     """` (did you mean -f 'x > 1'?)` for a word that is no file and reads like a filter, else empty."""
-    return f" (did you mean -f '{word}'?)" if _FILTER.search(word) else ""
+    return f" (did you mean -f '{word}'?)" if re.search(_FILTER, word) else ""
 
 
 def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
@@ -98,8 +95,12 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
     them into the folder of its captures.
     """
     path = word if path is None else path
-    pattern = not os.path.lexists(path) and glob.has_magic(path)
-    found = sorted(glob.glob(path, recursive=True)) if pattern else [path]
+    pattern, found = False, [path]
+    if not os.path.lexists(path):
+        import glob  # most paths are names of files
+
+        pattern = glob.has_magic(path)
+        found = sorted(glob.glob(path, recursive=True)) if pattern else found
     if not found:
         raise InputProblem(f"{word}: no such file{filter_hint(word)}")
     has_tables = cache(is_tables)

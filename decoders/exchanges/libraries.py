@@ -38,23 +38,24 @@ class Fingerprint(NamedTuple):
     values: Mapping[int, tuple[str, ...]]
 
 
-# Library → the client ids that it makes itself; a group in the pattern is the release.
-OWN_IDS: Final[dict[str, re.Pattern[str]]] = {
-    "apache-kafka-java": re.compile(r"(?:producer|consumer|adminclient)-\d+"),
-    "kafka-python": re.compile(r"kafka-python-(?:(\d+\.\d+[.\d]*)|(?:producer|consumer|admin)-\d+)"),
-    "aiokafka": re.compile(r"aiokafka-(?:(\d+\.\d+[.\d]*)|producer-\d+)"),
-    "kafkajs": re.compile(r"kafkajs"),
-    "sarama": re.compile(r"sarama"),
-    "kafka-go": re.compile(r".*\(github\.com/segmentio/kafka-go\)"),
+# Library → the client ids that it makes itself; a group in the pattern is the release. Patterns are compiled when they
+# are first used, since many captures need few of them.
+OWN_IDS: Final[dict[str, str]] = {
+    "apache-kafka-java": r"(?:producer|consumer|adminclient)-\d+",
+    "kafka-python": r"kafka-python-(?:(\d+\.\d+[.\d]*)|(?:producer|consumer|admin)-\d+)",
+    "aiokafka": r"aiokafka-(?:(\d+\.\d+[.\d]*)|producer-\d+)",
+    "kafkajs": r"kafkajs",
+    "sarama": r"sarama",
+    "kafka-go": r".*\(github\.com/segmentio/kafka-go\)",
 }
 # Programs that use the Java client and name it themselves.
-PROGRAMS: Final[dict[str, re.Pattern[str]]] = {
-    "ksqlDB": re.compile(r"_confluent-ksql-.+-StreamThread-\d+(?:-\w+)*"),
-    "Kafka Streams": re.compile(r".+-StreamThread-\d+-(?:restore-)?(?:consumer|producer)|.+-global-consumer"),
-    "Kafka Connect": re.compile(r"connector-(?:(?:dlq-)?producer|consumer|adminclient)-.+-\d+"),
-    "Spark": re.compile(r"consumer-spark-kafka-(?:source|relation)-[0-9a-f]{8}-.+"),
-    "Flink": re.compile(r".+-enumerator-admin-client"),
-    "kafka-broker": re.compile(
+PROGRAMS: Final[dict[str, str]] = {
+    "ksqlDB": r"_confluent-ksql-.+-StreamThread-\d+(?:-\w+)*",
+    "Kafka Streams": r".+-StreamThread-\d+-(?:restore-)?(?:consumer|producer)|.+-global-consumer",
+    "Kafka Connect": r"connector-(?:(?:dlq-)?producer|consumer|adminclient)-.+-\d+",
+    "Spark": r"consumer-spark-kafka-(?:source|relation)-[0-9a-f]{8}-.+",
+    "Flink": r".+-enumerator-admin-client",
+    "kafka-broker": (
         r"broker-\d+-(?:fetcher-\d+|to-controller-[a-z-]+-channel-manager|txn-marker-sender)"
         r"|raft-client-\d+|AddPartitionsManager-client-\d+"
     ),
@@ -72,7 +73,7 @@ _MANY: Final = 3
 def program_of(client_id: str) -> dict[str, Any] | None:
     """The program that makes client ids like this one, as the `library` key of the record; None for other ids."""
     for name, pattern in PROGRAMS.items() if len(client_id) <= _LONGEST else ():
-        if pattern.fullmatch(client_id):
+        if re.fullmatch(pattern, client_id):
             return _said(name, None, None, why=["client id"])
     return None
 
@@ -89,7 +90,7 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
         return None
     (name,) = names
     versions = {key: row.versions[key] for row in fitting for key in _own(row, traits)}
-    made = OWN_IDS[name].fullmatch(traits.client_id or "")
+    made = re.fullmatch(OWN_IDS[name], traits.client_id or "")
     told = [key for key in _TELLING if key in traits.values]
     if len(versions) < (1 if made else _LEAST) or not (told or made):
         return None
