@@ -1,5 +1,5 @@
 """Rules for the whole suite: examples and order are the same in every run, tests that take long to start come first,
-and with CI=true a skipped test is a failed one."""
+of some tests only a sample of rows runs by default, and with CI=true a skipped test is a failed one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Generator
 
 import hypothesis
@@ -16,9 +17,15 @@ from kwcli.reference.versions import is_compiled
 
 # A slow machine does not make an example fail. `--hypothesis-profile random` draws other examples.
 hypothesis.settings.register_profile(
-    "same", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "same",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
-hypothesis.settings.register_profile("random", hypothesis.settings.get_profile("same"), derandomize=False)
+hypothesis.settings.register_profile(
+    "random", hypothesis.settings.get_profile("same"), derandomize=False, max_examples=200
+)
 hypothesis.settings.load_profile("same")
 
 # Hundreds of tests start `kw`: its modules are compiled once, whatever the environment says of byte code.
@@ -28,7 +35,21 @@ sys.dont_write_bytecode = False
 # Tests run in the background inherit that SIGINT is ignored, and so would each program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Rows of each test with the mark `one_in` that were collected so far.
+ROWS: Counter[str] = Counter()
+
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the rows of a test `long`, but the first and each n-th, where the test is marked `one_in(n)`."""
+    mark = item.get_closest_marker("one_in")
+    if mark is None or item.get_closest_marker("long") or item.get_closest_marker("full"):
+        return
+    test = item.nodeid.partition("[")[0]
+    if ROWS[test] % mark.args[0]:
+        item.add_marker("long")
+    ROWS[test] += 1
 
 
 @pytest.hookimpl(trylast=True)

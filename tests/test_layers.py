@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -82,18 +83,23 @@ UNBOUNDED_FOLDERS: Final = frozenset({"decoders/apis", "decoders/embedded"})
 # A function with more parameters, besides self and cls, should take a value that names them.
 PARAMETERS: Final = 8
 
-TREES: Final = {
-    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
-        path,
-        ast.parse(path.read_text()),
-    )
-    for top in ("decoders", "kwcli")
-    for path in sorted((ROOT / top).rglob("*.py"))
-}
 # Modules with errors that are raised again in another thread, with their traceback.
 RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
+
+
+@cache
+def trees() -> dict[str, tuple[Path, ast.Module]]:
+    """Every module with its file and its source; not at import, since each worker imports this file."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
+            path,
+            ast.parse(path.read_text()),
+        )
+        for top in ("decoders", "kwcli")
+        for path in sorted((ROOT / top).rglob("*.py"))
+    }
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
@@ -108,7 +114,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                yield inner if inner in TREES else node.module, node.lineno
+                yield inner if inner in trees() else node.module, node.lineno
 
 
 def layer(module: str) -> int | None:
@@ -123,14 +129,14 @@ def layer(module: str) -> int | None:
 
 
 def test_modules_import_only_from_their_own_layer_and_below() -> None:
-    homeless = [module for module in TREES if layer(module) is None]
+    homeless = [module for module in trees() if layer(module) is None]
     assert homeless == [], "they are in no layer: add them to the table"
     wrong = [
         f"{module}:{line} imports {name}"
-        for module, (_, tree) in TREES.items()
+        for module, (_, tree) in trees().items()
         if module not in ("decoders", "kwcli")
         for name, line in imports(tree)
-        if name in TREES and name != "kwcli" and (layer(name) or 0) > (layer(module) or 0)
+        if name in trees() and name != "kwcli" and (layer(name) or 0) > (layer(module) or 0)
     ]
     assert wrong == []
 
@@ -138,8 +144,8 @@ def test_modules_import_only_from_their_own_layer_and_below() -> None:
 def test_no_modules_import_each_other() -> None:
     """No cycle of imports, also not by imports for annotations only."""
     graph = {
-        module: {name for name, _ in imports(tree) if name in TREES and name != module}
-        for module, (_, tree) in TREES.items()
+        module: {name for name, _ in imports(tree) if name in trees() and name != module}
+        for module, (_, tree) in trees().items()
     }
     assert {module for module in graph if module in reached_from(module, graph)} == set()
 
@@ -158,7 +164,7 @@ def reached_from(module: str, graph: Mapping[str, set[str]]) -> set[str]:
 
 def test_the_library_touches_nothing_outside_itself() -> None:
     wrong: list[str] = []
-    for module, (_, tree) in TREES.items():
+    for module, (_, tree) in trees().items():
         if not module.startswith("decoders"):
             continue
         wrong += [f"{module}:{line} {name}" for name, line in imports(tree) if name.split(".")[0] in FORBIDDEN_MODULES]
@@ -173,7 +179,7 @@ def test_the_library_touches_nothing_outside_itself() -> None:
 def test_reserved_libraries_are_imported_by_their_owners_only() -> None:
     wrong = [
         f"{module}:{line} imports {name}"
-        for module, (_, tree) in TREES.items()
+        for module, (_, tree) in trees().items()
         for name, line in imports(tree)
         for owner in [RESERVED.get(name.split(".")[0])]
         if owner is not None and not f"{module}.".startswith(f"{owner}.")
@@ -185,7 +191,7 @@ def test_an_error_that_is_kept_keeps_no_frames() -> None:
     """The name bound by `except … as error` is assigned, returned or stored only as `without_frames(error)`."""
     offenders = [
         f"{path.relative_to(ROOT)}:{line}"
-        for module, (path, tree) in TREES.items()
+        for module, (path, tree) in trees().items()
         for handler in ast.walk(tree)
         if isinstance(handler, ast.ExceptHandler) and handler.name and module not in RAISED_AGAIN
         for line in kept(handler)
@@ -215,7 +221,7 @@ def kept(handler: ast.ExceptHandler) -> Iterator[int]:
 def test_a_class_name_is_one_thing() -> None:
     """A class name occurs once in each of the two packages."""
     found: dict[tuple[str, str], list[str]] = {}
-    for module, (_, tree) in TREES.items():
+    for module, (_, tree) in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 found.setdefault((module.partition(".")[0], node.name), []).append(module)
@@ -226,7 +232,7 @@ def test_a_function_has_few_parameters() -> None:
     """No function has too many parameters, click's commands included, whose parameters are options."""
     wrong = [
         f"{module}:{node.lineno} {node.name} has {count}"
-        for module, (_, tree) in TREES.items()
+        for module, (_, tree) in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (count := parameters(node)) > PARAMETERS
     ]
@@ -241,7 +247,7 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def test_a_folder_has_few_files() -> None:
-    found = Counter(path.parent.relative_to(ROOT).as_posix() for path, _ in TREES.values())
+    found = Counter(path.parent.relative_to(ROOT).as_posix() for path, _ in trees().values())
     assert {
         folder: count for folder, count in found.items() if count > FOLDER_FILES and folder not in UNBOUNDED_FOLDERS
     } == {}
@@ -249,7 +255,7 @@ def test_a_folder_has_few_files() -> None:
 
 def test_modules_are_short_and_declarations_are_data() -> None:
     wrong: list[str] = []
-    for module, (path, tree) in TREES.items():
+    for module, (path, tree) in trees().items():
         text = path.read_text()
         if module in DECLARATIONS:
             wrong += [f"{module}:{node.lineno} is logic" for node in ast.walk(tree) if isinstance(node, LOGIC)]

@@ -61,6 +61,7 @@ def test_any_split_gives_the_same_rows(name: str) -> None:
     assert merged.brokers("4.4") == whole.brokers("4.4")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_rows_follow_the_schema_and_the_versions_of_the_release(name: str) -> None:
     outcome = kw("audit", str(FOLDER / name), "--target", "4.0", "-o", "ndjson")

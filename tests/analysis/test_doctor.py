@@ -78,6 +78,7 @@ def merged(some: list[Exchange | Ended]) -> Doctor:
     return whole
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_any_split_gives_the_same_rows(name: str) -> None:
     assert merged(exchanges(name)).rows() == folded(exchanges(name)).rows()

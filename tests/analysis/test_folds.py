@@ -143,6 +143,7 @@ def test_a_fold_that_is_handed_over_on_the_way_goes_on_as_before(kind: str, ever
     assert fold.rows() == rows_of(kind, "tour.pcapng")
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("kind", sorted(FOLDS))
 def test_needs_name_all_that_is_read(kind: str) -> None:
     reader, engine = CaptureReader(), Engine(needs=Wanted(FOLDS[kind]()))
@@ -152,6 +153,7 @@ def test_needs_name_all_that_is_read(kind: str) -> None:
     assert folded(FOLDS[kind], some).rows() == rows_of(kind, "tour.pcapng"), told
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("every", [29, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("kind", sorted(FOLDS))
 def test_a_damaged_state_is_an_error_of_ours(kind: str, every: int) -> None:
@@ -176,6 +178,7 @@ def test_a_state_with_wrong_bytes_is_taken_or_refused(kind: str, draw: Any) -> N
         FOLDS[kind]().resume(bytes(state))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_what_is_left_of_a_damaged_capture_is_counted(name: str) -> None:
     draw = Random(name)

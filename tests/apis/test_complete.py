@@ -93,6 +93,7 @@ COMMANDS: Final = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "table",
     ["apis.releases HISTORY", "apis.routing ROUTES", "apis.examples EXAMPLES", "apis.returned OBSERVED"],

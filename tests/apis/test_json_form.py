@@ -50,6 +50,7 @@ def in_camel(value: Any) -> Any:
     return [in_camel(each) for each in value] if isinstance(value, list) else value
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_the_json_form_comes_back(key: int) -> None:
     for declared in layouts(key):
@@ -66,6 +67,7 @@ def test_the_json_form_comes_back(key: int) -> None:
                 assert Checker(api(key), declared.side, declared.version).body(shown) == shown, place
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_anything_else_is_an_encode_error(key: int) -> None:
     for declared in layouts(key):

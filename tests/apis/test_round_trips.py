@@ -26,6 +26,7 @@ def test_nothing_is_left_out() -> None:
     assert len(found) * NOISES >= 10**5
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_values_come_back(key: int) -> None:
     for declared in layouts(key):
@@ -43,6 +44,7 @@ def test_values_come_back(key: int) -> None:
                 orjson.dumps(shown[0])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_cut_messages_are_refused(key: int) -> None:
     for declared in layouts(key):
@@ -53,6 +55,7 @@ def test_cut_messages_are_refused(key: int) -> None:
             refused(declared, data[:size])
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_noise_gives_only_decode_errors(key: int) -> None:
     for declared in layouts(key):

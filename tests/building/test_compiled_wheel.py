@@ -11,6 +11,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +47,7 @@ def test_classes_from_which_interpreted_ones_are_derived_say_so() -> None:
             continue
         origins = {
             each.asname or each.name: f"{(node.module or '').replace('.', '/')}.py"
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in _nodes(name)
             if isinstance(node, ast.ImportFrom)
             for each in node.names
         }
@@ -59,8 +60,14 @@ def test_classes_from_which_interpreted_ones_are_derived_say_so() -> None:
     assert any(not open_to_all for open_to_all in native.values())
 
 
+@cache
+def _nodes(module: str) -> list[ast.AST]:
+    """Everything in a module's source, in no order to rely on."""
+    return list(ast.walk(ast.parse((ROOT / module).read_text())))
+
+
 def _classes(module: str) -> list[ast.ClassDef]:
-    return [node for node in ast.walk(ast.parse((ROOT / module).read_text())) if isinstance(node, ast.ClassDef)]
+    return [node for node in _nodes(module) if isinstance(node, ast.ClassDef)]
 
 
 def _is_special(made: ast.ClassDef) -> bool:
@@ -72,7 +79,7 @@ def test_no_name_of_an_exception_stands_for_two_classes() -> None:
     """mypyc gives a name the class of its first handler; catching another class under it is a TypeError there."""
     wrong = []
     for name in MODULES:
-        for function in ast.walk(ast.parse((ROOT / name).read_text())):
+        for function in _nodes(name):
             if isinstance(function, ast.FunctionDef):
                 caught: dict[str, set[str]] = {}
                 for node in ast.walk(function):
@@ -100,7 +107,7 @@ def test_no_string_has_a_surrogate() -> None:
     wrong = [
         f"{name}:{node.lineno}"
         for name in MODULES
-        for node in ast.walk(ast.parse((ROOT / name).read_text()))
+        for node in _nodes(name)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and any("\ud800" <= character <= "\udfff" for character in node.value)

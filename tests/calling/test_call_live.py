@@ -203,6 +203,7 @@ def test_even_to_an_api_that_nobody_knows(cluster: Cluster) -> None:
     assert outcome.code == 5
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_produce_versions_that_are_offered_and_not_served_are_explained(cluster: Cluster, version: int) -> None:
     outcome = call(cluster, "Produce", "--api-version", str(version), "--example")

@@ -20,6 +20,7 @@ from tests.messages.json_lines import to_json_bytes
 ALL = Options(records=True, reveal_secrets=True)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_request_is_composed_of_its_record(name: str) -> None:
     found: Counter[str] = Counter()

@@ -37,6 +37,7 @@ def words_of(value: Any, path: str, rng: Random) -> Iterator[str]:
         yield f"{path}:={json.dumps(value)}"
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_message_in_words(key: int) -> None:
     for declared in layouts(key):

@@ -26,6 +26,7 @@ def read(declared: Declared, text: str) -> bytes:
     return encode_json(declared.key, declared.version, declared.side, body)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
     for declared in layouts(key):
@@ -60,6 +61,7 @@ def names(plan: Any) -> list[str]:
     return found
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_with_all_comments_taken_away_it_is_a_body_still(key: int) -> None:
     for declared in layouts(key):

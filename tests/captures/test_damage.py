@@ -68,6 +68,7 @@ def _judge(name: str, damaged: list[Settled], touched: set[int]) -> None:
     assert lost - must == Counter()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("name", CLEAN)
 def test_dropped_segments_cost_their_own_exchanges(name: str, seed: int) -> None:
@@ -78,6 +79,7 @@ def test_dropped_segments_cost_their_own_exchanges(name: str, seed: int) -> None
     assert any(isinstance(each, Skipped) and each.reason == "lost" for each in damaged)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("name", CLEAN)
 def test_doubled_and_swapped_segments_change_nothing(name: str, seed: int) -> None:
@@ -95,6 +97,7 @@ def test_doubled_and_swapped_segments_change_nothing(name: str, seed: int) -> No
     assert len(damaged) == len(_clean(name))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", _SEEDS)
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_start_in_the_middle_costs_what_was_before(name: str, seed: int) -> None:
@@ -103,6 +106,7 @@ def test_a_start_in_the_middle_costs_what_was_before(name: str, seed: int) -> No
     _judge(name, _run(every[at:]), {each[2] for each in every[:at]})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_snapshot_length_of_128_keeps_every_head(name: str) -> None:
     shown = 128 - (86 if name == "share-groups.pcapng" else 66)

@@ -25,6 +25,7 @@ def settled(found: list[Segment], *, connections: bool = False) -> tuple[list[Se
     return engine.feed(found) + engine.finish(), engine.summary
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", CLEAN)
 def test_answers_alone_are_recognised(name: str) -> None:
     rows, summary = settled(answers_of(name))
@@ -83,6 +84,7 @@ def test_the_end_of_such_a_connection_says_so() -> None:
         assert row.ends.broker.endswith((":9092", ":9093", ":9094"))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [name for name in CAPTURES if name.endswith(".pcap") and "cut" not in name])
 def test_splits_give_the_same(name: str) -> None:
     from decoders.capture.files import CaptureReader

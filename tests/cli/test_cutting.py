@@ -74,6 +74,7 @@ def check(name: str, words: list[str], out: Path, *, whole: bool) -> None:
         assert f"{out}: {count:,} packet" in cut.err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("row", sampled(DRAWN, 3), ids=[row[0] for row in DRAWN])
 def test_the_rows_come_back(row: tuple[str, list[str], list[str]], tmp_path: Path) -> None:
     name, one, other = row
@@ -112,6 +113,7 @@ class AtWork:
 DECRYPTED = [str(TLS), "--keylog", str(KEYS), "--api", "Produce"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("words", [DECRYPTED, [THREE, "-f", "api == Fetch"]])
 def test_what_its_notes_say_is_handed_over(words: list[str], tmp_path: Path) -> None:
     """The notes in a cut file survive a handover between engines after any piece of the file."""

@@ -58,6 +58,7 @@ def test_the_record_is_what_scripts_rely_on() -> None:
     assert json.loads(decode(METADATA.hex(), "-o", "json").out) == records(done)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_real_messages_decode_as_their_exchanges_do(name: str, tmp_path: Path) -> None:
     """One exchange of each kind: by its own header, or with API and version given; with and without the size field."""
@@ -276,6 +277,7 @@ def test_what_nobody_knows_is_said_to_be_unknown() -> None:
     assert done.err == "kw: these bytes: no protocol or file that kw knows begins so\n"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("columns", [60, 80, 200])
 @pytest.mark.parametrize("form", ["text", "hex"])
 def test_nothing_is_wider_than_the_terminal(form: str, columns: int) -> None:

@@ -39,6 +39,7 @@ def frames(name: str) -> Iterator[tuple[str, int, Side, bytes]]:
             yield exchange.api, exchange.api_version, side, bytes(data)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_frames_through_both_commands(name: str) -> None:
     same = changed = 0

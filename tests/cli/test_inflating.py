@@ -183,6 +183,7 @@ FAULTS: dict[str, tuple[bytes, bytes, str]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [1 << 20, 1000, 1])
 @pytest.mark.parametrize("name", list(FAULTS))
 def test_a_fault_is_told_behind_the_good_part(name: str, size: int) -> None:
@@ -207,6 +208,7 @@ WHOLE: dict[str, bytes] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [1 << 20, 1000, 1])
 @pytest.mark.parametrize("name", list(WHOLE))
 def test_what_is_whole_is_read(name: str, size: int) -> None:
@@ -252,6 +254,7 @@ PACKERS: dict[str, tuple[Callable[[bytes], bytes], int]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("fault", ["checksum", "end", "garbage"])
 @pytest.mark.parametrize("codec", list(PACKERS))
 @pytest.mark.parametrize("piped", sampled([False, True], 2))

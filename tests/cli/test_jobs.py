@@ -113,6 +113,7 @@ ALONE: Final = "--sort"
 BOTH: Final = "--limit"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     sampled(VIEWS, 6, pytest.mark.long),
@@ -144,6 +145,7 @@ def test_so_is_that_of_any_number(kw: Runner, path: Path, count: str) -> None:
         assert kw(*words, str(path), "--jobs", count) == kw(*words, str(path), "--jobs", "1"), words
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", [1, *sampled(range(2, 40), 6)])
 def test_so_is_that_of_damaged_ones(kw: Runner, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)

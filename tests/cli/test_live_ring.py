@@ -186,6 +186,7 @@ def heartbeats(client: socket.socket, count: int, *, size: int = 0, pause_s: flo
     return list(range(count))
 
 
+@pytest.mark.one_in(2)
 @needs_capture_socket
 @pytest.mark.parametrize("limit", [None, 30_000])
 def test_a_ring_is_followed_while_it_is_written_and_a_full_disk_ends_with_1(tmp_path: Path, limit: int | None) -> None:

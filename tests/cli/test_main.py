@@ -39,6 +39,7 @@ def test_help_loads_no_command_and_no_library() -> None:
     assert not {name.split(".")[0] for name in modules} & HEAVY
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_the_help_of_a_command_loads_no_library(command: str) -> None:
     assert not {name.split(".")[0] for name in loaded_by(command, "--help")} & HEAVY

@@ -60,6 +60,7 @@ def pager(tmp_path: Path) -> tuple[str, Path]:
     return str(program), seen
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
@@ -86,6 +87,7 @@ def test_what_is_said_comes_behind_it(pager: tuple[str, Path]) -> None:
     assert "193 exchanges" not in seen.read_text()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "variables"),
     [
@@ -110,6 +112,7 @@ def test_without_somebody_who_can_press_a_key_nothing_is_paged(pager: tuple[str,
     assert not seen.exists()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("program", ["true", "head -3", "sh -c 'exit 3'", "no-such-program-at-all"])
 def test_a_pager_that_is_closed_early_or_missing_is_no_error(program: str) -> None:
     assert Ran(("sniff", TOUR), {"PAGER": program}).code == Exit.DONE

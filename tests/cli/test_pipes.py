@@ -38,6 +38,7 @@ COMMANDS: Final[list[tuple[str, ...]]] = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("columns", sampled([80, 200], 2))
 @pytest.mark.parametrize("words", COMMANDS, ids=[" ".join(words)[-60:] for words in COMMANDS])
 def test_a_pipe_gets_what_a_terminal_shows(words: tuple[str, ...], columns: int) -> None:

@@ -48,6 +48,7 @@ def from_pipe(data: str | bytes, *words: str) -> Outcome:
     return kw(*words, "-", env=world(data.encode() if isinstance(data, str) else data))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("metric", sampled(METRICS, 4))
 def test_statistics_are_those_of_the_capture(written: Path, name: str, metric: str) -> None:
@@ -56,6 +57,7 @@ def test_statistics_are_those_of_the_capture(written: Path, name: str, metric: s
         assert kw("stats", str(written / f"{name}.ndjson"), *words) == kw("stats", str(CAPTURES / name), *words)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("form", ["text", "csv", "ndjson", "json"])
 def test_rows_are_those_of_the_capture(written: Path, name: str, form: str) -> None:
@@ -91,6 +93,7 @@ FILTERS = (
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("text", sampled(FILTERS, 3))
 def test_filters_pass_the_same(written: Path, text: str) -> None:
     name = "first-steps.pcapng"

@@ -365,6 +365,7 @@ def test_the_table_of_names(tmp_path: Path) -> None:
     assert ("topics", "orders") in names
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kinds", "name"), [("topics", "orders"), ("clients", "checkout-7"), ("hosts", "127.0.0.1")])
 def test_kinds_of_names_may_be_kept(kinds: str, name: str, tmp_path: Path) -> None:
     source, out = FOLDER / "tour.pcapng", tmp_path / "out.pcapng"

@@ -269,6 +269,7 @@ def test_there_is_a_secret_in_every_field_that_is_declared_secret(capture: str) 
     assert len(leaked(revealed)) > 0.9 * len(secrets)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("output", FORMATS)
 def test_no_output_format_has_one(capture: str, output: str) -> None:
     for more in ((), ("-vv", "--records")):
@@ -283,6 +284,7 @@ PATHS = sorted(
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", sampled(PATHS, 4))
 def test_what_is_asked_for_by_name_is_hidden(capture: str, path: str) -> None:
     assert "{redacted " in shown("sniff", capture, "-f", f"{path} == nobody").err
@@ -293,6 +295,7 @@ def test_what_is_asked_for_by_name_is_hidden(capture: str, path: str) -> None:
     shown("sniff", capture, "--columns", f"api,{path}", "-q")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "words",
     [
@@ -336,6 +339,7 @@ def test_no_table_or_report_has_one(capture: str, tmp_path: Path) -> None:
     shown("pipeline", "report", str(tables), "-o", "json")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("output", FORMATS)
 def test_no_message_that_is_decoded_alone_has_one(output: str) -> None:
     if output not in decode.FORMATS:

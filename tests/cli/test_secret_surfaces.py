@@ -82,6 +82,7 @@ def test_no_format_has_a_secret_of_a_record(revealed: str, output: str) -> None:
     shown("sniff", revealed, *in_format(output), "-vv", "--names")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "words",
     [
@@ -154,6 +155,7 @@ def seen(path: Path, *more: str) -> None:
         shown("sniff", str(path), "--port", "9092", "-f", f"{field} == nobody", *more)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("size", [70, 95, *(pytest.param(size, marks=pytest.mark.full) for size in range(44, 300, 8))])
 def test_a_capture_that_was_cut(tmp_path: Path, size: int) -> None:
     """The secret of a request is not in the capture, but the answer may still repeat it."""
@@ -212,6 +214,7 @@ def test_messages(output: str) -> None:
         assert "redacted" in outcome.out or "**" in outcome.out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("stride", [STRIDE, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("output", ["text", "ndjson", "hex"])
 def test_messages_that_are_cut(output: str, stride: int) -> None:
@@ -220,6 +223,7 @@ def test_messages_that_are_cut(output: str, stride: int) -> None:
             given("", "decode", *each.words, each.frame[:size].hex(), "-o", output)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("output", ["text", "ndjson", "hex"])
 def test_messages_of_versions_and_apis_that_nobody_knows(output: str) -> None:
     lines = []
@@ -332,6 +336,7 @@ def written(talk: Talk, size: int) -> bytes:
 # Tracebacks.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("output", FORMATS)
 def test_a_defect_on_the_way(capture: str, monkeypatch: pytest.MonkeyPatch, output: str) -> None:
     """--debug shows the traceback of a defect, without the rows at hand."""

@@ -379,6 +379,7 @@ def hexed(text: str) -> str:
     return " ".join(f"{byte:02x}" for byte in text.encode())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", TALKS)
 def test_an_exchange(tmp_path: Path, name: str) -> None:
     file = captured(name, tmp_path / "x.pcap")
@@ -413,6 +414,7 @@ def test_a_large_exchange(tmp_path: Path, name: str) -> None:
     assert "redacted" not in kw("sniff", file, "--port", "9092", "-o", "ndjson", "-q", "--reveal-secrets").out
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [SECRETS_MAX, SECRETS_MAX + 1])
 def test_messages_of_too_many_secrets_are_hidden_whole(tmp_path: Path, count: int) -> None:
     asked = decoders.encode_request(44, 1, {"resources": MANY[:count]}, correlation_id=7, client_id="app")

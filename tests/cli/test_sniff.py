@@ -84,6 +84,7 @@ def test_text_in_a_pipe_is_never_shortened() -> None:
     assert "…" in kw("sniff", TOUR, "-o", "text", env=world(columns=80)).out
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("option", ["-v", "-vv", "--records"])
 @pytest.mark.parametrize("columns", [80, 200, None])
 def test_bodies_and_records_fit(option: str, columns: int | None) -> None:
@@ -372,6 +373,7 @@ def test_a_closed_pipe_ends_quietly() -> None:
     assert (outcome.code, outcome.out, outcome.err) == (Exit.DONE, "", "")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap*")), ids=lambda path: path.name)
 @pytest.mark.parametrize("output", ["text", "ndjson"])
 def test_every_capture_that_ships_is_decoded_whole(path: Path, output: str) -> None:

@@ -184,6 +184,7 @@ def test_every_dimension_and_metric_is_offered() -> None:
 PAIRS = [(BY[at % len(BY)], METRICS[at % len(METRICS)]) for at in range(max(len(BY), len(METRICS)))]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("by", "metric"), PAIRS)
 def test_every_dimension_and_metric_is_written(by: str, metric: str) -> None:
     words = (THREE, "--by", by, "--metric", metric)
@@ -227,6 +228,7 @@ def test_the_schema_refuses_other_rows(wrong: dict[str, Any]) -> None:
         assert not VALIDATOR.is_valid({other: value for other, value in row.items() if other != name})
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("metric", sampled(METRICS, 3))
 @pytest.mark.parametrize("by", ["api", "client,topic", "time,broker", "error", "connection,group,software"])
 def test_all_formats_say_the_same(metric: str, by: str) -> None:
@@ -243,6 +245,7 @@ def test_all_formats_say_the_same(metric: str, by: str) -> None:
     assert drawn[0].split()[0] == by.split(",")[0]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("columns", sampled([60, 80, 100, 132, 200], 4))
 @pytest.mark.parametrize("metric", sampled(METRICS, 3))
 @pytest.mark.parametrize("by", ["api", "client,topic", "api,version,client,broker"])

@@ -39,6 +39,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("words", ROWS, ids=" ".join)
 def test_a_full_disk_is_told_in_a_line(words: tuple[str, ...], tmp_path: Path) -> None:

@@ -82,6 +82,7 @@ def test_changed_fields_are_what_is_encoded() -> None:
     assert again["resource_metrics"] == metrics["resource_metrics"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("codec", range(len(NAMES)))
 def test_random_metrics_in_each_compression(codec: int) -> None:
     messages()

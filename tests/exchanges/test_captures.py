@@ -89,6 +89,7 @@ def test_nothing_is_undecoded_and_no_byte_is_missing(path: Path) -> None:
     assert shown == stream_bytes(path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("path", sampled(CAPTURES, 3), ids=name_of)
 @pytest.mark.parametrize("options", [Options(), Options(records=True, reveal_secrets=True)], ids=["plain", "all"])
 def test_every_record_follows_the_schema(path: Path, options: Options) -> None:

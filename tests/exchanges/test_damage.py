@@ -67,6 +67,7 @@ def check(damaged: list[Settled], clean: list[Settled]) -> list[tuple[Any, ...]]
     return left
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_swapped_and_doubled_segments_change_nothing(seed: int) -> None:
     _, every, clean, rng = made(seed, most=rng_most(seed))
@@ -79,6 +80,7 @@ def test_swapped_and_doubled_segments_change_nothing(seed: int) -> None:
     assert check(run(shuffled), clean) == []
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dropped_segments_cost_only_their_own_exchanges(seed: int) -> None:
     _, every, clean, rng = made(seed, most=rng_most(seed))
@@ -96,6 +98,7 @@ def test_dropped_segments_cost_only_their_own_exchanges(seed: int) -> None:
     assert needless == []
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dropped_segments_with_several_frames_invent_nothing(seed: int) -> None:
     _, every, clean, rng = made(seed, most=rng_most(seed), packed=True)
@@ -104,6 +107,7 @@ def test_dropped_segments_with_several_frames_invent_nothing(seed: int) -> None:
     check(run([each for each in every if each[2] not in dropped]), clean)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_short_snapshot_length_invents_nothing(seed: int) -> None:
     _, every, clean, _ = made(seed, most=rng_most(seed))
@@ -121,6 +125,7 @@ def test_a_short_snapshot_length_invents_nothing(seed: int) -> None:
     assert [each for each in fine if each in lost] == []
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_start_in_the_middle_invents_nothing(seed: int) -> None:
     _, every, clean, rng = made(seed, most=rng_most(seed))

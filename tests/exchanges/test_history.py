@@ -82,6 +82,7 @@ class Talk:
 # Real traffic, in which the broker gives the same facts in another way.
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CLEAN)
 def test_what_is_remembered_agrees_with_what_brokers_and_batches_say(name: str) -> None:
     rows = [row for row in of_capture(name) if isinstance(row, Exchange)]
@@ -119,6 +120,7 @@ def test_real_traffic_has_all_of_it() -> None:
     assert {each["node"]["id"] for each in records if "node" in each} == {1, 2, 3}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["first-steps.pcapng", "three-nodes.pcapng.zst", "share-groups.pcapng"])
 def test_the_same_whichever_pieces_the_input_comes_in_and_whoever_goes_on(name: str) -> None:
     whole = remembered(of_capture(name, 10**9))

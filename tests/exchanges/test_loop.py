@@ -48,6 +48,7 @@ def same(every: list[Segment], monkeypatch: pytest.MonkeyPatch) -> None:
     assert quick == slow
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [path.name for path in CAPTURES])
 def test_short_cuts_change_nothing_in_captures(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     same(captured(name), monkeypatch)
@@ -61,6 +62,7 @@ def test_short_cuts_change_nothing_in_damaged_conversations(seed: int, monkeypat
     same(every, monkeypatch)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", [path.name for path in CAPTURES + NEGATIVE])
 @pytest.mark.parametrize("seed", sampled(range(3), 3))
 def test_corrupt_bytes_give_records_and_nothing_else(name: str, seed: int) -> None:

@@ -80,6 +80,7 @@ def count_connections() -> int:
     return sum(isinstance(one, Connection) for one in gc.get_objects())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("asked", "answered"), [(REQUEST, RESPONSE), (FOREIGN, FOREIGN), (b"", b"")])
 @pytest.mark.parametrize("how", ["fin", pytest.param("rst", marks=pytest.mark.long)])
 @pytest.mark.parametrize("connections_too", [pytest.param(False, marks=pytest.mark.full), True])
@@ -120,6 +121,7 @@ def test_a_connection_that_says_nothing_is_small(how: str) -> None:
     assert held / 4000 < 2200
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("cut", [0, 1, 2])
 def test_a_connection_at_rest_goes_on(monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
     rested, awake = Engine(), Engine()

@@ -123,6 +123,7 @@ def phase_of(row: FieldRow, exchanges: Iterable[Exchange]) -> Phase:
     return known
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_field_is_known_in_its_phase(name: str) -> None:
     row = FIELDS[name]
@@ -154,6 +155,7 @@ def test_values_are_of_the_declared_kind(name: str) -> None:
     assert row.kind != "address" or all(each.rpartition(":")[2].isdecimal() for each in found), told
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", [name for name, row in FIELDS.items() if not row.history])
 def test_a_field_needs_what_it_reads(name: str) -> None:
     """Read alone, with only the parts of bodies that it asks for, a field has the same values."""

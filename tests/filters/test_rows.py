@@ -161,6 +161,7 @@ def _groups(record: dict[str, Any]) -> list[Any]:
     return asked + answered + [name for name in inside(record["request"], "groups") if isinstance(name, str)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("text", "says"), ROWS, ids=[text or "everything" for text, _ in ROWS])
 def test_an_expression_says_what_the_records_say(text: str, says: Says) -> None:
     assert passed(text) == said(says)
@@ -286,6 +287,7 @@ def inflated(name: str) -> bytes:
     return read_bytes(CAPTURES / name)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "text", "says"), RECORD_ROWS, ids=[f"{row[0]}: {row[1]}" for row in RECORD_ROWS])
 def test_records_are_asked_for_what_they_hold(name: str, text: str, says: Says) -> None:
     one = parse(text)

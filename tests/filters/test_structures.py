@@ -40,6 +40,7 @@ def place(record: dict[str, Any]) -> tuple[Any, ...]:
     return record["client"], record["broker"], record["time"], record["correlation_id"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_shown_is_found(name: str) -> None:
     """For some values of each field at the top of a structure: exactly the exchanges that show the value pass."""

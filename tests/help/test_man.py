@@ -37,6 +37,7 @@ def rendered(text: str, path: Path, width: int = 80) -> str:
     return re.sub(r".\x08", "", done.stdout)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("topic", [None, *TOPICS])
 def test_groff_finds_nothing_wrong(topic: str | None, tmp_path: Path) -> None:
     shown = rendered(man_page(program, topic), tmp_path / "kw.1")

@@ -163,6 +163,7 @@ def test_a_page_in_a_pipe_is_its_markdown(topic: str) -> None:
     assert kw("help", topic) == (Exit.DONE, read_page(topic), "")
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("topic", TOPICS)
 def test_a_page_on_a_terminal_is_laid_out(topic: str) -> None:
     outcome = kw("help", topic, env=world(columns=80, terminal=True, variables={"NO_COLOR": "1"}))
@@ -174,6 +175,7 @@ def test_a_page_on_a_terminal_is_laid_out(topic: str) -> None:
     assert [line for line in outcome.out.splitlines() if len(line) > 80 and line not in examples] == []
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("topic", TOPICS)
 def test_colours_are_those_that_a_terminal_is_given(topic: str) -> None:
     out = kw("help", topic, "--color", "always", env=world(columns=100, terminal=True)).out

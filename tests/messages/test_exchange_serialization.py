@@ -75,6 +75,7 @@ def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]
     return [row for size in sizes for row in unpacker.unpack(size)]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_they_have_all_that_they_had(path: Path) -> None:
     other = Engine()

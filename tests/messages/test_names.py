@@ -62,6 +62,7 @@ def walked(frame: bytes, side: Side, key: int, version: int) -> dict[str, Any]:
     return {path: word for path, word in found.items() if word != [None, None]}
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_each_number_with_a_word(key: int) -> None:
     """Every number with a word, in every version and direction of an API; early layouts too."""

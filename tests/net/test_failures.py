@@ -49,6 +49,7 @@ REQUEST_ROWS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", REQUEST_ROWS)
 def test_a_broker_that_goes_wrong(name: str) -> None:
     script, code, says = REQUEST_ROWS[name]

@@ -34,6 +34,7 @@ def call(port: int, seconds: float) -> Outcome:
     return kw("call", "Metadata", "-b", f"127.0.0.1:{port}", "--timeout", f"{seconds}s", env=env)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ROWS)
 def test_a_failure_is_one_line_and_its_exit_code(name: str) -> None:
     script, code, says = ROWS[name]

@@ -268,6 +268,7 @@ def test_other_files_are_none_of_these(text: str) -> None:
     assert read_clusters(text) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("text", ["contexts: [", "clusters:\n\t- a", "profiles: &a [*b]", "contexts: " + "[" * 5000])
 def test_broken_ones_are_told(tmp_path: Path, text: str) -> None:
     done = run(tmp_path, "import", "x", "-", stdin=text)

@@ -83,6 +83,7 @@ ROWS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ROWS)
 def test_what_is_no_broker(name: str) -> None:
     script, code, says = ROWS[name]

@@ -258,6 +258,7 @@ def test_a_jks_store_cut_or_bent_anywhere_is_an_error_or_read(stores: Path, pass
                 jks.read_jks(bytes(bent), password, KEY)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("settings", "host", "line"),
     [
@@ -311,6 +312,7 @@ def test_checks_can_be_turned_off(stores: Path, settings: dict[str, Any], monkey
         assert server.server_name == "another.name"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
 @pytest.mark.parametrize(
     ("certificate", "line"),

@@ -69,6 +69,7 @@ def _wrong(shipped: tuple[list[dict[str, Any]], list[Entry]], name: str) -> Comp
     return compare(exchanges, entries)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "name",
     [

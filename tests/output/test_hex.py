@@ -65,6 +65,7 @@ def frames(name: str) -> Iterator[tuple[Exchange, Side, bytes]]:
                 yield exchange, side, data
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", sampled(CLEAN, 3))
 def test_every_byte_of_real_messages_is_there_once(name: str) -> None:
     count = 0
@@ -77,6 +78,7 @@ def test_every_byte_of_real_messages_is_there_once(name: str) -> None:
     assert count > 8
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("width", sampled([40, 60, 80, 110, 140, 200], 5))
 def test_no_line_is_longer_than_the_terminal_is_wide(width: int) -> None:
     for name in ("tour.pcapng", "three-nodes.pcapng.zst", "old-clients.pcap.gz"):
@@ -88,6 +90,7 @@ def test_no_line_is_longer_than_the_terminal_is_wide(width: int) -> None:
             assert any("\x1b[36m" in line for line in colored)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [each for each in CLEAN if each.startswith("sasl")])
 def test_secrets_are_stars(name: str) -> None:
     hidden = 0
@@ -203,6 +206,7 @@ def test_the_fields_of_batches_and_records_are_rows() -> None:
     assert digits(lines) == broken.hex()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("count", [NAMED_HEADERS_MAX, NAMED_HEADERS_MAX + 1])
 def test_so_many_headers_are_one_row(count: int) -> None:
     record = Record(7, 1_795_230_245_123, b"k", b"v", (("", None),) * count)

@@ -284,6 +284,7 @@ def test_a_wrong_query_is_told_before_captures_are_read(tmp_path: Path) -> None:
     assert (outcome.code, "no such file" in outcome.err) == (Exit.FAILURE, True)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     "query",
     [

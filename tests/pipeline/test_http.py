@@ -72,6 +72,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
         made.shutdown()
 
 
+@pytest.mark.one_in(2)
 def test_captures_of_a_server_give_the_tables_of_those_on_the_disk(server: tuple[str, Path], tmp_path: Path) -> None:
     url, _ = server
     run(f"{url}/a.pcap", f"{url}/day/b.pcapng", "--out", tmp_path / "there", "--split-size", "30kB")
@@ -80,6 +81,7 @@ def test_captures_of_a_server_give_the_tables_of_those_on_the_disk(server: tuple
     assert "nothing to do" in run(f"{url}/a.pcap", "--out", tmp_path / "there").err
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("word", ["day/", "day/*", "day/*.pcapng"])
 def test_folders_and_patterns(server: tuple[str, Path], word: str) -> None:
     url, _ = server
@@ -88,6 +90,7 @@ def test_folders_and_patterns(server: tuple[str, Path], word: str) -> None:
     assert [(file.name, file.size) for file in found.files] == [(f"{url}/day/b.pcapng", TOUR.stat().st_size)]
 
 
+@pytest.mark.one_in(2)
 def test_of_a_large_file_parts_are_needed(
     server: tuple[str, Path], request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +106,7 @@ def test_of_a_large_file_parts_are_needed(
         assert known(rows(tmp_path / "out")) == known(rows(tmp_path / "here"))
 
 
+@pytest.mark.one_in(2)
 def test_what_is_wrong_is_said_in_one_line(server: tuple[str, Path]) -> None:
     url, _ = server
     words = [f"{url}/none.pcap", f"{url}/none/", "http://127.0.0.1:1/a.pcap", "http://host.invalid/a.pcap"]
@@ -116,6 +120,7 @@ def test_what_is_wrong_is_said_in_one_line(server: tuple[str, Path]) -> None:
     assert not re.search("unknown error", problems[3])
 
 
+@pytest.mark.one_in(2)
 def test_a_file_that_was_written_anew_is_another(server: tuple[str, Path]) -> None:
     import os
 

@@ -50,6 +50,7 @@ def shown(folder: Path, width: int | None, **options: Any) -> list[str]:
     return env.stdout.getvalue().decode().splitlines()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("by", ["api", "client", "topic", "broker"])
 def test_latencies_are_those_of_kw_stats(name: str, by: str, tmp_path: Path) -> None:
@@ -117,6 +118,7 @@ def test_clients_that_the_target_turns_away_are_what_a_check_found(tmp_path: Pat
         assert (outcome.code, outcome.err) == (code, err), words
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_text_fits_the_terminal(width: int, tmp_path: Path) -> None:
     lines = shown(write(tmp_path, "three-nodes.pcapng.zst"), width)

@@ -63,6 +63,7 @@ def told(name: str, by: tuple[str, ...], metric: str) -> Statistics:
     return fold
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", sampled(CLEAN, 4))
 @pytest.mark.parametrize("by", BYS, ids=",".join)
 @pytest.mark.parametrize("metric", METRICS)
@@ -92,6 +93,7 @@ def test_a_selection_is_those_rows_of_all(name: str) -> None:
     assert fold.rows() == [row for row in every.rows() if row["topic"] in some]
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", CLEAN)
 @pytest.mark.parametrize("most", [1, 5, 10_000])
 def test_the_slowest_are_those_of_the_exchanges(name: str, most: int) -> None:

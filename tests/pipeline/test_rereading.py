@@ -19,6 +19,7 @@ from tests.captures.shipped import FOLDER, capture_bytes
 NAMES = ("tour.pcapng", "three-nodes.pcapng.zst", "sasl-raw.pcap")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", NAMES)
 def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

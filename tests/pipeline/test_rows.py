@@ -31,6 +31,7 @@ def _time(row: dict[str, Any]) -> str:
     return rfc3339(row["time_ns"])
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ALL)
 def test_a_row_is_the_record_flat(name: str) -> None:
     settled = settled_for_tables(segments(name))
@@ -86,6 +87,7 @@ def _compare(record: dict[str, Any], row: dict[str, Any]) -> None:
     assert row["client"] in (f"{row['client_ip']}:{row['client_port']}", f"[{row['client_ip']}]:{row['client_port']}")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("tables", [("exchanges",), ("exchanges", "topic_partitions")])
 @pytest.mark.parametrize("name", CLEAN)
 def test_a_row_has_what_the_folds_find(name: str, tables: tuple[str, ...]) -> None:

@@ -112,6 +112,7 @@ def test_a_report_of_each_capture_says_what_kw_stats_says(name: str, tmp_path: P
         assert not found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("by", BYS)
 def test_latencies_are_the_same(by: str, stats: Stats, report: Row, ask: Callable[[str], list[Row]]) -> None:
     counted = by_key(stats("--by", by), by)
@@ -250,6 +251,7 @@ def test_the_slowest_are_the_same(stats: Stats, report: Row, ask: Callable[[str]
     assert [tuple(row[name] for name in names) for row in viewed] == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("by", BYS)
 def test_text_and_page_show_the_same_digits(by: str, captures: list[str], folder: str, tmp_path: Path) -> None:
     """Text and page show the same digits in the columns that both have."""

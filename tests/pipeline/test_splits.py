@@ -84,6 +84,7 @@ def planned(paths: Sequence[Path], split_size: int, lead_size: int = 1 << 20) ->
     return plan_splits(found.files, split_size, lead_size=lead_size)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("size", [3000, 40_000, 1 << 28])
 @pytest.mark.parametrize("name", CLEAN + NEGATIVE)
 def test_shipped_captures(name: str, size: int) -> None:

@@ -135,6 +135,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("raw", [False, pytest.param(True, marks=pytest.mark.long)], ids=["stitch", "shuffle"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
 @pytest.mark.parametrize(
@@ -210,6 +211,7 @@ def test_a_reset_behind_a_fin_that_waits_at_a_border(tmp_path: Path, raw: bool) 
     assert tables(tmp_path / "tables") == expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [RUN, ROWS, END, SEGMENTS])
 def test_a_part_that_cannot_be_taken_costs_its_connection_only(tmp_path: Path, kind: int) -> None:
     rng = random.Random(7)

@@ -99,6 +99,7 @@ def expected(kind: str, name: str) -> list[dict[str, Any]]:
 QUICK = ("tour.pcapng", "share-groups.pcapng", "sasl-raw.pcap")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [pytest.param(each, marks=[pytest.mark.long] * (each not in QUICK)) for each in CLEAN])
 def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None:
     reader = StoredRowReader()
@@ -154,6 +155,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("words", COMMANDS)
 @pytest.mark.parametrize("form", ["ndjson", pytest.param("text", marks=pytest.mark.long)])
 def test_answers_are_those_of_the_capture(folders: dict[str, str], words: str, form: str) -> None:

@@ -97,6 +97,7 @@ def test_a_connection_lasts_through_a_ring_of_many_files(tmp_path: Path, count: 
         assert found[name] == sorted(rows, key=lambda row: (row["time_ns"], repr(row)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("packed", [False, True])
 def test_closed_files_in_any_order_within_their_lateness(tmp_path: Path, packed: bool) -> None:
     kept = ring(tmp_path / "aside", RAW, 6)
@@ -250,6 +251,7 @@ def test_a_file_that_is_late_is_put_aside_and_told_and_one_after_a_jump_of_the_c
         assert watched.said == before
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("hours", [2, 24 * 400])
 def test_a_clock_that_jumps_forward_inside_a_file_gives_the_rows_of_a_run(tmp_path: Path, hours: int) -> None:
     kept = list(packets(RAW))
@@ -443,6 +445,7 @@ def test_a_folder_belongs_to_a_run_or_to_a_watch(tmp_path: Path) -> None:
         Watched([str(tmp_path / "in")], tmp_path / "run").read()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("renames", [True, False])
 def test_dates_that_are_old_by_the_clock_of_the_captures_are_dropped(tmp_path: Path, renames: bool) -> None:
     (tmp_path / "in").mkdir()

@@ -50,6 +50,7 @@ def done(out: Path, **more: Any) -> list[Compacted]:
     return list(compact(str(out), LATENESS, more.get("keep_days", 0)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("renames", [True, False])
 def test_dates_that_are_over_are_one_file_each(tmp_path: Path, renames: bool) -> None:
     watched_days(tmp_path, 0, 2, renames=renames)

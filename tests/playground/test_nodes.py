@@ -119,6 +119,7 @@ def test_a_restart_is_another_process_also_of_one_that_is_down_or_hangs(ground: 
     assert [node["pid"] == pid for node, pid in zip(after, before, strict=True)] == [False, False, True]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -184,6 +185,7 @@ def test_where_none_runs(tmp_path: Path) -> None:
     assert kw("playground", "node", "kill", "1", env=world(variables=variables)) == (Exit.UNREACHABLE, "", said)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "line", [b"\n", b"{}\n", b"[1]\n", b'{"action":"kill","nodes":["x"]}\n', b"\xff" * 70_000, b"[" * 60_000 + b"\n"]
 )

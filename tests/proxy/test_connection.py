@@ -354,6 +354,7 @@ def test_logging_in_again_in_mid_connection_is_traffic_like_any() -> None:
 # Produce without an answer
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("version", range(14))
 @pytest.mark.parametrize("txn", [None, "", "t" * 300])
 @pytest.mark.parametrize("tags", [False, True])

@@ -170,6 +170,7 @@ SHARES: Final = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("text", SHARES)
 def test_bytes_say_no_of_what_a_filter_does_not_mean(text: str) -> None:
     one = parse(text)

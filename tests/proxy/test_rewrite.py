@@ -128,6 +128,7 @@ def test_a_node_without_a_listener_is_left_out_where_others_stay(key: int, versi
     assert after.frame == frame_of(key, version, body(row, {}, tags=tags))
 
 
+@pytest.mark.one_in(4)
 @every_row
 def test_a_frame_that_is_cut_or_too_long_fails(key: int, version: int, row: AddressRow) -> None:
     frame = frame_of(key, version, body(row, some(row, NODES)))

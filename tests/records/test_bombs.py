@@ -80,6 +80,7 @@ def test_a_cell_has_as_many_values_as_it_may(tmp_path: Path) -> None:
     assert cells[-1] == f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("look", [guess_request, lambda frame: request_verdict(frame, 0)], ids=["guess", "verdict"])
 @pytest.mark.parametrize("name", ["topics", pytest.param("created topics", marks=pytest.mark.long)])
 def test_what_a_large_request_is_is_told_without_its_values(name: str, look: Callable[[bytes], object]) -> None:

@@ -126,6 +126,7 @@ def test_the_cap_is_exact(codec: str, write: Callable[[bytes], bytes]) -> None:
             unpack(codec, write(data), cap)
 
 
+@pytest.mark.one_in(4)
 @FORMS
 @given(st.data())
 def test_broken_data_raises_only_decode_errors(

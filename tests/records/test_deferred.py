@@ -42,6 +42,7 @@ def both(data: bytes, **limits: int) -> tuple[Any, Any]:
     return batches_json(data, records=True, budget=Budget(**limits)), orjson.loads(once)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [64 * 1024, 20], ids=["whole batches", "single records"])
 @pytest.mark.parametrize("codec", NAMES)
 def test_records(monkeypatch: pytest.MonkeyPatch, codec: str, size: int) -> None:
@@ -86,6 +87,7 @@ def test_wrappers(monkeypatch: pytest.MonkeyPatch, magic: int) -> None:
         assert written == values
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("magic", [0, 1, 2])
 def test_nothing_refers_to_itself(magic: int) -> None:
     """No reference cycles: memory is freed at once, since collections are rare and a batch may have megabytes."""
@@ -109,6 +111,7 @@ def test_long_values(data: bytes) -> None:
     assert orjson.loads(b"".join(DeferredText(data).json())) == json_bytes(data)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Every layout of every API by the JSON decoder; and cut bodies, of which the walker reads the rest."""

@@ -138,6 +138,7 @@ def test_anything_inside_compression(data: bytes, codec: str, count: int) -> Non
     check(message(0, 7, data, attributes=number))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("codec", "data"), [(row[1], row[2]) for row in BOMBS], ids=[f"{row[1]} {row[0]}" for row in BOMBS]
 )
@@ -221,6 +222,7 @@ def test_batches_over_the_budget() -> None:
     assert found[3].error[0] == "limit"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "make",
     [

@@ -220,6 +220,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", SHOWN, ids=" ".join)
 def test_text_fits_and_says_the_same_without_colours(words: tuple[str, ...]) -> None:
     for columns in (80, 100, 200):
@@ -230,6 +231,7 @@ def test_text_fits_and_says_the_same_without_colours(words: tuple[str, ...]) -> 
         assert all(line == line.rstrip() for line in plain.splitlines())
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("key", KEYS)
 def test_every_field_is_in_the_text_at_80_columns(key: int) -> None:
     """Every field has a line with its name, versions and type."""

@@ -61,6 +61,7 @@ def test_a_dry_run_says_in_text_what_is_left_out() -> None:
     assert "kw: 42 not asked: change data (--changes data)" in outcome.err
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("changes", "asked"),
     [("data", 188), ("admin:create_topics", 149), ("data,admin:create_topics,DeleteTopics", 192)],

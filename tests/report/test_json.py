@@ -45,6 +45,7 @@ def settled(name: str) -> list[Exchange]:
         return [row for row in read_exchanges(file) if isinstance(row, Exchange)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_schema_holds(name: str) -> None:
     report = said("report", str(CAPTURES / name), "-o", "json")
@@ -54,6 +55,7 @@ def test_the_schema_holds(name: str) -> None:
     assert len(report["ladders"]) == sum(line["section"] == "ladders" for line in lines)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("chosen", [(), ("--group", "billing"), ("--topic", "payments", "--since", "17:35:00")])
 def test_sections_are_rows_of_the_other_commands(chosen: tuple[str, ...]) -> None:
     report = said("report", str(TOUR), "-o", "json", "--target", "4.0", *chosen)
@@ -87,6 +89,7 @@ def folds_of(exchanges: list[Exchange]) -> ReportFolds:
     return folds
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["tour.pcapng", "share-groups.pcapng"])
 @pytest.mark.parametrize("parts", [2, 7])
 def test_parts_merge_to_the_whole(name: str, parts: int) -> None:

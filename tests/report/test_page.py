@@ -101,6 +101,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["tour", "hostile"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
@@ -147,6 +148,7 @@ def test_the_keyboard_reads_charts_and_chooses_ladders(browser: Browser, tour_pa
     assert browser.run("[...document.querySelectorAll('.table, .plot')].filter((e) => e.tabIndex < 0).length") == 0
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_text_stands_out(browser: Browser, tour_page: Path, dark: bool) -> None:
     """Text has a contrast of 4.5 to 1 at least (WCAG 2.2, 1.4.3)."""

@@ -149,6 +149,7 @@ BEST: Final[dict[str, Callable[[bytes], bytes]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("codec", BEST)
 @pytest.mark.parametrize("count", [30, 3000, 12_000])
 def test_a_batch_compressed_as_well_as_can_be_keeps_its_records(codec: str, count: int) -> None:

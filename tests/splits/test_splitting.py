@@ -66,6 +66,7 @@ def test_any_cut_of_any_capture(seed: int) -> None:
     assert stitched(splits, batch=batch, listed=listed, **options) == whole(every, **options)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", sampled(CLEAN + NEGATIVE, 2))
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.full), 7])
 @pytest.mark.parametrize("listed", [False, True])

@@ -114,6 +114,7 @@ def test_how_many_are_looked_at_in_one_go_is_no_matter_to_a_connection(seed: int
         assert told(few.feed(segments) + few.finish()) == chunks
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("look_max", [2, 256])
 @pytest.mark.parametrize("seed", sampled(range(20), 10))
 def test_a_state_handed_over_at_any_cut_goes_on_the_same(
@@ -132,6 +133,7 @@ def test_a_state_handed_over_at_any_cut_goes_on_the_same(
         begun += first.feed(segments[at : at + 1])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("connections", [100, 1000, 3000])
 def test_looks_grow_with_packets_not_with_connections_that_wait(connections: int) -> None:
     segments = lossy(connections, 60_000, 0.05)

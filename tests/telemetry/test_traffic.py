@@ -158,6 +158,7 @@ def free_port() -> int:
     return port
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("words", [["sniff"], ["stats"], ["doctor", "--fail-on", "never"]])
 def test_prometheus_asks_while_it_goes_on(words: list[str], free_port: int) -> None:
     command = [sys.executable, "-m", "kwcli.main", *words, "-", "--metrics", str(free_port), "-q"]

@@ -95,6 +95,7 @@ def facts_of(chunks: list[Chunk]) -> TlsFacts:
     return facts
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("size", [1 << 20, 7, *(pytest.param(each, marks=pytest.mark.long) for each in (1400, 1))])
 @pytest.mark.parametrize("name", [*SUITES_13, *(name for name, _ in SUITES_12)])
 def test_what_both_sides_said_comes_out(name: str, size: int) -> None:

@@ -127,6 +127,7 @@ def damaged(segments: list[Segment], rng: Random) -> Iterator[Segment]:
             yield segment
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_lost_segments_give_no_wrong_exchange(seed: int) -> None:
     made = wrapped(NAMES[0], ssl.TLSVersion.TLSv1_2 if seed % 3 == 2 else ssl.TLSVersion.TLSv1_3)
@@ -170,6 +171,7 @@ def test_an_engine_that_is_resumed_gives_the_same(seed: int) -> None:
     assert [to_json_dict(row) for row in out] == [to_json_dict(row) for row in wanted]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_splits_give_the_rows_of_the_whole(seed: int) -> None:
     rng = Random(seed)
@@ -180,6 +182,7 @@ def test_splits_give_the_rows_of_the_whole(seed: int) -> None:
     assert stitched(cut(segments, places), keys=keys, batch=rng.choice([50, 1 << 30])) == whole(segments, keys=keys)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("tickets", [True, False])
 def test_splits_of_resumed_sessions(tickets: bool) -> None:
     made = wrap(segments_of(FOLDER / NAMES[1]), resumed=True, version=ssl.TLSVersion.TLSv1_2, tickets=tickets)

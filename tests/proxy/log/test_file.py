@@ -40,6 +40,7 @@ def _lines(text: str | bytes) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled([None, 3], 2))
 def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, tmp_path: Path) -> None:
@@ -51,6 +52,7 @@ def test_the_file_gives_the_rows_that_were_logged(name: str, seed: int | None, t
     assert records(out) == sniffed(FOLDER / name)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SECRET)
 @pytest.mark.parametrize("seed", [None, 5])
 def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -> None:
@@ -67,6 +69,7 @@ def test_no_secret_is_in_the_file(name: str, seed: int | None, tmp_path: Path) -
     assert records(revealed) == sniffed(FOLDER / name, "--reveal-secrets")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
 @pytest.mark.parametrize("name", ["first-steps.pcapng", "sasl-raw.pcap", "tour.pcapng"])
 def test_wireshark_finds_nothing_wrong_that_it_does_not_find_in_the_original(name: str, tmp_path: Path) -> None:
@@ -118,6 +121,7 @@ def test_both_sides(tmp_path: Path) -> None:
     assert b"kw-proxy-brokers" in data
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("rotation", "least"), [({"rotate_size": 50_000}, 3), ({"rotate_interval": 2.0}, 3), ({"rotate_size": 10**9}, 1)]
 )
@@ -162,6 +166,7 @@ def _by_status(rows: list[dict[str, Any]]) -> dict[str, Counter[str]]:
     return found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled(range(3), 3))
 def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tmp_path: Path) -> None:

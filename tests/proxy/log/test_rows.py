@@ -25,6 +25,7 @@ def _from_the_start(name: str) -> list[Chunk]:
     return [chunk for chunk in chunks_of(name) if chunk[0].connection.opened]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("seed", sampled([None, 7], 2))
 def test_the_rows_are_those_of_a_capture(name: str, seed: int | None, tmp_path: Path) -> None:
