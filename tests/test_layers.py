@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -92,7 +93,8 @@ DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 @cache
 def trees() -> dict[str, tuple[Path, ast.Module]]:
     """Every module with its file and its source; not at import, since each worker imports this file."""
-    return {
+    gc.disable()
+    found = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): (
             path,
             ast.parse(path.read_text()),
@@ -100,6 +102,9 @@ def trees() -> dict[str, tuple[Path, ast.Module]]:
         for top in ("decoders", "kwcli")
         for path in sorted((ROOT / top).rglob("*.py"))
     }
+    gc.freeze()  # a million nodes, which each collection would go through
+    gc.enable()
+    return found
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, int]]:
