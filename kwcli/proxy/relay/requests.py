@@ -289,7 +289,8 @@ class Requests(DecidedFrames):
             route = known.get(number) or self._routes.find(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
-            if route.reads >= WANTED:
+            reads = route.reads
+            if reads >= WANTED:
                 if TYPE_CHECKING:
                     assert isinstance(route, WantedRule)
                 # Inline, since this is all that a rule costs that does not match (tests.bench.proxy --faults).
@@ -305,8 +306,10 @@ class Requests(DecidedFrames):
                     in_flight = state.in_flight
                     continue
                 route = route.base
-            if route.reads:
-                answered = self._deep(route, data, at, stop, out)
+                reads = route.reads
+            if reads:
+                read = self._acks if reads == ACKS else self._deep
+                answered = read(route, data, at, stop, out)
                 if answered is None:
                     self._framer.keep(data, at)
                     return at
@@ -316,16 +319,17 @@ class Requests(DecidedFrames):
             elif answered:
                 in_flight.append((correlation_id, route, now_ns))
             at = stop
-            if route.reads == MECHANISM:
+            if reads == MECHANISM:
                 return at
-        self._leave(data, at, out)
+        if at != end:
+            self._leave(data, at, out)
         return at
 
     def _leave(self, data: bytes, at: int, out: list[Command]) -> None:
         """Keep the bytes behind the last request whose header is whole, or refuse them."""
         if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
             self._refuse(data, at, out)
-        elif at != len(data):
+        else:
             self._framer.leave(data, at)
 
     def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:

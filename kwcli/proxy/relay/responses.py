@@ -55,6 +55,7 @@ from kwcli.proxy.relay.state import (
 )
 
 _HEAD: Final = Struct(">ii")  # size, correlation id
+_HEAD_SIZE: Final = _HEAD.size
 # Consumers may ask for more than a frame's usual limit; a number beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
 # How many answers are read before other connections have their turn, in less than half a millisecond: an answer that
@@ -62,8 +63,15 @@ STREAMED_MAX: Final = 1024 * MIB
 TURN: Final = 1024
 BUFFERED: Final = 128
 # The least and largest size, by what is done about an answer: a bare token may be empty.
-_LEAST: Final = {STREAM: 4, REWRITE: 4, CAP: 4, LOGIN: 10, TOKEN: 0, DECIDE: 4, LOCAL: 1 << 31}
-_MOST: Final = dict.fromkeys((REWRITE, CAP, LOGIN, TOKEN, DECIDE), FRAME_MAX) | {STREAM: STREAMED_MAX, LOCAL: 0}
+_SIZES: Final = {
+    **dict.fromkeys((REWRITE, CAP, DECIDE), (4, FRAME_MAX)),
+    STREAM: (4, STREAMED_MAX),
+    LOGIN: (10, FRAME_MAX),
+    TOKEN: (0, FRAME_MAX),
+    LOCAL: (1 << 31, 0),
+}
+# What is done about answers that pass in the pieces in which they come.
+_PASSING: Final = (STREAM, TOKEN)
 
 
 class Responses(DecidedFrames):
@@ -245,6 +253,7 @@ class Responses(DecidedFrames):
         in_flight = state.in_flight
         end = len(data)
         turn = self._turn
+        timed = self._timed
         unpack = _HEAD.unpack_from
         while at < end:
             if turn <= 0:
@@ -255,20 +264,21 @@ class Responses(DecidedFrames):
                 return
             correlation_id, route, sent_ns = in_flight[0]
             answer = route.answer
-            if end - at < (SIZE_FIELD if answer == TOKEN else _HEAD.size):
+            if end - at < (SIZE_FIELD if answer == TOKEN else _HEAD_SIZE):
                 break
             size, got = (SIZE.unpack_from(data, at)[0], correlation_id) if answer == TOKEN else unpack(data, at)
-            if got != correlation_id or not _LEAST[answer] <= size <= _MOST[answer]:
+            least, most = _SIZES[answer]
+            if got != correlation_id or not least <= size <= most:
                 if not self._own(answer, data, at, start, now_ns, out):
                     return
                 start = at
                 continue
             in_flight.popleft()
             self._last = correlation_id
-            if self._timed and answer != TOKEN:
+            if timed and answer != TOKEN:
                 out.append((ANSWERED, correlation_id, sent_ns, now_ns, route.api_key))
             stop = at + SIZE_FIELD + size
-            if answer in (STREAM, TOKEN):
+            if answer in _PASSING:
                 at = stop
                 turn -= 1
                 continue
@@ -518,7 +528,7 @@ class Responses(DecidedFrames):
     # Bytes that are no answer, or not the one that is due
 
     def _unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
-        got = _HEAD.unpack_from(data, at)[1] if len(data) - at >= _HEAD.size else None
+        got = _HEAD.unpack_from(data, at)[1] if len(data) - at >= _HEAD_SIZE else None
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
@@ -526,7 +536,7 @@ class Responses(DecidedFrames):
         self._stop(data, at, start, reason, out)
 
     def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
-        size, got = _HEAD.unpack_from(data.ljust(at + _HEAD.size, b"\0"), at)
+        size, got = _HEAD.unpack_from(data.ljust(at + _HEAD_SIZE, b"\0"), at)
         in_flight = self._state.in_flight
         due, route, _ = in_flight[0]
         if route.answer == TOKEN or not 4 <= size <= FRAME_MAX:
