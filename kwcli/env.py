@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+
+from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

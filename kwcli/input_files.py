@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from struct import Struct
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.limits import OPEN_FILES_MAX
+from decoders.named_tuple import NamedTuple
 from kwcli.inflating import InputProblem
 
 __all__ = [

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where

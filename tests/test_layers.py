@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 # Lowest first; a module imports from its own layer and from those below.
 LAYERS: Final[list[tuple[str, ...]]] = [
-    ("decoders.compiled", "decoders.errors", "decoders.limits", "decoders.wire"),
+    ("decoders.compiled", "decoders.errors", "decoders.limits", "decoders.named_tuple", "decoders.wire"),
     ("decoders.schema",),
     ("decoders.apis", "decoders.records", "decoders.embedded"),
     ("decoders.capture", "decoders.tcp"),
@@ -188,6 +188,18 @@ def test_reserved_libraries_are_imported_by_their_owners_only() -> None:
         for name, line in imports(tree)
         for owner in [RESERVED.get(name.split(".")[0])]
         if owner is not None and not f"{module}.".startswith(f"{owner}.")
+    ]
+    assert wrong == []
+
+
+def test_named_tuples_are_those_of_the_library() -> None:
+    """Those of `typing` take ten times as long to define (decoders/named_tuple.py)."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for module, (path, tree) in trees().items()
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom) and node.module in ("collections", "typing")
+        if {"NamedTuple", "namedtuple"} & {name.name for name in node.names}
     ]
     assert wrong == []
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
@@ -56,6 +56,7 @@ from decoders.apis.releases import HISTORY, RELEASES, history, served_of, spoken
 from decoders.apis.version_words import parse_release
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.libraries import common_library
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Versions
 from decoders.wire.pack import fields, pack, unpack
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.analysis.exchange_facts import (
@@ -29,6 +29,7 @@ from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named
 from decoders.filters.fields import all_names, entity_paths
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:

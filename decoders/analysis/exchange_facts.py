@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from operator import add
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
@@ -13,6 +13,7 @@ from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.api_versions import Needs
 from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
+from decoders.named_tuple import NamedTuple
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text

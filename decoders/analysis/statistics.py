@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import METRICS, Key, keys_of, needs_of
 from decoders.analysis.exchange_facts import (
@@ -24,6 +24,7 @@ from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import GROUPS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields, pack, unpack
 
 if TYPE_CHECKING:

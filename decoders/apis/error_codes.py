@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis.error_names import OTHER_NAMES
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["ERRORS", "ApiError", "ErrorCode", "ExpectedApiError", "error_name", "find_error"]
 

@@ -6,7 +6,9 @@ Names that differ from the standard one in case, in separators, or in what clien
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 # Code → names, as they are written: in the enum `Errors` of Kafka 0.8.2 to 4.4 and its exceptions, in librdkafka's
 # `rd_kafka_resp_err_t`, Sarama's `KError` and the module `kafka.errors` of kafka-python.

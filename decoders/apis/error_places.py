@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["CODE", "ERROR_PLACES", "IN_PARTITIONS", "MEANING", "TEXT", "Each", "ErrorMark", "Row", "Same", "Until"]
 

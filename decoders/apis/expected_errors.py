@@ -7,7 +7,7 @@ says "later" or "elsewhere" (a leader that moved, a coordinator that loads) does
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.apis.keys import (
     API_VERSIONS,
@@ -22,8 +22,9 @@ from decoders.apis.keys import (
     SHARE_FETCH,
     SYNC_GROUP,
 )
+from decoders.named_tuple import NamedTuple
 
-__all__ = ["EXPECTED", "ExpectedError", "expected_codes"]
+__all__ = ["EXPECTED", "EXPECTED_CODES", "ExpectedError"]
 
 
 class ExpectedError(NamedTuple):
@@ -59,12 +60,7 @@ EXPECTED: Final = (
     ExpectedError(CONSUMER_GROUP_DESCRIBE, 69, "KIP-848", "no group of the new protocol: the client asks the old way"),
 )
 
-_CODES: Final[dict[int, frozenset[int]]] = {
+# API key → the error codes that its answers carry by design.
+EXPECTED_CODES: Final[dict[int, frozenset[int]]] = {
     key: frozenset(row.code for row in EXPECTED if row.api_key == key) for key in {row.api_key for row in EXPECTED}
 }
-_NONE: Final[frozenset[int]] = frozenset()
-
-
-def expected_codes(api_key: int | None) -> frozenset[int]:
-    """The error codes that answers of an API carry by design."""
-    return _NONE if api_key is None else _CODES.get(api_key, _NONE)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.deferred import DeferredList
 
 __all__ = ["PathStep", "parse_path", "values_at"]

@@ -22,7 +22,9 @@ coordinator brings about (its internal topic is created) does not count.
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["NODE_RESOURCES", "ROUTES", "Route", "Sender", "To", "route"]
 

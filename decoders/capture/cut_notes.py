@@ -34,10 +34,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from decoders.limits import CONNECTIONS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 
 __all__ = [

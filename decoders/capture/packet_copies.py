@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.capture.cut_notes import CutNote, CutSegments
 from decoders.capture.files import CaptureReader, Pcap, Pcapng
 from decoders.capture.links import Link
 from decoders.capture.packets import Dissector
 from decoders.limits import FRAGMENTED_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 
 __all__ = ["CopyReader", "PacketCopy", "StreamSpan"]

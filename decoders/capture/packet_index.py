@@ -7,12 +7,13 @@ the walk's loops over usual records read nothing but record headers (`python -m 
 from __future__ import annotations
 
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.capture.files import BLOCK_HEAD, ENHANCED, PACKET_AT, TICK_MAX, TIME_MAX, CaptureReader, Pcap, Pcapng
 from decoders.capture.links import Link
 from decoders.capture.packets import Dissector, Shape
 from decoders.limits import BLOCK_MAX, PACKET_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 
 __all__ = ["Mark", "Walk"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.capture.links import ARP, IP4, IP6, NO_LINK, SHORT, Link
 from decoders.capture.tunnels import inner_packet, network_packet
 from decoders.errors import Malformed
 from decoders.limits import FRAGMENTED_MAX, TUNNELS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
 from decoders.wire.pack import fields
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.errors import DecodeError, EncodeError, LimitExceeded
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import NAMES, deflate, inflate
 from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, json_bytes, leaf_from_json, shown
 from decoders.wire.text import in_bytes

@@ -22,13 +22,14 @@ the layout of exactly one version that kw knows is taken for that one.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import UNSUPPORTED_VERSION, layouts
 from decoders.frames.headers import ERROR_CODE_MAX, THROTTLE_MAX, after_tags, flexible
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Plan
 from decoders.schema.walk import Walker
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.expected_errors import expected_codes
+from decoders.apis.expected_errors import EXPECTED_CODES
 from decoders.apis.keys import (
     API_VERSIONS,
     CONTROLLED_SHUTDOWN,
@@ -31,6 +31,7 @@ from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
 from decoders.frames.headers import flexible, request_head, response_body
 from decoders.limits import BODY_WHOLE_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
 from decoders.schema.large_body import known
 from decoders.schema.model import Plan, Side, resolve
@@ -45,6 +46,7 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
 LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _WATCHED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
+_NO_CODES: Final[frozenset[int]] = frozenset()
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
 # The most API versions kept: 368 exist, but garbage may claim more.
@@ -167,7 +169,7 @@ class ApiVersion:
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # the Readers that messages/bodies.py has made: without and with secrets
         self.watched = key in _WATCHED or teaches(key, version)
-        self.expected = expected_codes(key)
+        self.expected = EXPECTED_CODES.get(-1 if key is None else key, _NO_CODES)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
 

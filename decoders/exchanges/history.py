@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
@@ -36,6 +36,7 @@ from decoders.exchanges.libraries import library_of, program_of
 from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
 from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint

@@ -6,10 +6,11 @@ An address is known as the broker advertises it, and as captures show it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Plan, Side
 from decoders.wire.primitives import uuid_text
 

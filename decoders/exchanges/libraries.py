@@ -12,10 +12,11 @@ shows too little. A client id that people chose is no evidence.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, FETCH, JOIN_GROUP, PRODUCE
+from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

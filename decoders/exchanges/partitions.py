@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.api_versions import SIDES
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field, Side
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from decoders.apis import NAMES, api
@@ -26,6 +26,7 @@ from decoders.filters.contents import (
     record_needs,
     record_values,
 )
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.frames.headers import FITS, HEAD, YES, request_verdict
 from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
 from decoders.protocols.sasl_tokens import token
 from decoders.protocols.signatures import (

@@ -7,7 +7,7 @@ from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import cache, partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from decoders.apis.error_codes import error_name
 from decoders.apis.public_configs import is_public
@@ -17,6 +17,7 @@ from decoders.exchanges.api_versions import SIDES, ApiVersion, Failure, Layout, 
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder
 from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 from uuid import UUID
 
 from decoders.apis.headers import (
@@ -38,6 +38,7 @@ from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, Needs, 
 from decoders.exchanges.topic_arrays import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
 from decoders.messages.bodies import ECHOING, holds_secrets
+from decoders.named_tuple import NamedTuple
 from decoders.records.byte_parts import Hide, batch_parts
 from decoders.records.json_form import control_structures, holds_secret
 from decoders.schema.codec import trailing

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
@@ -21,6 +21,7 @@ from decoders.apis.keys import PRODUCE
 from decoders.exchanges.history import Session
 from decoders.limits import SESSION_PARTITIONS_MAX
 from decoders.messages.whole_messages import encode_response
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Plan, PlanField, resolve
 
 __all__ = ["ErrorAnswer", "FetchSessions", "error_answer", "error_frame", "why_no_error"]

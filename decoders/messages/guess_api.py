@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis import KEYS, NAMES, api
@@ -21,6 +21,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
 from decoders.frames.headers import HEAD, request_head, request_verdict
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.records.read import first_batch
 from decoders.schema.codec import CRUDE
 from decoders.schema.large_body import LargeWalker, check

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis.enums import BITS
 from decoders.apis.number_words import ERROR, set_of, words_for
@@ -16,6 +16,7 @@ from decoders.embedded import STRUCTURES, VERSION, structure
 from decoders.embedded.otlp import METRICS, TEMPORALITY
 from decoders.exchanges.api_versions import SIDES, layouts
 from decoders.limits import NAMES_SHOWN_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import STRUCTURE
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.wire.deferred import DeferredList

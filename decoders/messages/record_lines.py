@@ -7,7 +7,7 @@ reported with its number and passed over. A line is held whole, up to a limit; a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
@@ -15,6 +15,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Settled
 from decoders.limits import RECORD_LINE_MAX
 from decoders.messages.from_record import FromRecords
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.text import in_bytes
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis.headers import (
     request_header_plan,
@@ -16,6 +16,7 @@ from decoders.exchanges.exchange import Exchange
 from decoders.frames.live_framing import with_size
 from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.record import undecoded_json, with_names
+from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side
 from decoders.wire.conceal import Conceal

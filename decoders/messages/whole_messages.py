@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis import api
 from decoders.apis.headers import (
@@ -15,6 +15,7 @@ from decoders.apis.headers import (
 from decoders.apis.keys import API_VERSIONS
 from decoders.apis.names import current_names
 from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
+from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import CRUDE, decode, decoder, encode
 from decoders.schema.json_form import Makers, from_json
 from decoders.schema.model import Message, Plan, Side, resolve

@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 from uuid import UUID
 from zlib import crc32
 
 from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
 from decoders.mocking.partition_log import PartitionLog
+from decoders.named_tuple import NamedTuple
 
 __all__ = [
     "PASSWORD",

@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.errors import DecodeError, EncodeError
+from decoders.named_tuple import NamedTuple
 from decoders.records.model import Batch, Record
 from decoders.records.read import decode_records
 from decoders.records.write import encode_batch

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.limits import SASL_TOKEN_READ_MAX, USER_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.protocols.sasl_tokens import token
 from decoders.schema.model import Side
 

@@ -6,8 +6,9 @@ PLAIN (RFC 4616), SCRAM (RFC 5802), OAUTHBEARER (RFC 7628), GSSAPI with its mech
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import in_bytes, printable
 
 USER_MAX: Final = 255

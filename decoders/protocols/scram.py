@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["HASHES", "LEAST_ITERATIONS", "ScramProofs", "make_proofs", "xor"]
 

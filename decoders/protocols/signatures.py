@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
 from decoders.wire.text import printable
 

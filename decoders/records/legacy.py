@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from struct import Struct
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RECORD_NESTING_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.records.batch import Problem, int64, spend
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.json_form import DeferredRecords, Failures

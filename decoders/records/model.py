@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.limits import BATCHES_MAX, EXCHANGE_INFLATED_MAX, RECORD_HEADERS_MAX, RECORDS_MAX, RECORDS_SHOWN_MAX
+from decoders.named_tuple import NamedTuple
 
 # More than any input has.
 NO_END: Final = 1 << 62

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.limits import BATCHES_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.model import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 

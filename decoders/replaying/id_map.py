@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 import google_crc32c
@@ -39,6 +39,7 @@ from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
+from decoders.named_tuple import NamedTuple
 from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.field_roles import Role, role_of

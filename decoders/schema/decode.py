@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.limits import BODY_WHOLE_MAX, VALUES_MAX, VIEW_ELEMENTS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema import emit, json_form
 from decoders.schema.emit import Body, Piece, Tail, Unit, long_table, plus, run_format, table, targets
 from decoders.schema.model import FIXED, Plan, PlanField, least_element, least_struct

@@ -8,11 +8,12 @@ from functools import lru_cache
 from re import findall
 from struct import Struct, calcsize
 from struct import error as struct_error
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID, SafeUUID
 
 from decoders.compiled import mypyc_attr
 from decoders.limits import ERRORS_SHOWN_MAX, TAGS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import base64_json
 from decoders.wire.primitives import uuid_text
 

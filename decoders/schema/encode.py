@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.schema import emit
 from decoders.schema.emit import Lines, Unit
 from decoders.schema.model import FIXED, Plan, PlanField

@@ -5,11 +5,12 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from decoders.compiled import mypyc_attr
 from decoders.errors import EncodeError
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN
 from decoders.wire.conceal import has_hole

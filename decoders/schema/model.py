@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from decoders.errors import UnsupportedVersion
+from decoders.named_tuple import NamedTuple
 from decoders.wire.primitives import uuid_bytes
 
 Side = Literal["request", "response"]

@@ -24,9 +24,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.limits import ERRORS_SHOWN_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import redacted
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.walk import UNKNOWN, Span, walk

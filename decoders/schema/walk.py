@@ -7,11 +7,12 @@ Generated code is tested against this module, and hex views are built on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableSequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, EncodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_element
 from decoders.wire.primitives import (
     check_left,

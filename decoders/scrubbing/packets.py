@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.capture.links import IP4, IP6, LINKS
 from decoders.capture.packet_copies import PacketCopy
+from decoders.named_tuple import NamedTuple
 from decoders.scrubbing.pseudonyms import Pseudonyms
 
 __all__ = ["RAW", "PacketScrubber", "Rewritten"]

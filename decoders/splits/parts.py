@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import endpoints, turned
 from decoders.tls.key_log import Sessions

@@ -11,8 +11,9 @@ A byte's *place* in its direction's stream counts from 0 at the first byte given
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import Half
 
 # key: source and target address, source and target port as on the wire (12 bytes for IPv4, 36 for IPv6);

@@ -6,9 +6,10 @@ Hellos are read as far as they go, since a capture may have only the first bytes
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.limits import TLS_HANDSHAKE_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import printable
 
 __all__ = [

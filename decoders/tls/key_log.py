@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX, TLS_SESSIONS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields
 
 __all__ = [

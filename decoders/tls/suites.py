@@ -6,7 +6,9 @@ has no row in `_CIPHERS` has a name but cannot be read: ARIA (`cryptography` has
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["CipherKind", "Suite", "find_suite"]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["Moment", "parse_duration", "parse_moment", "parse_size", "parse_time"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import library_text
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
 from kwcli.answers.view import AnswerRenderer, flat_text, software_text

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from decoders.limits import FRAME_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Side
 from kwcli.calling.validate import DEEPEST, PlainWord
 from kwcli.calling.words.paths import fail

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Side
 from kwcli.calling.as_exchanges import NOWHERE, Tape
 from kwcli.calling.bodies import body_in, parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from decoders.embedded import (
     FRAME,
@@ -17,6 +17,7 @@ from decoders.embedded import (
 )
 from decoders.errors import EncodeError, UnknownApi
 from decoders.limits import FRAME_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import TRAILING
 from decoders.schema.json_form import bytes_from_json
 from decoders.schema.model import Api, Side

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import api
@@ -14,6 +14,7 @@ from decoders.apis.releases import UNSTABLE, history, served_of, spoken
 from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.words.assignments import GivenWords, compose, encode_body
 from kwcli.env import Exit, Failure

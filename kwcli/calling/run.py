@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from decoders.apis.keys import PRODUCE
@@ -14,6 +14,7 @@ from decoders.apis.places import only, places, routed_by
 from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.errors import without_frames
 from decoders.exchanges.learned_names import NODE_LISTS
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.text import format_latency

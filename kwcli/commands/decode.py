@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment
 from kwcli.option_types import VersionWord
 from kwcli.options import (

@@ -13,8 +13,9 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Exit
 
 if TYPE_CHECKING:

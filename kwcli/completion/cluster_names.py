@@ -15,8 +15,9 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Failure, own_folder
 from kwcli.user_files import make_folder, open_private, sweep
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
 import click
 
@@ -12,6 +12,7 @@ from decoders.apis import KEYS, api
 from decoders.apis.enums import ENUMS
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field
 from kwcli.calling.records import fetch, produce
 from kwcli.reference.catalog import paths

@@ -8,12 +8,13 @@ import re
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS
 from decoders.capture.packets import Dissector
 from decoders.frames.headers import NO, request_verdict
 from decoders.limits import FRAME_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import in_bytes
 from kwcli.env import Exit, Failure
 from kwcli.inputs import CAPTURE_MAGICS

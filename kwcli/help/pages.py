@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
 TOPICS: Final = (

@@ -6,12 +6,13 @@ import socket
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.mocking.cluster import PASSWORD, Node, Refusal
 from decoders.mocking.handlers import make_brokers
 from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.mocking.recording import Recording, RedactedRecording
+from decoders.named_tuple import NamedTuple
 from decoders.protocols.scram import HASHES
 from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.mock.server import MockServer

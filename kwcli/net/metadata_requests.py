@@ -9,7 +9,7 @@ Sources: Metadata (KIP-4), FindCoordinator (KIP-98, KIP-699, KIP-932), DescribeC
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from decoders.apis import api, api_name
@@ -26,6 +26,7 @@ from decoders.apis.names import known_fields
 from decoders.errors import DecodeError
 from decoders.limits import MIB
 from decoders.messages.whole_messages import decode_response
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import NONE, Versions
 from decoders.wire.text import in_bytes
 from kwcli.env import Failure

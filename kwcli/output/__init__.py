@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["COLUMN_FORMATS", "FACT_FORMATS", "FORMATS", "RECORD_FORMATS", "Format", "formats_where"]
 

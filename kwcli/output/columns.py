@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import format_latency, format_size
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis.enums import ENUMS
+from decoders.named_tuple import NamedTuple
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
 from decoders.wire.text import format_size

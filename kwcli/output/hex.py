@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, cycle, islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
@@ -15,6 +15,7 @@ from decoders.exchanges.exchange import rfc3339
 from decoders.frames.live_framing import with_size
 from decoders.messages.bodies import conceal_of, echoes
 from decoders.messages.byte_layout import Anatomy, anatomy
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_bytes
 from decoders.schema.walk import BytePart
 from decoders.wire.primitives import uuid_text

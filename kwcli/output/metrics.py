@@ -6,9 +6,10 @@ Records that were read may hold anything in the place of metrics: any other shap
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.embedded.otlp import CODEC, TEMPORALITY
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean
 from kwcli.output.short_texts import Palette, cell_width, count_of, cut
 

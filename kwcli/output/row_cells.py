@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from decoders.errors import FilterError
 from decoders.filters.record_paths import RecordPath, record_path, words
 from decoders.messages.bodies import Options
 from decoders.messages.record import SCALARS, SCHEMA, to_json_dict
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.output import COLUMN_FORMATS
 from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord

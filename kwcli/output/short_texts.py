@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 
 OFF: Final = "\x1b[0m"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean
 from kwcli.output.short_texts import NS, cell_width, cut, cut_left, find_zone, palette
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.compiled import mypyc_attr
 from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
 from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 import yaml
 
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
+from decoders.named_tuple import NamedTuple
 from decoders.wire.deferred import Deferred, DeferredList, DeferredText, parts_of
 
 if TYPE_CHECKING:

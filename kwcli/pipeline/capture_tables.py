@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.messages.bodies import Options
+from decoders.named_tuple import NamedTuple
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.job_spec import BATCH_WEIGHT
 from kwcli.pipeline.store.files import OutputFolder

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import format_size
 from kwcli.env import Failure
 from kwcli.output.short_texts import count_of

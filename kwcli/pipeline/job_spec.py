@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge import file_of
 from decoders.messages.bodies import Options
+from decoders.named_tuple import NamedTuple
 from kwcli.filter_options import select
 from kwcli.inputs import utf8_text
 from kwcli.pipeline.tables.connections import ConnectionColumns

@@ -27,10 +27,11 @@ from functools import partial
 from itertools import accumulate, chain
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Mark, Walk
+from decoders.named_tuple import NamedTuple
 from kwcli.inflating import COMPRESSED
 from kwcli.inputs import InputProblem
 from kwcli.pipeline.background import Background

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.pipeline.spark_keywords import KEYWORDS
 from kwcli.spelling import did_you_mean, nearest_words

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean
 from kwcli.env import Exit
 from kwcli.output.csv import csv_lines

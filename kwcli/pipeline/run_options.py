@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["Engine", "RunOptions", "WatchOptions"]
 

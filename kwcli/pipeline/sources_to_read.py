@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.env import Failure
 from kwcli.output.short_texts import count_of

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure, unwritten
 from kwcli.input_files import is_tables, list_paths
 from kwcli.inputs import InputProblem

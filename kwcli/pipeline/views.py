@@ -10,12 +10,13 @@ that waited for records.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.analysis.fold import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.analysis.statistics import PERCENTS
 from decoders.apis.expected_errors import EXPECTED
 from decoders.apis.releases import HISTORY, RELEASES, spoken
+from decoders.named_tuple import NamedTuple
 
 # The exchanges of captures; request logs have the same exchanges once more.
 _WIRE: Final = "(select * from exchanges where source = 'wire')"

@@ -19,8 +19,9 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Failure
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address

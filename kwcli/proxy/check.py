@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import without_frames
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.addresses import shown

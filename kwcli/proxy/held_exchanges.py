@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis import api
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import HELD_MAX
+from decoders.named_tuple import NamedTuple
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Then
 

@@ -11,10 +11,11 @@ faults of the network or a broker.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Duration
 from kwcli.options import gather_options, with_options

@@ -7,10 +7,11 @@ have is compared with itself: tags may have come, and a version that was still u
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis import KEYS
 from decoders.apis.releases import UNSTABLE
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Field, Message, Side, Versions
 from kwcli.reference.at_release import as_of, message_at, name_at, older_names
 from kwcli.reference.catalog import pair, paths

@@ -7,7 +7,7 @@ RECORDING_MAX bytes of both sides.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import NAMES
@@ -19,6 +19,7 @@ from decoders.limits import MIB
 from decoders.messages.bodies import Options
 from decoders.messages.record import to_json_dict
 from decoders.messages.whole_messages import decode_message, encode_json
+from decoders.named_tuple import NamedTuple
 from decoders.replaying.api_classes import ApiClass, api_class
 from decoders.replaying.id_map import NotReplayable
 from decoders.wire.primitives import uuid_bytes

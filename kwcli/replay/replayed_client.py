@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.keys import FETCH
 from decoders.apis.places import places
@@ -18,6 +18,7 @@ from decoders.errors import DecodeError, EncodeError, without_frames
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.record import to_json_dict
 from decoders.messages.whole_messages import encode_message
+from decoders.named_tuple import NamedTuple
 from decoders.replaying.answer_comparison import (
     Answer,
     Difference,

@@ -30,8 +30,9 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.replaying.api_classes import CLASSES
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import Tape

@@ -7,7 +7,7 @@ asking for a topic never creates it, and no coordinator is asked for where that 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import api
@@ -15,6 +15,7 @@ from decoders.apis.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
 from decoders.apis.places import places
 from decoders.apis.releases import served_of
 from decoders.apis.routing import route
+from decoders.named_tuple import NamedTuple
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions

@@ -6,13 +6,14 @@ Every section is there, always; it is null where the input has nothing to make i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.analysis.audit import AuditTarget
 from decoders.analysis.fold import Row
 from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import count_clients, rfc3339
+from decoders.named_tuple import NamedTuple
 from decoders.wire.units import parse_time
 
 # Tables that a report may be made of.

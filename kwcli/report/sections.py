@@ -6,8 +6,9 @@ Text, Markdown and page are drawn from it, so that they say the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean, format_latency, format_size
 from kwcli.answers.view import flat_text, software_text
 from kwcli.report.build_report import Report, moment, rows_at

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CUT_AT
 from decoders.exchanges.exchange import count_clients
 from decoders.frames.framing import BEGINS_LATE
 from decoders.limits import CONNECTIONS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import format_size
 from kwcli.output.short_texts import NS, UTC_ZONE, Zone, count_of
 

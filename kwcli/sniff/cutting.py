@@ -36,7 +36,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from decoders.apis import api_name
@@ -46,6 +46,7 @@ from decoders.capture.merge import file_of
 from decoders.capture.packet_copies import PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.errors import without_frames
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import ahead, turned
 from decoders.wire.primitives import uuid_bytes

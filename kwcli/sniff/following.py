@@ -25,11 +25,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Walk
+from decoders.named_tuple import NamedTuple
 from kwcli.inflating import COMPRESSED, InputProblem
 from kwcli.input_files import is_named_capture
 from kwcli.inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason

@@ -54,7 +54,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from io import BytesIO
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from decoders.messages.exchange_serialization import (
     NewTopicNames,
@@ -65,6 +65,7 @@ from decoders.messages.exchange_serialization import (
     max_packed_size,
     new_topic_names,
 )
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Failure
 from kwcli.sniff.row_work import RowCounts, RowStep
 

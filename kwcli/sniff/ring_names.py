@@ -17,7 +17,9 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["RingName", "RingNames", "find_ring"]
 

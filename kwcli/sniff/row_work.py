@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
+from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import repeat
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
+from decoders.named_tuple import NamedTuple
 from decoders.tls.key_log import KeyLog
 from kwcli.env import Exit, Failure
 from kwcli.input_files import is_read_once, key_log_names

@@ -7,9 +7,10 @@ row may come of it: segments before all exchanges in flight and frames under way
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.engine import Engine
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import MASK, Connection, Half, ahead, turned
 

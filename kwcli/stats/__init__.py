@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 BY: Final = (
     *("api", "version", "client", "client_id", "address", "software", "library", "user", "mechanism", "broker"),

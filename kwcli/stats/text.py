@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import METRICS
 from decoders.analysis.time_buckets import Join
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean, format_latency, format_size
 from kwcli.output.short_texts import count_of as number_of
 from kwcli.output.short_texts import palette

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.messages.record import SCHEMA
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
 from decoders.wire.text import clean
 from kwcli.output.csv import csv_lines

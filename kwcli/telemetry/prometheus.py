@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import clean
 
 # Upper bounds in seconds; a Fetch that finds nothing waits half a second.

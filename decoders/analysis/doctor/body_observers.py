@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, codes_by_partition, topic_of
@@ -22,6 +22,7 @@ from decoders.apis.keys import (
     SYNC_GROUP,
 )
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
+from decoders.named_tuple import NamedTuple
 from decoders.records.summary import batch_heads
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.findings import FINDINGS, SEVERITIES, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
 from decoders.apis import NAMES, api
+from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.peers import BrokerLatencies

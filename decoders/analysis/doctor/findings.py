@@ -6,7 +6,9 @@ from the tables of error codes. `went_on` is the severity where the same client 
 
 from __future__ import annotations
 
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["CODES", "FINDINGS", "OTHER", "SEVERITIES", "FindingKind", "Severity"]
 

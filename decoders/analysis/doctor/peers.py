@@ -21,13 +21,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from math import log2
 from statistics import median
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.fold import percentile
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, shift_for
 from decoders.errors import Malformed
 from decoders.limits import GROUPS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:

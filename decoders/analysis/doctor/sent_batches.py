@@ -23,10 +23,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from heapq import heappush, heappushpop
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
 from decoders.limits import BATCHES_REMEMBERED_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["THRESHOLDS", "Threshold", "Thresholds"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_of
@@ -26,6 +26,7 @@ from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs
 from decoders.limits import ASSIGNED_SHOWN_MAX
+from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_in, topic_of
 from decoders.apis.keys import FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.records.summary import batch_heads
 from decoders.wire.pack import fields, pack, unpack
 

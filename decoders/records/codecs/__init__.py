@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Final, NamedTuple
+from typing import Final
 
 from decoders.errors import EncodeError, Malformed
+from decoders.named_tuple import NamedTuple
 
 
 class Codec(NamedTuple):

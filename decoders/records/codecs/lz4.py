@@ -8,12 +8,13 @@ claimed size is never trusted.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
+from decoders.named_tuple import NamedTuple
 
 _MAGIC: Final = b"\x04\x22\x4d\x18"
 _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM, _DICTIONARY = 0x10, 0x08, 0x04, 0x01

@@ -6,12 +6,13 @@ so that cut frames are noticed and a claimed size is never trusted.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import zstandard
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import in_bytes
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"

@@ -28,9 +28,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from struct import calcsize
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.limits import BODY_WHOLE_MAX
+from decoders.named_tuple import NamedTuple
 from decoders.schema.decode import SMALL, DecoderSource
 from decoders.schema.emit import CRUDE, Lines, Unit, unpacker, uvarint
 from decoders.schema.model import FIXED, Plan, PlanField

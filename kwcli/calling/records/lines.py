@@ -7,8 +7,9 @@ not guessed at, so that nothing unintended is written to a topic.
 from __future__ import annotations
 
 import json
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.calling.words.common import Entry, from_lines
 from kwcli.env import Exit, Failure
 

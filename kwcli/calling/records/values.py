@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from decoders.apis.error_codes import error_name
+from decoders.named_tuple import NamedTuple
 from decoders.wire.deferred import DeferredText
 from kwcli.output.body import scalar
 from kwcli.output.records import JsonWriter

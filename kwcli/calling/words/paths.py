@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from decoders.apis import paths
 from decoders.apis.names import find_field
 from decoders.apis.paths import PathStep, values_at
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
 from kwcli.env import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api, nearest_words

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from decoders.apis import api
 from decoders.apis.keys import FETCH, PRODUCE
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Versions
 from kwcli.calling.bodies import read_file, read_stdin
 from kwcli.calling.records.fetch import Offsets, read_fetch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.build_config import MECHANISMS, read_file, read_protocol, read_servers, unchecked
 from kwcli.net.config.import_profile import absolute

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.net.config.properties import Pair
 
 # Where each tool keeps its file, from the user's home, the usual place first.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
 from kwcli.net.config.properties import BY_NAME, PROPERTIES, Pair, Property, hidden, is_java, write
 

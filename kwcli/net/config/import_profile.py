@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.build_config import MECHANISMS, unchecked
 from kwcli.net.config.cluster_files import PLACES, ForeignCluster, read_clusters

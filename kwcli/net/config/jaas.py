@@ -7,7 +7,9 @@ letters, digits and `_ - . $ /` stands in double or single quotes, and a backsla
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 _TOKEN: Final = re.compile(
     r"""\s*(?:

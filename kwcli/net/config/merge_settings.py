@@ -7,8 +7,9 @@ A Java login configuration is taken apart here, so that a user name of a higher 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.net.config import properties
 

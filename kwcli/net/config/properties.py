@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.conceal import hole, with_parts
 
 Form = Literal["text", "path", "pem", "milliseconds", "flag"]

@@ -7,7 +7,8 @@ is a generator: it yields the requests to send, and is sent the frames that answ
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import NamedTuple
+
+from decoders.named_tuple import NamedTuple
 
 __all__ = ["Ask", "BareToken", "Step", "Steps", "TimedFrame"]
 

@@ -9,9 +9,10 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.properties import shown_url

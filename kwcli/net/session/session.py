@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, api_name
 from decoders.apis.error_codes import error_name
@@ -26,6 +26,7 @@ from decoders.exchanges.connection_state import InOrder
 from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
 from decoders.limits import FRAME_MAX, MIB
 from decoders.messages.whole_messages import decode_response, encode_message
+from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
 from decoders.wire.text import in_bytes

@@ -7,7 +7,9 @@ import hmac
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
+
+from decoders.named_tuple import NamedTuple
 
 _BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _WIDTH: Final = 64

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Final, NamedTuple
+from typing import Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls.jks import Jks, StoreError, blocks, read_jks, written

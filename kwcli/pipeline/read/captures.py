@@ -10,9 +10,10 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import OpenFiles, is_named_capture, list_paths

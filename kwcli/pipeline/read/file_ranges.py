@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from decoders.named_tuple import NamedTuple
 from kwcli.inputs import placed
 
 if TYPE_CHECKING:

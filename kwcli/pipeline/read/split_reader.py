@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.errors import DecodeError
+from decoders.named_tuple import NamedTuple
 from kwcli.inputs import PIECE_SIZE, InputProblem
 from kwcli.pipeline.read.captures import as_input, open_ranges
 from kwcli.pipeline.read.file_ranges import Problem, problem_of

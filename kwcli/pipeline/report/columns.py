@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.analysis.dimensions import client_of, host_of, software_of
+from decoders.named_tuple import NamedTuple
 
 Numbers = npt.NDArray[np.int64]
 

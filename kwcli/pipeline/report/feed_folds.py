@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow.compute as pc
@@ -14,6 +14,7 @@ from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.apis.error_codes import error_name
+from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.report.columns import (
     LISTS,
     BatchColumns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import pyarrow as pa
 
@@ -12,6 +12,7 @@ from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, sums
 from decoders.errors import LimitExceeded
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields, pack, unpack
 from kwcli.pipeline.report import feed_folds
 from kwcli.pipeline.report.columns import BatchColumns

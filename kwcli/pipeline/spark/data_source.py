@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from click import UsageError
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import BinaryType, DataType, IntegerType, LongType, StringType, StructType, TimestampType
 
 from decoders.capture.merge import file_of, number_of
+from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import endpoints
 from decoders.wire.units import parse_time
 from kwcli.env import Exit, Failure

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import lz4.block  # type: ignore[import-untyped]  # lz4 ships no types
 import pyarrow as pa
 
+from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.schemas import ENDED, ROWS
 
 if TYPE_CHECKING:

@@ -23,10 +23,11 @@ from contextlib import contextmanager
 from datetime import date
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
 from kwcli.env import Failure
 from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, newest_commit, roll_forward

@@ -13,10 +13,11 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow.parquet as pq
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Failure
 from kwcli.pipeline.store.batches import BatchStore, Change, date_of
 from kwcli.pipeline.store.commits import roll_forward

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import orjson
 
+from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
 from kwcli.pipeline.tables.write import WrittenFile
 

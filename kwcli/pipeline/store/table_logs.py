@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
+from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.store.files import OutputFolder
 
 __all__ = ["LogChange", "TableLogs"]

@@ -6,7 +6,9 @@ nanoseconds since 1970. The names of types are those of schemas.TYPES.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
 
 
 class TableColumn(NamedTuple):

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
+from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
 from kwcli.sniff.closing import LOSSY, missing

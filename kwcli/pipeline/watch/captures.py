@@ -29,8 +29,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Failure
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import is_named_capture

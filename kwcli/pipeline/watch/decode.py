@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Failure
 from kwcli.pipeline.job_spec import RowFilter
 from kwcli.pipeline.local_engine import PointDecoder

@@ -22,13 +22,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.findings import SEVERITIES
 from decoders.capture.merge import number_of
 from decoders.errors import DecodeError
+from decoders.named_tuple import NamedTuple
 from decoders.wire.pack import fields, pack, unpack
 from kwcli.env import Failure
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import format_size
 from kwcli.output.short_texts import count_of
 

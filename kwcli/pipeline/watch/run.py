@@ -33,10 +33,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from decoders.named_tuple import NamedTuple
 from decoders.wire.text import format_size
 from kwcli.answers.doctor import read_thresholds
 from kwcli.answers.view import answer_record

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import orjson
 
 from decoders.filters import FilterError
+from decoders.named_tuple import NamedTuple
 from kwcli.proxy.held_exchanges import RELEASES
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ want are intercepted; a rule that will not hit any more wants none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, api
 from decoders.apis.error_codes import error_name
@@ -21,6 +21,7 @@ from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
+from decoders.named_tuple import NamedTuple
 from kwcli.proxy.deciders import combine_decisions
 from kwcli.proxy.faults.changes import (
     CHANGES,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.proxy.faults.grammar import Rule, RuleError, parse_rule
 from kwcli.spelling import did_you_mean

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from struct import Struct
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Settings
 
 __all__ = [

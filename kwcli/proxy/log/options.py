@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Amount, Duration
 from kwcli.options import (

@@ -39,8 +39,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
+from decoders.named_tuple import NamedTuple
 from kwcli.proxy.relay import request_rules
 from kwcli.proxy.relay.request_rules import MECHANISM, REFUSE, WANTED, RequestRule
 from kwcli.proxy.relay.state import TIMER, Command

@@ -32,7 +32,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 from decoders.apis.keys import (
     ALTER_USER_SCRAM_CREDENTIALS,
@@ -47,6 +47,7 @@ from decoders.apis.keys import (
 )
 from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Side
 from kwcli.env import Failure
 from kwcli.proxy.deciders import ClientConnection

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.apis.error_codes import find_error
@@ -39,6 +39,7 @@ from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.byte_layout import anatomy
 from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
+from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Side
 from decoders.schema.walk import BytePart, Walker
 from decoders.wire.units import parse_duration

@@ -13,12 +13,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure, own_folder
 from kwcli.net.tls import certificates
 from kwcli.net.tls.certificates import Issued

@@ -6,10 +6,11 @@ import ssl
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from cryptography import x509
 
+from decoders.named_tuple import NamedTuple
 from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls import certificates
