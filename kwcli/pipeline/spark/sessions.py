@@ -138,6 +138,7 @@ def session(
         raise Failure('Spark is not installed: install "kw[spark]"')
     from pyspark.sql import SparkSession
 
+    _await_stops()
     folder = Path(tempfile.mkdtemp(prefix="kw-spark-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     builder = SparkSession.builder.master(_master(master)).appName("kw")
@@ -208,6 +209,15 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+_stopping: list[Thread] = []  # threads that end sessions, in programs that go on
+
+
+def _await_stops() -> None:
+    """Wait until the sessions that are ending have ended: Spark would give one of them to whoever asks for another."""
+    while _stopping:
+        _stopping.pop().join()
+
+
 def _no_session(master: str, problem: Exception, log: Path) -> str:
     said = log.read_text(errors="replace")
     return f"Spark does not start on {master}: {reason_in(said or str(problem))}"
@@ -228,7 +238,6 @@ LEAN: Final[dict[str, str]] = {
 
 # Seconds that a session takes to end when nothing disturbs it.
 STOP_S: Final = 0.3
-_stopping: list[Thread] = []  # threads that end sessions, in programs that go on
 
 
 @contextmanager
@@ -236,8 +245,7 @@ def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = 
     """A session that ends with the context; a session that was there before stays. Failure says why there is none."""
     from pyspark.sql import SparkSession
 
-    while _stopping:
-        _stopping.pop().join()
+    _await_stops()
     before = SparkSession.getActiveSession()
     with _silent(env):
         Thread(target=_import_early, daemon=True).start()
