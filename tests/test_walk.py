@@ -6,7 +6,8 @@ import pytest
 
 from tests.walk import walks
 
-MOST = {"kw call Metadata": 41, "kw sniff tour.pcapng": 40}
+# One of them is decoders/named_tuple.py, which makes the start shorter.
+MOST = {"kw call Metadata": 42, "kw sniff tour.pcapng": 41}
 
 
 @pytest.mark.long

@@ -90,18 +90,27 @@ def test_the_script_leaves_a_module_out_and_writes_to_the_log(tmp_path: Path) ->
 
 
 @pytest.mark.long
-def test_a_session_that_is_asked_for_while_another_ends_is_another() -> None:
+def test_sessions_that_end_leave_others_alone() -> None:
     code = (
+        "from threading import Thread\n"
         "from kwcli.env import Environment\n"
         "from kwcli.pipeline.spark import sessions\n"
         "sessions.STOP_S = 0.0\n"
-        "with sessions.own_session('local[1]', Environment.of_process()):\n"
-        "    pass\n"
-        "print(sessions.session('local[1]').range(3).count())\n"
+        "def use():\n"
+        "    with sessions.own_session('local[1]', Environment.of_process()):\n"
+        "        pass\n"
+        "use()\n"
+        "made = sessions.session('local[1]')  # while the one before is ending\n"
+        "print(made.range(3).count())\n"
+        "thread = Thread(target=use)  # where `made` is not the active one\n"
+        "thread.start()\n"
+        "thread.join()\n"
+        "sessions._await_stops()\n"
+        "print(made.range(4).count())\n"
     )
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "3\n4\n"), done.stderr
 
 
 @pytest.mark.long

@@ -243,10 +243,8 @@ STOP_S: Final = 0.3
 @contextmanager
 def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A session that ends with the context; a session that was there before stays. Failure says why there is none."""
-    from pyspark.sql import SparkSession
-
     _await_stops()
-    before = SparkSession.getActiveSession()
+    before = _is_running()
     with _silent(env):
         Thread(target=_import_early, daemon=True).start()
         with _undisturbed():
@@ -254,8 +252,20 @@ def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = 
         try:
             yield spark
         finally:
-            if before is None:
+            if not before:
                 _stop(spark)
+
+
+def _is_running() -> bool:
+    """Whether this program has a session already; it may be active in another thread only."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    try:
+        SparkSession.active()
+    except PySparkRuntimeError:
+        return False
+    return True
 
 
 def _stop(spark: SparkSession) -> None:
