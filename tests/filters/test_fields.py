@@ -123,6 +123,7 @@ def phase_of(row: FieldRow, exchanges: Iterable[Exchange]) -> Phase:
     return known
 
 
+@pytest.mark.plain
 @pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", FIELDS)
 def test_a_field_is_known_in_its_phase(name: str) -> None:
