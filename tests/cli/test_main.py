@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # The modules that `kw --help` may import besides those of the interpreter and click: none that takes long.
 START_UP = {"kwcli", "kwcli.main", "kwcli.env"}
 # Libraries that no command may load before it needs them.
-HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl"}
+HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}
 # What may be loaded of the library of decoders: its front, which loads the rest when it is used, and named tuples.
 LIGHT = {"decoders", "decoders.named_tuple"}
 
@@ -37,7 +37,7 @@ def loaded_by(*words: str) -> set[str]:
 
 def heavy(modules: set[str]) -> set[str]:
     """The modules that are not to be loaded before they are needed."""
-    return {name for name in modules - LIGHT if name.split(".")[0] in {*HEAVY, "decoders"}}
+    return {name for name in modules - LIGHT if name.split(".")[0] in HEAVY}
 
 
 def test_help_loads_no_command_and_no_library() -> None:

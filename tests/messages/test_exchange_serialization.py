@@ -26,7 +26,6 @@ from decoders.messages.from_record import FromRecords
 from decoders.messages.record import to_json_dict
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
-from tests.sampling import sampled
 
 CAPTURES: Final = sorted(path for path in FOLDER.rglob("*") if ".pcap" in path.name and path.is_file())
 EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
@@ -83,7 +82,8 @@ def test_they_have_all_that_they_had(path: Path) -> None:
         assert list(map(attributes, through(rows, engine, other))) == list(map(attributes, rows))
 
 
-@pytest.mark.parametrize("path", sampled(CAPTURES, 12, pytest.mark.long), ids=lambda path: path.name)
+@pytest.mark.one_in(12)
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_their_records_are_the_same(path: Path) -> None:
     other = Engine()
     for engine, rows in feeds(path, random.Random(2)):

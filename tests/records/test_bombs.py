@@ -21,7 +21,6 @@ from tests.cli.worlds import kw
 from tests.fuzz.bombs import COMMANDS, Bomb
 from tests.records.bombs import BOMBS, capture
 from tests.records.making import batch
-from tests.sampling import FULL
 
 MIB = 1 << 20
 # The size of the bombs here. As values the worst of them would take more than 250 MiB in each format.
@@ -48,12 +47,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ("words", "every"),
     [
         pytest.param(("sniff", "-o", "text", "-v", "--records"), 4, marks=pytest.mark.long),
-        pytest.param(("sniff", "-o", "text", "-v", "--records"), 1, marks=FULL),
-        pytest.param(("sniff", "-o", "ndjson", "--records"), 1, marks=FULL),
-        pytest.param(("sniff", "-o", "hex"), 1, marks=FULL),
-        pytest.param(("sniff", "-o", "yaml", "--records"), 1, marks=FULL),
-        pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), 1, marks=FULL),
-        pytest.param(("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), 1, marks=FULL),
+        pytest.param(("sniff", "-o", "text", "-v", "--records"), 1, marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "ndjson", "--records"), 1, marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "hex"), 1, marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "yaml", "--records"), 1, marks=pytest.mark.full),
+        pytest.param(("sniff", "-o", "fields", "-e", "topic,key,value,header.a"), 1, marks=pytest.mark.full),
+        pytest.param(
+            ("sniff", "-o", "table", "--columns", "api,request.topic_data,response"), 1, marks=pytest.mark.full
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else f"each {value}th",
 )

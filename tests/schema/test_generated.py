@@ -43,7 +43,6 @@ def plans(seed: int) -> Iterator[tuple[Plan, Random]]:
         yield resolve(declared, version), rng
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_all_readers_give_what_was_written(seed: int) -> None:
     for plan, rng in plans(seed):
@@ -60,14 +59,12 @@ def test_all_readers_give_what_was_written(seed: int) -> None:
         orjson.dumps(json_decoder(plan)(data, 0, len(data), {})[0])
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_decoders_that_have_specialised_still_agree(seed: int) -> None:
     for plan, rng in plans(seed):
         specialised_agree(plan, rng)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
     for plan, rng in plans(seed):
@@ -84,7 +81,6 @@ def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
             readers_agree(plan, bytes(damaged), 0, len(damaged), paths)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_only_decode_errors_with_offset_and_path(seed: int) -> None:
     for plan, rng in plans(seed):
@@ -124,7 +120,6 @@ def spoil(value: Any, rng: Random) -> Any:
     return rng.choice(WRONG)
 
 
-@settings(max_examples=40, deadline=None)
 @given(SEEDS)
 def test_values_that_do_not_fit_are_refused_as_the_plain_encoder_does(seed: int) -> None:
     def outcome(encoding: Any, plan: Plan, value: Any) -> Any:

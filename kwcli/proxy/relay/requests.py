@@ -308,8 +308,7 @@ class Requests(DecidedFrames):
                 route = route.base
                 reads = route.reads
             if reads:
-                read = self._acks if reads == ACKS else self._deep
-                answered = read(route, data, at, stop, out)
+                answered = self._deep(route, data, at, stop, out)
                 if answered is None:
                     self._framer.keep(data, at)
                     return at
