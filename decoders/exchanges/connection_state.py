@@ -24,6 +24,8 @@ T = TypeVar("T")
 class InOrder(deque[T]):
     """Requests of one connection, oldest first."""
 
+    __slots__ = ()
+
     @property
     def due(self) -> T | None:
         """The request that has to be answered next; None where none waits."""
@@ -32,6 +34,8 @@ class InOrder(deque[T]):
 
 class Queue(deque[T]):
     """Requests in flight with one correlation id, oldest first."""
+
+    __slots__ = ()
 
 
 class InFlight(dict[int, T | Queue[T]]):

@@ -67,6 +67,10 @@ if TYPE_CHECKING:
 # Size, API key and version, correlation id: the shortest request.
 _HEAD: Final = Struct(">iIi")
 _SHORTEST: Final = _HEAD.size
+_unpack: Final = _HEAD.unpack_from
+# Every frame asks, and a class is slower to ask than a module.
+_KAFKA: Final = SaslPhase.KAFKA
+_HANDSHAKE: Final = SaslPhase.HANDSHAKE
 _TOKEN: Final = 0x60  # of GSSAPI: no API key is so high
 # A client id and a transactional id are strings of 32 KiB at most; tags before them are not believed to be longer.
 _DEEP_MAX: Final = 256 * 1024
@@ -140,7 +144,7 @@ class Requests(DecidedFrames):
             self._read(data, at, 0, now_ns, out)
         elif framer.wanted:
             self._collect(data, now_ns, out)
-        elif state.sasl.phase == SaslPhase.HANDSHAKE:
+        elif state.sasl.phase == _HANDSHAKE:
             self._waiting.append(data)
         elif self._strange:
             self._open(data, now_ns, out)
@@ -234,7 +238,7 @@ class Requests(DecidedFrames):
         self._sent = sent
         while True:
             phase = sasl.phase
-            if phase == SaslPhase.KAFKA:
+            if phase == _KAFKA:
                 at = self._requests(data, at, now_ns, out)
             else:
                 at = self._tokens(data, at, now_ns, out)
@@ -250,7 +254,7 @@ class Requests(DecidedFrames):
                 return
             if sasl.phase == phase:
                 break
-            if sasl.phase == SaslPhase.HANDSHAKE:
+            if sasl.phase == _HANDSHAKE:
                 out.append((SEND_SERVER, data[self._sent : at]))
                 if at < len(data):
                     self._waiting.append(data[at:])
@@ -275,14 +279,13 @@ class Requests(DecidedFrames):
         in_flight = state.in_flight
         end = len(data)
         known = self._routes.known
-        prefiltered = self._prefiltered
         left = TURN
         while end - at >= _SHORTEST:
             if left <= 0:
                 self._late = (data, at)
                 return at
             left -= 1
-            size, number, correlation_id = _HEAD.unpack_from(data, at)
+            size, number, correlation_id = _unpack(data, at)
             if not 8 <= size <= REQUEST_MAX:
                 self._refuse(data, at, out)
                 return at
@@ -294,7 +297,7 @@ class Requests(DecidedFrames):
                 if TYPE_CHECKING:
                     assert isinstance(route, WantedRule)
                 # Inline, since this is all that a rule costs that does not match (tests.bench.proxy --faults).
-                asked, head, least, possible = prefiltered.get(number, _NOTHING)
+                asked, head, least, possible = self._prefiltered.get(number, _NOTHING)
                 if asked is not route or size < least or not data.startswith(head, at + HEAD):
                     possible = self._possible(route, number, data, at, min(stop, end))
                 wanted = possible and (possible is True or stop > end or possible(data, at, stop))

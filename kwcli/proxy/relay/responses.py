@@ -56,6 +56,7 @@ from kwcli.proxy.relay.state import (
 
 _HEAD: Final = Struct(">ii")  # size, correlation id
 _HEAD_SIZE: Final = _HEAD.size
+_unpack: Final = _HEAD.unpack_from
 # Consumers may ask for more than a frame's usual limit; a number beyond this is no size.
 STREAMED_MAX: Final = 1024 * MIB
 # How many answers are read before other connections have their turn, in less than half a millisecond: an answer that
@@ -254,7 +255,6 @@ class Responses(DecidedFrames):
         end = len(data)
         turn = self._turn
         timed = self._timed
-        unpack = _HEAD.unpack_from
         while at < end:
             if turn <= 0:
                 self._yield(data, at, start, out)
@@ -264,9 +264,14 @@ class Responses(DecidedFrames):
                 return
             correlation_id, route, sent_ns = in_flight[0]
             answer = route.answer
-            if end - at < (SIZE_FIELD if answer == TOKEN else _HEAD_SIZE):
-                break
-            size, got = (SIZE.unpack_from(data, at)[0], correlation_id) if answer == TOKEN else unpack(data, at)
+            if answer == TOKEN:
+                if end - at < SIZE_FIELD:
+                    break
+                size, got = SIZE.unpack_from(data, at)[0], correlation_id
+            else:
+                if end - at < _HEAD_SIZE:
+                    break
+                size, got = _unpack(data, at)
             least, most = _SIZES[answer]
             if got != correlation_id or not least <= size <= most:
                 if not self._own(answer, data, at, start, now_ns, out):
