@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from struct import Struct
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
@@ -40,6 +40,9 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
 from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint
+
+if TYPE_CHECKING:
+    from decoders.exchanges.api_versions import ApiVersion
 
 __all__ = ["History"]
 
@@ -219,6 +222,22 @@ _NODES: Final = {
 }
 Client = tuple[str, str | None]
 
+# How many API versions are kept that tell nothing more of a connection's library; clients use about ten.
+_TOLD_MAX: Final = 64
+
+
+class ConnectionFacts:
+    """What is noted in each exchange of a connection, for as long as nothing that decides it has changed."""
+
+    __slots__ = ("client_id", "news", "noted", "software", "told")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.client_id = exchange.client_id
+        self.software = exchange.client_software
+        self.news = -1  # History._news at that time
+        self.told: set[ApiVersion] = set()  # from whose exchanges nothing more is learnt of the library
+        self.noted: dict[str, Any] = {}  # keys of the record: library, node
+
 
 class History:
     """The facts that one engine has learnt so far, to be noted in later exchanges."""
@@ -235,7 +254,7 @@ class History:
         self._nodes: dict[str, tuple[int, str | None, str | None]] = {}  # address → id, rack, cluster
         self._clusters: dict[int, str] = {}
         self._news = 0  # how often nodes or clusters were learnt
-        self._node_of: dict[int, tuple[int, dict[str, Any] | None]] = {}  # `_news` at that time, `node` of the record
+        self._facts: dict[int, ConnectionFacts] = {}
         self._traits: dict[int, Traits] = {}
         self._programs: dict[str | None, dict[str, Any] | None] = {None: None}  # by client id
         self._readers: dict[int, Callable[[Exchange], None]] = {
@@ -253,7 +272,7 @@ class History:
 
     def feed(self, rows: Iterable[Row]) -> None:
         """Take settled rows in order, and note in each exchange the facts that are known when it settles."""
-        readers, node_of, programs = self._readers, self._node_of, self._programs
+        readers, facts = self._readers, self._facts
         for row in rows:
             if row.kind != "exchange":
                 continue
@@ -263,26 +282,49 @@ class History:
             read = readers.get(row.api_key)  # type: ignore[arg-type]  # there is none for None
             if read is not None:
                 read(row)
-            library = programs[row.client_id] if row.client_id in programs else self._program(row.client_id)
-            if library is None and row.client_software is None:
-                library = self._library(row)
-            if library is not None:
-                _note(row, "library", library)
-            if self._news:
-                ends = row.ends
-                said = node_of.get(ends.number)
-                if said is None or said[0] != self._news:
-                    said = node_of[ends.number] = self._news, self._node(ends)
-                if said[1] is not None:
-                    _note(row, "node", said[1])
+            known = facts.get(row.ends.number)
+            if (
+                known is None
+                or row.spec not in known.told
+                or known.news != self._news
+                or known.client_id != row.client_id
+                or known.software is not row.client_software
+            ):
+                known = self._gather(row, known)
+            if known.noted:
+                row.extra = known.noted.copy() if row.extra is None else {**row.extra, **known.noted}
 
     def forget(self, number: int) -> None:
         """Drop the state of a connection that is over."""
         self._end_session(number)
         self._end_member(number)
         self._clusters.pop(number, None)
-        self._node_of.pop(number, None)
+        self._facts.pop(number, None)
         self._traits.pop(number, None)
+
+    # Of a connection.
+
+    def _gather(self, exchange: Exchange, known: ConnectionFacts | None) -> ConnectionFacts:
+        """Gather what is noted in exchanges of a connection, after `exchange` has been read."""
+        ends, client_id, software = exchange.ends, exchange.client_id, exchange.client_software
+        if known is None or known.client_id != client_id or known.software is not software:
+            known = ConnectionFacts(exchange)
+            if len(self._facts) < HISTORY_MAX:
+                self._facts[ends.number] = known
+        noted: dict[str, Any] = {}
+        library = self._programs[client_id] if client_id in self._programs else self._program(client_id)
+        learns = library is None and software is None
+        if learns:
+            library = self._library(exchange)
+        if library is not None:
+            noted["library"] = library
+        node = self._node(ends) if self._news else None
+        if node is not None:
+            noted["node"] = node
+        known.noted, known.news = noted, self._news
+        if len(known.told) < _TOLD_MAX and not (learns and self._may_tell(exchange)):
+            known.told.add(exchange.spec)
+        return known
 
     # Fetch sessions.
 
@@ -551,6 +593,11 @@ class History:
             traits.add(exchange)
             traits.library = library_of(traits, LIBRARIES)
         return traits.library
+
+    def _may_tell(self, exchange: Exchange) -> bool:
+        """Whether exchanges like this one may still tell something of the connection's library."""
+        traits = self._traits.get(exchange.ends.number)
+        return traits is None or not traits.knows(exchange)
 
     def _program(self, client_id: str | None) -> dict[str, Any] | None:
         if len(self._programs) >= HISTORY_MAX:

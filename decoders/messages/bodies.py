@@ -193,7 +193,7 @@ def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
 class Readers:
     """The functions that turn both sides of an API version into JSON in the common case, with the stable layouts."""
 
-    __slots__ = ("errors", "has_records", "nameless", "plans", "request", "response")
+    __slots__ = ("_hook", "_options", "errors", "has_records", "nameless", "plans", "request", "response")
 
     def __init__(self, spec: ApiVersion, reveal: bool) -> None:
         assert spec.key is not None
@@ -204,6 +204,14 @@ class Readers:
         self.has_records = spec.key in RECORD_ARRAYS
         self.errors = error_finder(plans[1])
         self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
+        self._options: Options | None = None
+        self._hook: RecordsHook | None = None
+
+    def hooks(self, options: Options) -> Hooks:
+        """The functions of the hooks, for one exchange that may have records."""
+        if self._hook is None or self._options is not options:  # no hash of the options for each exchange
+            self._options, self._hook = options, _records_hook(options, False)
+        return self._hook.fresh()
 
 
 def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
@@ -219,7 +227,7 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
     readers: Readers | None = spec.json[options.reveal_secrets]
     if readers is None:
         readers = spec.json[options.reveal_secrets] = Readers(spec, options.reveal_secrets)
-    hooks = table(options) if readers.has_records else _NO_RECORDS
+    hooks = readers.hooks(options) if readers.has_records else _NO_RECORDS
     try:
         length = request[12] << 8 | request[13]
         at = 14 + length if length < 0x8000 else 14

@@ -295,8 +295,8 @@ def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any
 
 # The keys of `Exchange.extra` that stand at the end of the record, or are part of another key.
 _ELSEWHERE: Final = ("closed", SESSION_PARTITIONS)
-# The keys that history.py notes in many exchanges, as they stand in the record.
-_NOTED: Final = frozenset({"group", "library", "node", "transaction"})
+# The keys that history.py and the proxy note in many exchanges, as they stand in the record.
+_NOTED: Final = frozenset({"group", "library", "node", "transaction", "upstream_latency_ms", "via"})
 
 
 def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:

@@ -97,7 +97,7 @@ class Budget:
 
     def refill(self) -> None:
         """Reset the budget for the next exchange."""
-        self.state = self._whole
+        self.inflated, self.records, self.headers, self.batches, self.shown = self._whole
 
     @property
     def state(self) -> tuple[int, int, int, int, int]:

@@ -183,7 +183,7 @@ def deferrable_batches(
             return single
     began = budget.state
     try:
-        return batches_json(data, records=records, budget=budget, form=form)
+        return list(_fields(data, budget, form if records else None))
     except TooLarge:
         budget.state = began
         budget.held = -1  # later fields are deferred too, so that the budget is spent in their order

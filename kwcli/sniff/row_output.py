@@ -6,11 +6,12 @@ However the run is interrupted, all bytes that were made are written.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from io import BufferedWriter, FileIO
+from io import BufferedWriter
 from operator import length_hint
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.merge import file_of, number_of
+from kwcli.env import OUTPUT_BUFFER
 from kwcli.inputs import utf8_text
 from kwcli.output.renderers import OncePiece, has_columns
 
@@ -23,17 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["WRITE_SIZE", "Output", "TableTaker", "name_files", "names_files", "number_in_file", "without_ends"]
 
 WRITE_SIZE: Final = 1 << 20
-# No stream has a smaller buffer: Python makes it as large as a block, which is 1 KiB on a terminal, 4 KiB on a pipe.
-# Without a buffer (PYTHONUNBUFFERED) a pipe takes up to PIPE_BUF bytes as a whole.
-PIECE_SIZE: Final = 1 << 10
 
 
 class Output:
     """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
 
-    A Ctrl-C while the output is read slowly loses nothing: `flush` goes on with what was not written. A piece that fits
-    the buffer of the stream is taken whole or, when it is interrupted, not at all; and no Ctrl-C is handled between
-    `writelines` and its iterator, so that the iterator says which pieces were taken.
+    A Ctrl-C while the output is read slowly loses nothing: `flush` goes on with what was not written. A piece no
+    larger than the buffer of the stream is taken whole or, when it is interrupted, not at all; and no Ctrl-C is handled
+    between `writelines` and its iterator, so that the iterator says which pieces were taken.
     """
 
     def __init__(self, env: Environment, *, prompt: bool) -> None:
@@ -52,7 +50,7 @@ class Output:
     @property
     def is_shared(self) -> bool:
         """Whether a forked copy of this process would write to the same place."""
-        return isinstance(self._stdout, BufferedWriter | FileIO)
+        return isinstance(self._stdout, BufferedWriter)
 
     def write(self, data: bytes) -> None:
         """Take bytes; they may wait for more before they are written."""
@@ -126,8 +124,8 @@ class Output:
         if not left:
             return
         self.hide_progress()
-        if isinstance(self._stdout, BufferedWriter | FileIO):
-            pieces = [left[at : at + PIECE_SIZE] for at in range(0, len(left), PIECE_SIZE)]
+        if isinstance(self._stdout, BufferedWriter):
+            pieces = [left[at : at + OUTPUT_BUFFER] for at in range(0, len(left), OUTPUT_BUFFER)]
             taken: Iterator[bytes | memoryview] = iter(
                 [*pieces, b""]
             )  # when the last one is taken, all others are written
@@ -135,7 +133,7 @@ class Output:
                 self._stdout.writelines(taken)
             finally:
                 written = max(len(pieces) - length_hint(taken), 0)
-                self._left = left[written * PIECE_SIZE :]
+                self._left = left[written * OUTPUT_BUFFER :]
         else:
             while left:
                 left = left[self._stdout.write(left) :]

@@ -56,7 +56,7 @@ def main(descriptor: int) -> None:
         env.say(f"kw: the log ended: {type(defect).__name__}: {defect} (--debug shows where)")
         code = 1
     with suppress(OSError):
-        sys.stdout.flush()
+        env.stdout.flush()
     os._exit(code)  # a normal exit would complain about a closed standard output
 
 

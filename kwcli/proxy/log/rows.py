@@ -53,7 +53,8 @@ class LogRows:
             self.pairer.remember()
         self._output = Output(env, prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
-        self._upstream: dict[int, dict[int, deque[float]]] = {}
+        # By connection and correlation id; a deque where several requests with one id wait for their exchanges.
+        self._upstream: dict[int, dict[int, float | deque[float]]] = {}
         self._decisions: dict[tuple[int, int], list[dict[str, Any]]] = {}  # by connection and correlation id
         self._decided: Counter[str] = Counter()  # exchanges with a `fault`, and those that were `refused`
         self._shown = 0
@@ -78,7 +79,11 @@ class LogRows:
         times = self._upstream[number]
         if len(times) >= PENDING_MAX:
             del times[next(iter(times))]
-        times.setdefault(correlation_id, deque()).append(latency_ms)
+        before = times.setdefault(correlation_id, latency_ms)
+        if before is not latency_ms:
+            if isinstance(before, float):
+                before = times[correlation_id] = deque([before])
+            before.append(latency_ms)
 
     def keep_decision(self, number: int, said: dict[str, Any]) -> None:
         """Remember `fault` or `refused` of the exchange `id`, before the chunks that settle it come."""
@@ -160,19 +165,23 @@ class LogRows:
 
     def _mark(self, exchange: Exchange) -> None:
         """Add to an exchange what is not in its bytes: the broker's latency, and decisions about it."""
-        extra: dict[str, Any] = {"via": self._via}
+        extra = exchange.extra
+        if extra is None:
+            extra = exchange.extra = {}
+        extra["via"] = self._via
         times = self._upstream.get(exchange.ends.number)
         correlation_id = exchange.correlation_id
         if times and correlation_id is not None and exchange.response_ns is not None:
-            waiting = times.get(correlation_id)
-            if waiting:
-                extra["upstream_latency_ms"] = waiting.popleft()
-                if not waiting:
-                    del times[correlation_id]
+            latency_ms = times.pop(correlation_id, None)
+            if isinstance(latency_ms, deque):
+                waiting, latency_ms = latency_ms, latency_ms.popleft()
+                if waiting:
+                    times[correlation_id] = waiting
+            if latency_ms is not None:
+                extra["upstream_latency_ms"] = latency_ms
         if self._decisions and correlation_id is not None:
             extra |= _merged(self._decisions.pop((exchange.ends.number, correlation_id), []))
             self._decided.update(extra.keys() & _DECIDED.keys())
-        exchange.extra = extra if exchange.extra is None else {**exchange.extra, **extra}
 
     def _guard(self, write: Any, *arguments: Any) -> None:
         """Write rows. A reader that has gone ends the rows only; any other error (a full disk) is reported, too."""

@@ -238,10 +238,7 @@ class Requests(DecidedFrames):
         self._sent = sent
         while True:
             phase = sasl.phase
-            if phase == _KAFKA:
-                at = self._requests(data, at, now_ns, out)
-            else:
-                at = self._tokens(data, at, now_ns, out)
+            at = self._requests(data, at, now_ns, out) if phase == _KAFKA else self._tokens(data, at, now_ns, out)
             if state.closed:
                 return
             if self._late is not None:

@@ -264,14 +264,9 @@ class Responses(DecidedFrames):
                 return
             correlation_id, route, sent_ns = in_flight[0]
             answer = route.answer
-            if answer == TOKEN:
-                if end - at < SIZE_FIELD:
-                    break
-                size, got = SIZE.unpack_from(data, at)[0], correlation_id
-            else:
-                if end - at < _HEAD_SIZE:
-                    break
-                size, got = _unpack(data, at)
+            if end - at < _HEAD_SIZE and (answer != TOKEN or end - at < SIZE_FIELD):
+                break
+            size, got = _unpack(data, at) if answer != TOKEN else (SIZE.unpack_from(data, at)[0], correlation_id)
             least, most = _SIZES[answer]
             if got != correlation_id or not least <= size <= most:
                 if not self._own(answer, data, at, start, now_ns, out):
