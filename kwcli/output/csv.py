@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.output.row_cells import RowReader, asked_columns, plain_text
+from kwcli.output.row_cells import RowReader, asked_columns
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.env import Settings
     from kwcli.output.renderers import Write
 
-# Values of these types stand in a cell as they are.
-_PLAIN: Final = frozenset({str, int, float})
 # What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -57,7 +55,7 @@ class Csv:
                 self.errors += bool(row.unexpected)
                 self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
-            lines.append([cell(values) for values in self._reader.cells(row)])
+            lines.append(self._reader.line(row))
         self._write(csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
     def notice(self, rows: list[Settled]) -> None:
@@ -68,11 +66,3 @@ class Csv:
         """Write the header of a table without rows."""
         if self._header:
             self.write([])
-
-
-def cell(values: Sequence[Any]) -> Any:
-    """The content of a cell: one value as it is, several with commas between them."""
-    if len(values) != 1:
-        return ",".join(map(plain_text, values)) if values else None
-    value = values[0]
-    return value if value.__class__ in _PLAIN else plain_text(value)

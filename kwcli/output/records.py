@@ -133,7 +133,7 @@ class CsvWriter(_Rows):
 
     def add(self, value: Any) -> None:
         """Write one line."""
-        from kwcli.output.csv import cell
+        from kwcli.output.row_cells import cell
 
         self._line([cell([part for each in values for part in _parts(each)]) for values in self._cells(value)])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
 from decoders.filters.record_paths import RecordPath, record_path, words
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from kwcli.env import Settings
 
     Values = Callable[[Settled, dict[str, Any]], Sequence[Any]]
+
+
+# Values of these types stand in a cell as they are.
+_PLAIN: Final = frozenset({str, int, float})
+# An attribute that every row has.
+_ANY: Final = "kind"
 
 
 class RowColumn(NamedTuple):
@@ -82,6 +89,9 @@ class RowReader:
             self._nodes = NodeIds()
         # For each column: the attribute of the row, or the function that reads its values.
         self._readers = [self._reader(column, settings.zone) for column in self.columns]
+        # Of an exchange: all attributes at once (with one more they are a tuple in any case), and the other columns.
+        self._attributes = attrgetter(*(attribute or _ANY for attribute, _ in self._readers), _ANY)
+        self._others = [(at, read) for at, (_, read) in enumerate(self._readers) if read is not None]
 
     def _reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
         if column.path is None:
@@ -91,6 +101,8 @@ class RowReader:
 
             exact = find_zone(zone).exact
             return "", lambda row, _record: [exact(row.time)]
+        if column.path.attribute == "schema":
+            return "", lambda _row, _record: (SCHEMA,)
         return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _own(self, name: str) -> Values:
@@ -117,9 +129,28 @@ class RowReader:
             if read is not None:
                 found.append(read(row, record))
             else:
-                value = SCHEMA if attribute == "schema" else getattr(row, attribute, None)
+                value = getattr(row, attribute, None)
                 found.append(() if value is None else (value,))
         return found
+
+    def line(self, row: Settled) -> list[Any]:
+        """The content of each cell: one value as it is, several with commas between them, None where there is none."""
+        if row.kind != "exchange":
+            return [cell(values) for values in self.cells(row)]
+        record = to_json_dict(row, self._options) if self._whole else {}
+        line = list(self._attributes(row))
+        line.pop()
+        for at, read in self._others:
+            line[at] = cell(read(row, record))
+        return line
+
+
+def cell(values: Sequence[Any]) -> Any:
+    """The content of a cell of these values."""
+    if len(values) != 1:
+        return ",".join(map(plain_text, values)) if values else None
+    value = values[0]
+    return value if value.__class__ in _PLAIN else plain_text(value)
 
 
 def plain_text(value: Any) -> str:

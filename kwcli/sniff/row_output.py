@@ -170,8 +170,8 @@ def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = T
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
             continue
-        packet = row.request_packet or row.response_packet or 0
-        row.extra = {**(row.extra or {}), "file": utf8_text(names[file_of(packet)])}
+        file = utf8_text(names[file_of(row.request_packet or row.response_packet or 0)])
+        row.extra = {"file": file} if row.extra is None else {**row.extra, "file": file}
         if count:
             number_in_file(row)
 
@@ -188,7 +188,10 @@ def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Sett
 
 
 def number_in_file(row: Exchange) -> None:
-    """Number the packets of an exchange within their file."""
+    """Number the packets of an exchange within their file; those of the first file have these numbers."""
+    sent = (row.request_packet or 0) | (row.request_packet_end or 0)
+    if not file_of(sent | (row.response_packet or 0) | (row.response_packet_end or 0)):
+        return
     for name in PACKETS:
         number = getattr(row, name)
         if number:

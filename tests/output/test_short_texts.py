@@ -87,6 +87,24 @@ def test_clean() -> None:
     assert clean("a\x1b[2J\n\udcff") == "a\\x1b[2J\\n\\xff"
 
 
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("a–b…", 4),
+        ("한글", 4),
+        ("漢字", 4),
+        ("ﾊﾝｶｸ", 4),
+        ("ｚ", 2),
+        ("\U0001f600", 2),
+        # Between the Hangul and the ideographs for compatibility: private use, Lisu, the escapes of bytes.
+        ("\ue000\ua4d0\udcff", 3),
+        ("\uf900", 2),
+    ],
+)
+def test_cells_of_a_terminal(text: str, width: int) -> None:
+    assert cell_width(text) == width
+
+
 def test_cut() -> None:
     assert [cut("abcdef", 6), cut("abcdef", 5), cut("漢字漢字", 5), cut("x", 0)] == ["abcdef", "abcd…", "漢字…", ""]
     assert cut_left("127.0.0.1:9092", 7) == "…1:9092"
