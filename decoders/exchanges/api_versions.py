@@ -163,8 +163,8 @@ class ApiVersion:
         self.flexible = key is not None and version is not None and flexible(key, version)
         # Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks.
         self.no_acks, self.null_id = _acks(key, version or 0)
-        # Whether a request has a client id and both sides a stable layout; where the body of a response begins.
-        self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0)
+        # Whether a request has a client id and both sides only a stable layout; where the body of a response begins.
+        self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0) and (key != API_VERSIONS or not version)
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # the Readers that messages/bodies.py has made: without and with secrets
@@ -207,8 +207,10 @@ class ApiVersion:
         request are no failure (see `tolerates`), but a layout that leaves none over is preferred.
         """
         tolerated = None
-        layouts = self.layouts(side)
-        for layout in layouts[:1] if stable_only else layouts:
+        layouts = self.layouts(side)[: 1 if stable_only else None]
+        if self.key == API_VERSIONS and side == "response" and data[8:10] == UNSUPPORTED_VERSION:
+            layouts = layouts[::-1]  # brokers answer so in version 0
+        for layout in layouts:
             if not self.fits(layout, data):
                 continue
             found = read(layout)

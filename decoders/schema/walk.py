@@ -7,6 +7,8 @@ Generated code is tested against this module, and hex views are built on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableSequence
+from functools import cache
+from struct import Struct, unpack_from
 from typing import Any, Final, Literal
 
 from decoders.compiled import mypyc_attr
@@ -15,6 +17,9 @@ from decoders.limits import PARTS_MAX, TAGS_MAX, VALUES_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import STRUCT_DEFAULT, Field, Plan, PlanField, is_default, least_element
 from decoders.wire.primitives import (
+    LETTERS,
+    RANGES,
+    STRUCTS,
     check_left,
     read_number,
     read_size,
@@ -153,6 +158,11 @@ class Walker:
             return at
         check_left(count, least_element(field), at, end)
         self._spend(count * weight(field), at)
+        if self.spans is None:
+            found = read_numbers(field, self._buf, at, count)
+            if found is not None:
+                into[field.name], at = found
+                return at
         values: list[Any] = []
         into[field.name] = values
         for number in range(count):
@@ -218,6 +228,39 @@ class Walker:
             at = after
         put_tags_last(plan, into, unknown)
         return at
+
+
+# The kinds of numbers with a fixed size.
+_NUMBERS: Final = RANGES.keys() & LETTERS.keys()
+
+
+def read_numbers(field: PlanField, buf: bytes, at: int, count: int) -> tuple[list[Any], int] | None:
+    """The elements of an array, and the offset after it, read at once; None where they have more than numbers.
+
+    ApiVersions has 75 structs of three numbers. The bytes are known to be there.
+    """
+    plan = field.plan
+    if plan is None:
+        if field.kind not in _NUMBERS:
+            return None
+        return list(unpack_from(f">{count}{LETTERS[field.kind]}", buf, at)), at + count * STRUCTS[field.kind].size
+    form = _number_form(plan)
+    if form is None:
+        return None
+    after = at + count * form.size
+    if plan.flexible and buf[at + form.size - 1 : after : form.size].count(0) != count:
+        return None  # some have tagged fields
+    names = [field.name for field in plan.fields]
+    return [dict(zip(names, row, strict=False)) for row in form.iter_unpack(buf[at:after])], after
+
+
+@cache
+def _number_form(plan: Plan) -> Struct | None:
+    """The form of a struct of numbers, the count of its tagged fields behind them; None for any other struct."""
+    letters = [LETTERS[field.kind] for field in plan.fields if not field.array and field.kind in _NUMBERS]
+    if not letters or len(letters) < len(plan.fields):
+        return None
+    return Struct(">" + "".join(letters) + "B" * plan.flexible)
 
 
 def put_tags_last(plan: Plan, into: dict[str, Any], unknown: dict[int, bytes]) -> None:
