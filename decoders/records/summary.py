@@ -19,8 +19,8 @@ from decoders.records.model import CRC_START, HEADER, LOG_OVERHEAD, SIZE
 if TYPE_CHECKING:
     from decoders.records.model import Budget
 
-# base offset, length; magic; low byte of the attributes; last offset delta; record count
-_HEADER: Final = Struct(">qi4xb5xBi30xi")
+# base offset, length; magic, checksum; low byte of the attributes; last offset delta; record count
+_HEADER: Final = Struct(">qi4xbIxBi30xi")
 # A message of magic 0 or 1: offset, size; magic; attributes. Then its least bytes, and the least size field by magic.
 _MESSAGE: Final = Struct(">qi4xbb")
 _MESSAGE_LEAST: Final = 26
@@ -48,11 +48,6 @@ class RecordsSummary(NamedTuple):
     truncated: bool
 
 
-def is_sound(buf: bytes, at: int, stop: int) -> bool:
-    """Whether the checksum of the batch of magic 2 in buf[at:stop] is right."""
-    return _crc32c()(buf[at + CRC_START : stop]) == int.from_bytes(buf[at + CRC_START - 4 : at + CRC_START], "big")
-
-
 @cache
 def _crc32c() -> Callable[[bytes], int]:
     import google_crc32c  # text lines do not need it
@@ -68,10 +63,10 @@ def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int,
     """
     if size < SIZE:
         return None
-    _, length, magic, attributes, _, count = _unpack(buf, at)
+    _, length, magic, checksum, attributes, _, count = _unpack(buf, at)
     if LOG_OVERHEAD + length != size or magic != 2 or count < 0:
         return None
-    if checked and not is_sound(buf, at, at + size):
+    if checked and _crc32c()(buf[at + CRC_START : at + size]) != checksum:
         return None
     return count, CODEC_NAMES[attributes & CODEC_MASK]
 
@@ -87,12 +82,12 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool
     codecs: list[int] = []
     last = None
     while end - at >= SIZE:
-        base, length, magic, attributes, delta, count = _unpack(buf, at)
+        base, length, magic, checksum, attributes, delta, count = _unpack(buf, at)
         stop = at + LOG_OVERHEAD + length
         if magic != 2 or length < SIZE - LOG_OVERHEAD or stop > end or count < 0:
             break
         batches += 1
-        records += count if not checked or is_sound(buf, at, stop) else 0
+        records += count if not checked or _crc32c()(buf[at + CRC_START : stop]) == checksum else 0
         at = stop
         last = base + delta
         codec = attributes & CODEC_MASK
