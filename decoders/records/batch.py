@@ -165,8 +165,8 @@ def _tables() -> tuple[tuple[_Layout, ...], Table]:
     return tuple(made), _two_bytes(0, signed=False)
 
 
-def _find_layout(data: bytes, at: int) -> _Layout | None:
-    """The layout of the record at `at`; None where a field is wider than two bytes."""
+def _find_layout(data: bytes, at: int, layouts: tuple[_Layout, ...]) -> _Layout | None:
+    """The one of the layouts that the record at `at` has; None where a field is wider than two bytes."""
     index = 0
     for skip in (2, 1, 1):
         index <<= 1
@@ -176,7 +176,7 @@ def _find_layout(data: bytes, at: int) -> _Layout | None:
             if data[at] > 127:
                 return None
         at += skip
-    return _tables()[0][index]
+    return layouts[index]
 
 
 def fast_rows(  # noqa: C901 - one loop without calls is the point
@@ -195,7 +195,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
         extent, timestamp, offset, size = unpack(data, at)
         end, stamp, delta = extents[extent], timestamps[timestamp], offsets[offset]
         if end is None or stamp is None or delta is None:
-            layout = _find_layout(data, at)
+            layout = _find_layout(data, at, layouts)
             if layout is None:
                 yield from wide_rows(data, at, stop, count - done, base_offset, base_timestamp, budget)
                 return
@@ -234,7 +234,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
             if size & 1:
                 raise NotPlain
         if data[at]:
-            block = data[at:end] if len(seen) < _SEEN_MAX and 0 < end - at < _SEEN_SIZE else b""
+            block = data[at:end] if len(seen) < _SEEN_MAX else b""
             if block in seen:
                 headers = seen[block]
                 at = end
@@ -243,7 +243,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
                     raise NotPlain
             else:
                 headers, at = read_headers(data, at, budget, names)
-                if block:
+                if 0 < len(block) < _SEEN_SIZE:
                     seen[block] = headers
         else:
             headers = ()
@@ -495,7 +495,8 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     found: int = google_crc32c.value(body)
     count = fields["record_count"]
     problem: Problem | None = None
-    if found != crc:
+    bad = found != crc
+    if bad:
         fields["crc"] = "bad"
         problem = "crc", f"the CRC-32C is {found:08x}, the batch says {crc:08x}"
     elif count < 0:
@@ -503,7 +504,6 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     if form is None:
         return fields if problem is None else failed(fields, *problem)
     records: list[Any] | DeferredRecords = []
-    bad = fields["crc"] == "bad"
     if count >= 0:  # records are shown up to the first that cannot be read, even if the checksum is wrong
         records, failure = _records(fields, data, at + SIZE, stop, attributes, budget, form)
         problem = problem or failure
@@ -551,8 +551,8 @@ def _records(
     if count * RECORD_MIN > stop - start:
         return [], ("malformed", f"{count} records in {in_bytes(stop - start)}")
     take = min(count, budget.records)
-    budget.held -= (stop - start) * RECORD_BYTE_COST
-    if budget.held < 0 and take:
+    held = budget.held = budget.held - (stop - start) * RECORD_BYTE_COST
+    if held < 0 and take:
         if not budget.deferring:
             raise TooLarge
         budget.records -= take

@@ -226,11 +226,11 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
     """The JSON-ready dict of each batch or outer message; their sizes add up to the buffer's length."""
     at, end = 0, len(data)
     while at < end:
-        budget.batches -= 1
-        budget.held -= BATCH_COST
-        if budget.held < 0 and not budget.deferring:
+        left = budget.batches = budget.batches - 1
+        held = budget.held = budget.held - BATCH_COST
+        if held < 0 and not budget.deferring:
             raise TooLarge
-        if budget.batches < 0:
+        if left < 0:
             yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
             return
         if end - at >= SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
