@@ -264,7 +264,7 @@ class Environment:
         stdout = sys.stdout.buffer if sys.stdout else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
         stderr = sys.stderr.buffer if sys.stderr else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
         stdout_terminal = stdout.isatty()
-        if not stdout_terminal and isinstance(stdout, io.BufferedWriter | io.FileIO):
+        if sys.stdout and not stdout_terminal and isinstance(stdout, io.BufferedWriter | io.FileIO):
             stdout = open(stdout.fileno(), "wb", OUTPUT_BUFFER, closefd=False)  # noqa: SIM115  # lives as long, too
         stated = os.environ.get("COLUMNS", "")
         columns = int(stated) if stated.isdecimal() and int(stated) > 0 else None

@@ -60,6 +60,22 @@ def test_a_full_disk_is_told_in_a_line(words: tuple[str, ...], tmp_path: Path) -
     assert b"defect" not in done.stderr
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_closed_streams_take_nothing_and_break_nothing(unbuffered: str) -> None:
+    shell = f'{sys.executable} -m kwcli.main sniff "$0" -o ndjson <&- >&- 2>&-'
+    command = ["sh", "-c", shell, TOUR]
+    assert subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONUNBUFFERED": unbuffered}).returncode == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("then", "size"), [("env.stdout.flush(); ", 60_000), ("", 0)])
+def test_a_pipe_gets_large_pieces(unbuffered: str, then: str, size: int) -> None:
+    begin = "import os; from kwcli.env import Environment; env = Environment.of_process()"
+    code = f"{begin}; env.stdout.write(bytes(60_000)); {then}os._exit(0)"
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    assert len(subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=subprocess.PIPE).stdout) == size
+
+
 def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
