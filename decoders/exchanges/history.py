@@ -253,7 +253,7 @@ class History:
         self._ids: dict[int, str | None] = {}  # producer id → transactional id; None where there are several
         self._nodes: dict[str, tuple[int, str | None, str | None]] = {}  # address → id, rack, cluster
         self._clusters: dict[int, str] = {}
-        self._news = 0  # how often nodes or clusters were learnt
+        self._news = 0  # how often nodes were learnt
         self._facts: dict[int, ConnectionFacts] = {}
         self._traits: dict[int, Traits] = {}
         self._programs: dict[str | None, dict[str, Any] | None] = {None: None}  # by client id
@@ -318,7 +318,7 @@ class History:
             library = self._library(exchange)
         if library is not None:
             noted["library"] = library
-        node = self._node(ends) if self._news else None
+        node = self._node(ends)
         if node is not None:
             noted["node"] = node
         known.noted, known.news = noted, self._news
@@ -551,7 +551,7 @@ class History:
         cluster = answer.get("cluster_id") or None
         if cluster is not None and self._clusters.get(exchange.ends.number) != cluster:
             self._clusters[exchange.ends.number] = cluster
-            self._news += 1
+            self._facts.pop(exchange.ends.number, None)
         for node in listed_nodes(answer):
             for address in broker_addresses(node.host, node.port):
                 before = self._nodes.get(address)
