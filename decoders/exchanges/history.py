@@ -314,15 +314,16 @@ class History:
         noted: dict[str, Any] = {}
         library = self._programs[client_id] if client_id in self._programs else self._program(client_id)
         learns = library is None and software is None
-        if learns:
-            library = self._library(exchange)
+        traits = self._learn_traits(exchange) if learns else None
+        if traits is not None:
+            library = traits.library
         if library is not None:
             noted["library"] = library
         node = self._node(ends)
         if node is not None:
             noted["node"] = node
         known.noted, known.news = noted, self._news
-        if len(known.told) < _TOLD_MAX and not (learns and self._may_tell(exchange)):
+        if len(known.told) < _TOLD_MAX and (not learns or (traits is not None and traits.knows(exchange))):
             known.told.add(exchange.spec)
         return known
 
@@ -581,8 +582,8 @@ class History:
 
     # Libraries.
 
-    def _library(self, exchange: Exchange) -> dict[str, Any] | None:
-        """The `library` key of the record for a connection that does not name its software."""
+    def _learn_traits(self, exchange: Exchange) -> Traits | None:
+        """The traits, with its library, of a connection that does not name its software; None beyond the limit."""
         number = exchange.ends.number
         traits = self._traits.get(number)
         if traits is None:
@@ -592,12 +593,7 @@ class History:
         if not traits.knows(exchange):
             traits.add(exchange)
             traits.library = library_of(traits, LIBRARIES)
-        return traits.library
-
-    def _may_tell(self, exchange: Exchange) -> bool:
-        """Whether exchanges like this one may still tell something of the connection's library."""
-        traits = self._traits.get(exchange.ends.number)
-        return traits is None or not traits.knows(exchange)
+        return traits
 
     def _program(self, client_id: str | None) -> dict[str, Any] | None:
         if len(self._programs) >= HISTORY_MAX:

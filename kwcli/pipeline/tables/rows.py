@@ -225,8 +225,6 @@ _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
 _NO_PARTS: Final[list[Partition]] = []
 _NOTHING: Final[tuple[None, ...]] = (None,) * 3
-# User and mechanism of a connection without login and TLS.
-_NOBODY: Final = (None, None)
 _NO_BODIES: Final[tuple[None, ...]] = (None,) * len(BODY_COLUMNS)
 # The text in place of a body that is too long for a cell.
 BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
@@ -359,8 +357,7 @@ class ExchangeColumns:
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
-        user, mechanism = (exchange.user, exchange.mechanism) if exchange.login or exchange.ends.tls else _NOBODY
-        who = (exchange.client_id, name, version, user, mechanism)
+        who = (exchange.client_id, name, version, exchange.user, exchange.mechanism)
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
         ends, ends_at, specs_at, clients_at = exchange.ends, self._ends.at, self._specs.at, self._clients.at
         self._rows.append(
