@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
-from kwcli.env import Exit, Failure
 from kwcli.input_files import is_read_once
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api
 
 if TYPE_CHECKING:
     from decoders.wire.units import Moment
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 # What --errors selects: an error code, undecodable bytes, or a request that was unanswered when its connection ended.
 # What the capture lacks (a snap length, a direction) is a fault of the capture and not of Kafka; error codes that the
@@ -126,7 +126,7 @@ def resolve_times(
                 name = "standard input" if word == "-" else word
                 text = f"kw cannot know when {name} begins and ends: give date and time, 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
-        from kwcli.inputs import capture_span
+        from kwcli.capture_inputs import capture_span
 
         found = capture_span(files, env)
         if found is None and all(map(os.path.isfile, files)):
@@ -156,7 +156,7 @@ def _parsed(text: str, option: str) -> Filter:
         hint = did_you_mean(error.word, error.candidates) if error.word else ""
         if option != "-f":
             raise Failure(f"{error.text}{hint}", Exit.USAGE) from None
-        from kwcli.other_tools import FIELDS, is_bpf
+        from kwcli.other_tools_hints import FIELDS, is_bpf
 
         if text.strip().lower() == "kafka":
             raise Failure("-f: kw shows only Kafka anyway: leave -f kafka out", Exit.USAGE) from None

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from decoders.limits import LZ4_BLOCK_MAX
-from decoders.wire.text import in_bytes
-from kwcli.env import Failure
+from decoders.wire.readable_text import in_bytes
+from kwcli.run_environment import Failure
 
 __all__ = ["COMPRESSED", "PIECE_SIZE", "InputProblem", "inflated", "shown"]
 

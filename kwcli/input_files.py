@@ -133,7 +133,7 @@ def _files(folder: str) -> Iterator[FoundPath]:
 
 
 def is_tables(folder: str) -> bool:
-    """Whether a folder has tables of `kw pipeline` (pipeline/store/store.py)."""
+    """Whether a folder has tables of `kw pipeline` (pipeline/store/run_store.py)."""
     return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
 
 

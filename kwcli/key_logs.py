@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from decoders.tls.key_log import KeyLog, KeyLogFeed
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 
 __all__ = ["KeyLogFiles", "search_captures"]
 

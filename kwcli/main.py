@@ -1,7 +1,7 @@
 """The program `kw`: command-line words in, one command run, an exit code out.
 
 Commands are loaded when they are asked for, so that `kw --help` and completion stay fast. Every error ends in one line
-on standard error and an exit code of `env.py`; `--debug` shows the traceback as well.
+on standard error and an exit code of `run_environment.py`; `--debug` shows the traceback as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,17 @@ from typing import Final, NoReturn
 
 import click
 
-from kwcli.env import SELDOM, Complaints, Environment, Exit, Failure, StoredRows, own_folder_name, switch_on, unwritten
+from kwcli.run_environment import (
+    SELDOM,
+    Complaints,
+    Environment,
+    Exit,
+    Failure,
+    StoredRows,
+    own_folder_name,
+    switch_on,
+    unwritten,
+)
 
 # Command → the module below kwcli that has its `command`, or the attribute behind the colon; its line in `kw --help`.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -24,10 +34,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "call": ("commands.call", "Send any request to a broker; print the response."),
     "proxy": ("commands.proxy", "Relay and log the traffic between clients and a cluster."),
     "stats": ("commands.stats", "Count exchanges: latency, bytes, errors, records."),
-    "clients": ("commands.portraits", "Show clients: software, topics, groups, errors, latency."),
-    "groups": ("commands.portraits", "Show groups: members, rebalances and their causes, lag."),
-    "topics": ("commands.portraits", "Show who writes, reads and administers each topic."),
-    "brokers": ("commands.portraits", "Show brokers: node, addresses, release, latency, errors."),
+    "clients": ("commands.clients_groups_topics", "Show clients: software, topics, groups, errors, latency."),
+    "groups": ("commands.clients_groups_topics", "Show groups: members, rebalances and their causes, lag."),
+    "topics": ("commands.clients_groups_topics", "Show who writes, reads and administers each topic."),
+    "brokers": ("commands.clients_groups_topics", "Show brokers: node, addresses, release, latency, errors."),
     "doctor": ("commands.doctor", "Say what is wrong in captures, why, and what to do."),
     "audit": ("commands.audit", "Say which clients break when the brokers are upgraded."),
     "report": ("commands.report", "Write a report on captures as one HTML page."),
@@ -35,8 +45,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "replay": ("commands.replay", "Send the requests of a recording to another cluster."),
     "scrub": ("commands.scrub", "Make a capture safe to send to others."),
     "pipeline": ("commands.pipeline", "Turn captures of any size into tables; report, run SQL."),
-    "apis": ("commands.reference:apis", "Look up APIs, fields, wire layouts, releases."),
-    "errors": ("commands.reference:errors", "Look up error codes: meaning and remedy."),
+    "apis": ("commands.apis_errors_version:apis", "Look up APIs, fields, wire layouts, releases."),
+    "errors": ("commands.apis_errors_version:errors", "Look up error codes: meaning and remedy."),
     "decode": ("commands.decode", "Decode single messages; identify unknown bytes."),
     "encode": ("commands.encode", "Turn a body as JSON, YAML or words into bytes."),
     "profile": ("commands.profile", "Manage named connection settings."),
@@ -44,7 +54,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "playground": ("commands.playground", "Start a throw-away Kafka cluster on this machine."),
     "completion": ("completion", "Print the completion script for a shell."),
     "help": ("commands.help", "Show a page of the handbook."),
-    "version": ("commands.reference:version", "Show versions: kw, Kafka, libraries."),
+    "version": ("commands.apis_errors_version:version", "Show versions: kw, Kafka, libraries."),
 }
 
 

@@ -11,9 +11,9 @@ import click
 from click.core import ParameterSource
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
+from kwcli.run_environment import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class CaptureOptions(NamedTuple):
         """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
         context = click.get_current_context()
         if self.files and self.interface:
-            from kwcli.other_tools import is_bpf
+            from kwcli.other_tools_hints import is_bpf
 
             if is_bpf(self.files[0]):
                 raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)

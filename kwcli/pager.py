@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from kwcli.terminal import Writable
+    from kwcli.terminal_escaping import Writable
 
 # less leaves the text on the screen and keeps colours; it ends by itself where a resized screen has room for all.
 LESS: Final = {"LESS": "FRX", "LESSCHARSET": "utf-8"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 QUIET_S: Final = 0.7
 PERIOD_S: Final = 0.1
@@ -48,7 +48,7 @@ class Transient:
             self._visible = False
 
     def _redraw(self, text: str) -> None:
-        from kwcli.terminal import Terminal
+        from kwcli.terminal_escaping import Terminal
 
         terminal = self._env.stderr
         assert isinstance(terminal, Terminal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api
@@ -45,7 +45,7 @@ def find_api(word: str) -> Api:
     try:
         return api(word)
     except UnknownApi:
-        from kwcli.other_tools import hint_for_api
+        from kwcli.other_tools_hints import hint_for_api
 
         if word.isascii() and word.isdecimal():
             raise Failure(f"no API has the number {word:.20} (kw knows 0 to {max(NAMES)})", Exit.USAGE) from None

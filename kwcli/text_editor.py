@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Final
 
-from kwcli.env import Environment, Exit, Failure
+from kwcli.run_environment import Environment, Exit, Failure
 
 _TERMINAL: Final = "/dev/tty"
 # Editors that draw on a terminal: without one they wait for ever, or edit what they were not asked to.

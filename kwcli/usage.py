@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from kwcli import other_tools
+from kwcli import other_tools_hints
 from kwcli.spelling import nearest_words
 
 __all__ = ["describe_usage"]
@@ -65,7 +65,7 @@ def _option(error: click.exceptions.NoSuchOption, path: str) -> str:
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
     own = list(_names(error.ctx.command, error.ctx)) if error.ctx else []
-    for table in other_tools.OPTIONS.get(command, ()):
+    for table in other_tools_hints.OPTIONS.get(command, ()):
         if name in table:
             return f"{text}: {table[name]}"
     if error.ctx is None:
@@ -107,7 +107,7 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
     known = group.list_commands(error.ctx) if isinstance(group, click.Group) and error.ctx else []
     near = nearest_words(name, known)
     if error.ctx is not None and error.ctx.parent is not None:
-        address = other_tools.as_address(name)
+        address = other_tools_hints.as_address(name)
         if address is not None and group is not None and "-b" in _names(group, error.ctx):
             return f"{text}: -b {address} says where the cluster is"
         return (
@@ -115,15 +115,15 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
         )
     if _CAPTURE.search(name) or os.path.exists(name) or name == "-":
         return f"{text}: kw sniff {name} decodes a capture"
-    if name in other_tools.METHODS or "://" in name:
+    if name in other_tools_hints.METHODS or "://" in name:
         return f"{text}: kw call API path=value sends a request, for example kw call Metadata topic=orders"
-    if near and (near[0].startswith(name.lower()) or name.lower() not in other_tools.COMMANDS):
+    if near and (near[0].startswith(name.lower()) or name.lower() not in other_tools_hints.COMMANDS):
         rest = " ".join(word for word in words[1:] if not word.startswith("-"))[:_SHOWN] if len(words) < 4 else ""
         return f"{text} (did you mean kw {near[0]}{f' {rest}' if rest else ''}?)"
-    if (address := other_tools.as_address(name)) is not None:
+    if (address := other_tools_hints.as_address(name)) is not None:
         return f"{text}: kw call Metadata -b {address} asks a cluster, kw proxy -b {address} listens in"
-    if name.lower() in other_tools.COMMANDS:
-        return f"{text}: {other_tools.COMMANDS[name.lower()]}"
+    if name.lower() in other_tools_hints.COMMANDS:
+        return f"{text}: {other_tools_hints.COMMANDS[name.lower()]}"
     if found := _api_like(name):
         return f"{text}: kw call {found} sends it, kw apis {found} describes it"
     return text
@@ -145,7 +145,7 @@ def _choice(error: click.BadParameter) -> str:
     match = re.match(r"'([^']*)' is not one of ", error.message)
     if match is None or error.param is None:
         return ""
-    if hint := other_tools.VALUES.get((error.param.name or "", match[1].lower())):
+    if hint := other_tools_hints.VALUES.get((error.param.name or "", match[1].lower())):
         return f": {hint}"
     near = nearest_words(match[1], map(str, getattr(error.param.type, "choices", ())))
     return f" (did you mean {near[0]}?)" if near else ""
@@ -153,13 +153,13 @@ def _choice(error: click.BadParameter) -> str:
 
 def _surplus(error: click.UsageError) -> str:
     """A hint at what a surplus word or a missing value may mean; empty where there is none."""
-    if isinstance(error, click.BadOptionUsage) and error.option_name in other_tools.MISSING:
-        return f": {other_tools.MISSING[error.option_name]}"
+    if isinstance(error, click.BadOptionUsage) and error.option_name in other_tools_hints.MISSING:
+        return f": {other_tools_hints.MISSING[error.option_name]}"
     match = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
     if match is None or error.ctx is None:
         return ""
     options = set(_names(error.ctx.command, error.ctx))
     for word in match[1].split():
-        if (address := other_tools.as_address(word)) is not None and "-b" in options:
+        if (address := other_tools_hints.as_address(word)) is not None and "-b" in options:
             return f": -b {address} says where the cluster is"
     return ""

@@ -13,7 +13,7 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
-from kwcli.reference.versions import is_compiled
+from kwcli.reference.kw_version import is_compiled
 
 # A slow machine does not make an example fail. `--hypothesis-profile random` draws other examples.
 hypothesis.settings.register_profile(

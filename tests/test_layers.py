@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 # Lowest first; a module imports from its own layer and from those below.
 LAYERS: Final[list[tuple[str, ...]]] = [
-    ("decoders.compiled", "decoders.errors", "decoders.limits", "decoders.named_tuple", "decoders.wire"),
+    ("decoders.mypyc_modules", "decoders.errors", "decoders.limits", "decoders.named_tuple", "decoders.wire"),
     ("decoders.schema",),
     ("decoders.apis", "decoders.records", "decoders.embedded"),
     ("decoders.capture", "decoders.tcp"),
@@ -27,15 +27,22 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders.filters", "decoders.analysis", "decoders.scrubbing", "decoders.splits", "decoders.mocking"),
     ("decoders.replaying",),
     ("decoders",),
-    ("kwcli.building", "kwcli.env", "kwcli.malloc_trim", "kwcli.pager", "kwcli.terminal", "kwcli.user_files"),
-    ("kwcli.env",),
+    (
+        "kwcli.building",
+        "kwcli.run_environment",
+        "kwcli.malloc_trim",
+        "kwcli.pager",
+        "kwcli.terminal_escaping",
+        "kwcli.private_files",
+    ),
+    ("kwcli.run_environment",),
     (
         "kwcli.spelling",
-        "kwcli.other_tools",
+        "kwcli.other_tools_hints",
         "kwcli.text_editor",
         "kwcli.inflating",
         "kwcli.input_files",
-        "kwcli.inputs",
+        "kwcli.capture_inputs",
         "kwcli.key_logs",
         "kwcli.progress",
         "kwcli.output",
@@ -85,7 +92,7 @@ UNBOUNDED_FOLDERS: Final = frozenset({"decoders/apis", "decoders/embedded"})
 PARAMETERS: Final = 8
 
 # Modules with errors that are raised again in another thread, with their traceback.
-RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.background", "kwcli.pipeline.plan"})
+RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.daemon_thread", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 

@@ -24,7 +24,7 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.apis.error_codes import error_name
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named

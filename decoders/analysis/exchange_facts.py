@@ -10,7 +10,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple

@@ -93,7 +93,7 @@ def in_order(found: Mapping[tuple[Any, ...], Value]) -> list[tuple[tuple[Any, ..
 class Fold(Protocol):
     """Exchanges in, rows out. `merge` is associative and commutative, for folds made with the same arguments.
 
-    `needs` are the paths that `add` reads of a side of an API (exchanges/api_versions.py). `export` gives the state as
+    `needs` are the paths that `add` reads of a side of an API (exchanges/body_reader.py). `export` gives the state as
     bytes; `resume` takes a state into a fold that has seen nothing, and raises DecodeError for one of another fold.
     """
 

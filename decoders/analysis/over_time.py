@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from decoders.analysis.dimensions import Key
 from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, shift_for
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.audit import OFFERED, offered_in
+from decoders.analysis.client_compatibility import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, METRICS, client_of, host_of, library_in, needs_of, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, in_order
@@ -32,14 +32,14 @@ from decoders.apis.keys import (
 )
 from decoders.apis.likeness import likeness
 from decoders.errors import LimitExceeded, Malformed
-from decoders.exchanges.api_versions import LOGGING_IN
+from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import common_library
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
 from decoders.schema.model import Versions
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

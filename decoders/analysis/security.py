@@ -18,7 +18,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.doctor.findings import SEVERITIES, FindingKind, Severity
+from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
 from decoders.apis.enums import ENUMS
 from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE

@@ -12,7 +12,7 @@ from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

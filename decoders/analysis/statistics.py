@@ -25,7 +25,7 @@ from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import GROUPS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -29,8 +29,8 @@ from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
 from decoders.records.summary import batch_heads
-from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.primitives import uuid_text
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.deferred import DeferredList
+from decoders.wire.deferred_json import DeferredList
 
 __all__ = ["PathStep", "parse_path", "values_at"]
 

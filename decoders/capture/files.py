@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from decoders.capture.links import LINKS, UNSUPPORTED
 from decoders.capture.packets import FUSED_SIZE, UNSAID, Dissector, Shape, shapes
 from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
-from decoders.compiled import mypyc_attr
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
+from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from decoders.wire.pack import fields, pack, unpack
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:  # loaded with the first capture that was cut out of another one
-    from decoders.capture.cut_notes import CutNote, CutReceiver, CutSegments
+    from decoders.capture.excerpt_comments import CutNote, CutReceiver, CutSegments
 
 __all__ = ["HEADER_SIZE", "MAGIC", "MAGICS", "CaptureReader", "Interface", "Pcap", "Pcapng"]
 
@@ -47,7 +47,7 @@ class Pcap:
         order, self._tick, self._head = MAGICS[header[:4]]
         self.link_type = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF  # above: size of a checksum
         self._record: Callable[[bytes, int], tuple[int, int, int, int]] = Struct(order + "IIII").unpack_from
-        self._dissector: Any = dissector  # it may give more than a segment (packet_copies.py)
+        self._dissector: Any = dissector  # it may give more than a segment (raw_packets.py)
         if self.link_type not in LINKS:
             raise Malformed(f"link type {self.link_type} is not supported", offset=20)
         self._link = LINKS[self.link_type]
@@ -350,8 +350,8 @@ class Pcapng:
             self._begin_cuts().tell(comments, self.cut_receiver)
 
     def _begin_cuts(self) -> CutSegments:
-        """Read notes of packets from here on (cut_notes.py)."""
-        from decoders.capture.cut_notes import CutSegments
+        """Read notes of packets from here on (excerpt_comments.py)."""
+        from decoders.capture.excerpt_comments import CutSegments
 
         if self.cuts is None:
             self.cuts = CutSegments()
@@ -505,7 +505,7 @@ class CaptureReader:
     fed after it are ignored. `kind` is "pcap", "pcapng", or None where the bytes are (so far) no capture. The first
     packet gets the number `before` + 1. `on_secrets` is called with the lines of TLS key logs in a pcapng, before the
     packets after them are given; the lines are not kept. `cut_receiver` gets the facts in the notes of a capture that
-    was cut out of another one (cut_notes.py).
+    was cut out of another one (excerpt_comments.py).
     """
 
     dissector: ClassVar[type[Dissector]] = Dissector

@@ -13,7 +13,7 @@ from decoders.errors import Malformed
 from decoders.limits import FRAGMENTED_MAX, TUNNELS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import ZERO_WINDOW, Segment
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 __all__ = ["FUSED_SIZE", "PROTOCOL", "UNSAID", "Dissector", "Fragments", "Shape", "shapes", "tcp_segment"]
 

@@ -21,7 +21,7 @@ from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import NAMES, deflate, inflate
 from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, json_bytes, leaf_from_json, shown
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 __all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "metrics_from_json", "metrics_json"]
 

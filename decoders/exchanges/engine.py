@@ -11,7 +11,7 @@ from uuid import UUID
 from decoders.capture.files import CaptureReader
 from decoders.capture.merge import merged
 from decoders.errors import DecodeError, Malformed
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
@@ -20,10 +20,10 @@ from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import NOT_TLS, endpoints
 from decoders.tcp.reassembly import Reassembly
 from decoders.tls.key_log import KeyLog
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
-    from decoders.capture.cut_notes import TopicName
+    from decoders.capture.excerpt_comments import TopicName
     from decoders.tls.decryption import Decryption
 
 _UUID_SIZE: Final = 16
@@ -161,7 +161,7 @@ class Engine:
 
     def _resume_notes(self, names: list[Any], chosen: list[Any]) -> None:
         """Restore the topic names and chosen exchanges that notes in a cut-out capture had given."""
-        from decoders.capture.cut_notes import TopicName
+        from decoders.capture.excerpt_comments import TopicName
 
         for each in names:
             since_ns, identity, name = fields(each, int, bytes, str)

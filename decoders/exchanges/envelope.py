@@ -21,7 +21,7 @@ from decoders.limits import USER_MAX
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
-    from decoders.exchanges.api_versions import ApiVersions
+    from decoders.exchanges.body_reader import ApiVersions
 
 # APIs that no broker forwards: their responses change what is known of the connection.
 _NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})

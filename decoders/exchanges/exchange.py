@@ -1,6 +1,6 @@
 """The rows that an engine gives: one request with its response, skipped bytes that are no exchange, ended connections.
 
-The classes hold bytes and do not decode them: an Exchange keeps its frames, and api_versions.py reads them when asked.
+The classes hold bytes and do not decode them: an Exchange keeps its frames, and body_reader.py reads them when asked.
 Attributes have the names of the exchange record. They are plain slots set by the engine, because there are hundreds of
 thousands of exchanges.
 """
@@ -22,7 +22,7 @@ from decoders.tcp.chunks import How
 from decoders.tcp.connections import Connection, Half
 
 if TYPE_CHECKING:
-    from decoders.exchanges.api_versions import ApiVersion, Failure
+    from decoders.exchanges.body_reader import ApiVersion, Failure
     from decoders.exchanges.learned_names import Topics
     from decoders.tls.facts import TlsInfo
 
@@ -166,7 +166,7 @@ Status = Literal["complete", "not_sent", "no_response_expected", "unanswered", "
 # View of a message: nested dicts and lists.
 View = Any
 
-# The fields that `fetch_session` needs in a view (api_versions.py).
+# The fields that `fetch_session` needs in a view (body_reader.py).
 SESSION_PATHS: Final[dict[tuple[int, Side], tuple[str, ...]]] = {
     (FETCH, "request"): ("session_id", "session_epoch"),
     (FETCH, "response"): ("session_id",),
@@ -319,7 +319,7 @@ class Exchange(Seen):
     )
 
     kind: Literal["exchange"] = "exchange"
-    record: Mapping[str, Any] | None = None  # the record it was read from (messages/from_record.py)
+    record: Mapping[str, Any] | None = None  # the record it was read from (messages/exchange_from_json.py)
     revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
     spec: ApiVersion
     api_key: int | None
@@ -397,7 +397,7 @@ class Exchange(Seen):
         self.early = layout
 
     def view(self, side: Side) -> View:
-        """The fields of a side that the engine's needs name (api_versions.py); None where the side is not there.
+        """The fields of a side that the engine's needs name (body_reader.py); None where the side is not there.
 
         When the side cannot be decoded: all fields before the failure, so any key may be missing.
         """

@@ -38,11 +38,11 @@ from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
-from decoders.wire.pack import fields
 from decoders.wire.primitives import uuid_text, write_uvarint
+from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:
-    from decoders.exchanges.api_versions import ApiVersion
+    from decoders.exchanges.body_reader import ApiVersion
 
 __all__ = ["History"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.keys import API_VERSIONS, FETCH, JOIN_GROUP, METADATA, PRODUCE
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -26,10 +26,10 @@ from decoders.apis.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKE
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import Exchange, Login, rfc3339
 from decoders.limits import HISTORY_MAX, USER_MAX
-from decoders.protocols.sasl_steps import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
+from decoders.protocols.sasl_messages import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
 from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 __all__ = ["LoginAttempt", "known_login", "learn_owners"]
 

@@ -15,9 +15,9 @@ chunk ─► half.state is a direction in step? ── no ─► unusual(): even
             └ BODY      append to the frame under way                     its last piece    ┘
 ```
 
-What always holds: the plain path (framing.take_bytes and pairing.py) gives the same exchanges for the same chunks; the
-tests compare the two by switching the fast path off. Any chunk may leave the fast path in the middle and go on in the
-plain one.
+What always holds: the plain path (framing.take_bytes and connection_pairing.py) gives the same exchanges for the same
+chunks; the tests compare the two by switching the fast path off. Any chunk may leave the fast path in the middle and go
+on in the plain one.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from collections.abc import Callable, Iterable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
+from decoders.exchanges.connection_pairing import Pairing, PairingContext
 from decoders.exchanges.connection_state import packet_sent
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled, Skipped, Summary, foreign_name
-from decoders.exchanges.pairing import Pairing, PairingContext
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import (
     BODY,

@@ -1,4 +1,4 @@
-"""The state of a Pairer in, built-in values out, and back: wire/pack.py packs them when work is handed over.
+"""The state of a Pairer in, built-in values out, and back: packed by wire/state_serialization.py.
 
 Settled exchanges have been given out already. The state is requests in flight, frames under way, undecided
 connections, learnt names and counts. Projections and layouts are made again.
@@ -12,15 +12,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
+from decoders.exchanges.connection_pairing import Pairing, begin, put_no_response
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.pairer import Context
-from decoders.exchanges.pairing import Pairing, begin, put_no_response
 from decoders.frames.detect import UndecidedConnection, UndecidedSide
 from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are.

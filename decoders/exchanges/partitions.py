@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field, Side
 

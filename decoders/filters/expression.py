@@ -327,7 +327,7 @@ class Filter:
         return self.node.decide(exchange, phase)
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
-        """The paths that the filter reads of a side of an API (exchanges/api_versions.py); empty where no exchange of
+        """The paths that the filter reads of a side of an API (exchanges/body_reader.py); empty where no exchange of
         the API can pass.
         """
         keys = self.node.keys()
@@ -505,7 +505,7 @@ def _field(word: Word) -> _Named:
 
 def _structure_field(word: Word, name: str, path: str) -> _Named:
     """A field of the records of internal topics."""
-    from decoders.filters.structures import structure_paths, structure_values  # few expressions have one
+    from decoders.filters.internal_topic_fields import structure_paths, structure_values  # few expressions have one
 
     plain = _INDEX.sub("", path)
     known = structure_paths()
@@ -546,7 +546,7 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
 
 def _concealed(exchange: Exchange, messages: list[Any]) -> list[Any]:
     """Error messages without the secrets of the exchange that a broker repeats in them."""
-    from decoders.messages.bodies import conceal_of
+    from decoders.messages.body_json import conceal_of
 
     conceal = conceal_of(exchange)
     return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]

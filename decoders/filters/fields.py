@@ -15,7 +15,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import FilterError, UnknownApi
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.contents import (
     headers_named,
@@ -106,7 +106,7 @@ class FieldRow(NamedTuple):
     """One field. A value that is a list or an iterator stands for each of its elements; None and empty mean no value.
 
     `entity` is set where names are read from bodies, `needs` where other values are: it gives the paths that are read
-    of a side of an API (exchanges/api_versions.py must hear of them). `history`: the value is what an exchange means by
+    of a side of an API (exchanges/body_reader.py must hear of them). `history`: the value is what an exchange means by
     those before it (exchanges/history.py).
     """
 

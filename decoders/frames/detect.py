@@ -12,7 +12,7 @@ stream known from its SYN     follow the frames from byte 0 ──┐
 stream not known              each segment may begin a frame ─┼─► a whole request decodes, or an answer to one
 short snap length             no body is ever whole ──────────┘    or PAIRS pairs of matching heads → Kafka
 UNDECIDED_MAX bytes held      known from its beginning → not Kafka; else the oldest bytes are let go
-one side alone spoke          its bytes are a chain of answers (answers.py) → of one direction
+one side alone spoke          its bytes are a chain of answers (detect_responses_only.py) → of one direction
 ```
 
 An endpoint that was recognised as a broker vouches for its later connections (exchanges/pairer.py); chunks held here
@@ -30,7 +30,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
-from decoders.frames.answers import Stretches, find_answers
+from decoders.frames.detect_responses_only import Stretches, find_answers
 from decoders.frames.headers import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
 from decoders.protocols import TLS

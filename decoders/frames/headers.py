@@ -18,9 +18,9 @@ from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.large_body import LargeWalker
 from decoders.schema.model import Plan, Side, resolve
-from decoders.schema.walk import Walker
+from decoders.schema.plan_walker import Walker
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 # Size, API key, version, correlation id, client id length.
 REQUEST: Final = Struct(">ihhih")

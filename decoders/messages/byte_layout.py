@@ -1,6 +1,6 @@
 """A frame in, its parts in wire order out: size, header, body with the batches inside, and bytes that are unreadable.
 
-Hex views are drawn from these parts. The layouts tried are those of the exchange record (exchanges/api_versions.py), so
+Hex views are drawn from these parts. The layouts tried are those of the exchange record (exchanges/body_reader.py), so
 that a view and a record never disagree.
 """
 
@@ -34,18 +34,18 @@ from decoders.embedded import (
 )
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
-from decoders.exchanges.api_versions import ApiVersion, Failure, Layout, Needs, failed
+from decoders.exchanges.body_reader import ApiVersion, Failure, Layout, Needs, failed
 from decoders.exchanges.topic_arrays import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
-from decoders.messages.bodies import ECHOING, holds_secrets
+from decoders.messages.body_json import ECHOING, holds_secrets
 from decoders.named_tuple import NamedTuple
 from decoders.records.byte_parts import Hide, batch_parts
 from decoders.records.json_form import control_structures, holds_secret
 from decoders.schema.codec import trailing
 from decoders.schema.model import Plan, PlanField, Side
-from decoders.schema.walk import BytePart, Span, Walker
+from decoders.schema.plan_walker import BytePart, Span, Walker
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _NO_NEEDS: Final = Needs()

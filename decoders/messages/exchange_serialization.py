@@ -20,7 +20,7 @@ from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipp
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from decoders.exchanges.api_versions import ApiVersion, ApiVersions
+    from decoders.exchanges.body_reader import ApiVersion, ApiVersions
     from decoders.exchanges.learned_names import Topics
 
 __all__ = [
@@ -276,7 +276,7 @@ def _unusual(said: Any, connections: list[ConnectionInfo], specs: ApiVersions) -
     if said[0] == "skipped":
         return Skipped(connections[said[1]], *said[2])
     if said[0] == "record":
-        from decoders.messages.from_record import FromRecords
+        from decoders.messages.exchange_from_json import FromRecords
 
         row = FromRecords().read(said[1])
         if isinstance(row, Exchange):

@@ -18,7 +18,7 @@ from decoders.apis import KEYS, NAMES, api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
+from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
 from decoders.frames.headers import HEAD, request_head, request_verdict
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
@@ -26,7 +26,7 @@ from decoders.records.read import first_batch
 from decoders.schema.codec import CRUDE
 from decoders.schema.large_body import LargeWalker, check
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
-from decoders.schema.walk import Span, Walker
+from decoders.schema.plan_walker import Span, Walker
 
 __all__ = [
     "NEVER",

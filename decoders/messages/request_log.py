@@ -31,19 +31,19 @@ from decoders.apis import api
 from decoders.apis.keys import API_VERSIONS, PRODUCE
 from decoders.apis.names import current_names, known_fields
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
-from decoders.exchanges.api_versions import SPECS_MAX, ApiVersion, Needs
+from decoders.exchanges.body_reader import SPECS_MAX, ApiVersion, Needs
+from decoders.exchanges.connection_pairing import begin
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.learned_names import Topics
-from decoders.exchanges.pairing import begin
 from decoders.limits import HISTORY_MAX
-from decoders.messages.bodies import Options
-from decoders.messages.record import exchange_json
-from decoders.messages.record_lines import BLANK, LineReader
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import exchange_json
+from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message import framed
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Field, Side
-from decoders.wire.pack import fields, pack, unpack
 from decoders.wire.primitives import uuid_bytes
+from decoders.wire.state_serialization import fields, pack, unpack
 from decoders.wire.units import parse_time
 
 __all__ = ["SERVER_SAYS", "RequestLogLines"]
@@ -66,7 +66,7 @@ SERVER_SAYS: Final[dict[str, str]] = {
 _TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3,9})")
 _ANONYMOUS: Final = "User:ANONYMOUS"
 _UNSUPPORTED_VERSION: Final = 35
-# Secrets stay in the record: its reader (from_record.py) takes them out.
+# Secrets stay in the record: its reader (exchange_from_json.py) takes them out.
 _WHOLE: Final = Options(reveal_secrets=True)
 
 

@@ -11,11 +11,11 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
+from decoders.exchanges.body_reader import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.frames.live_framing import with_size
-from decoders.messages.bodies import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
-from decoders.messages.record import undecoded_json, with_names
+from decoders.messages.body_json import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
+from decoders.messages.exchange_json import undecoded_json, with_names
 from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side

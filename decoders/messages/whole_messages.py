@@ -19,7 +19,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import CRUDE, decode, decoder, encode
 from decoders.schema.json_form import Makers, from_json
 from decoders.schema.model import Message, Plan, Side, resolve
-from decoders.schema.walk import walk
+from decoders.schema.plan_walker import walk
 
 __all__ = [
     "Request",

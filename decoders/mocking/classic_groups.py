@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
 from decoders.mocking.cluster import Call, Cluster, Refusal, Timer
-from decoders.mocking.results import Outcome, refusal_body
+from decoders.mocking.response_bodies import Outcome, refusal_body
 
 __all__ = [
     *("ClassicGroup", "State", "handle_heartbeat", "handle_join_group"),

@@ -15,7 +15,7 @@ from uuid import UUID
 from decoders.limits import MOCK_SESSIONS_MAX
 from decoders.mocking.cluster import Call, Cluster, Refusal, Timer, TopicPartition
 from decoders.mocking.partition_log import MAGIC, PartitionLog, without_codec
-from decoders.mocking.results import Outcome, refusal_body
+from decoders.mocking.response_bodies import Outcome, refusal_body
 
 __all__ = ["Fetches", "handle_fetch"]
 

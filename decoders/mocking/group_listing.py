@@ -8,7 +8,7 @@ from uuid import UUID
 from decoders.mocking.classic_groups import ClassicGroup, State
 from decoders.mocking.cluster import Call, Cluster, Refusal
 from decoders.mocking.consumer_groups import ConsumerGroup, Place
-from decoders.mocking.results import refusal_body
+from decoders.mocking.response_bodies import refusal_body
 
 __all__ = [
     *("handle_consumer_group_describe", "handle_delete_groups", "handle_describe_groups", "handle_list_groups"),

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from decoders.mocking.cluster import Call, Cluster, Refusal, each_partition
 from decoders.mocking.partition_log import PartitionLog, ProducerError, StoredBatch
-from decoders.mocking.results import Outcome
-from decoders.mocking.stored_batches import RecordsError, split_records
+from decoders.mocking.response_bodies import Outcome
+from decoders.mocking.split_into_batches import RecordsError, split_records
 from decoders.mocking.transactions import add_partition_on_write
 
 __all__ = ["handle_list_offsets", "handle_offset_for_leader_epoch", "handle_produce"]

@@ -15,7 +15,7 @@ from decoders.mocking.cluster import (
     Refusal,
     Topic,
 )
-from decoders.mocking.results import refusal_body
+from decoders.mocking.response_bodies import refusal_body
 
 __all__ = [
     *("handle_create_topics", "handle_delete_topics", "handle_describe_cluster", "handle_find_coordinator"),

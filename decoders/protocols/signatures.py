@@ -8,7 +8,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
-from decoders.wire.text import printable
+from decoders.wire.readable_text import printable
 
 # The first bytes of other protocols in, a short description out: a request line, a banner, a greeting.
 #
@@ -40,7 +40,7 @@ def first_line(data: bytes) -> bytes:
 
 def tell_tls(data: bytes) -> str:
     """A description of the first record of TLS."""
-    from decoders.tls.first_record import tell  # most captures have no TLS
+    from decoders.tls.explain_first_record import tell  # most captures have no TLS
 
     return tell(data)
 
@@ -124,7 +124,7 @@ def tell_zookeeper(data: bytes) -> str:
 #
 # Certain marks end the search at once; the others only give a name to a connection that proved not to be Kafka, because
 # by themselves they could be a Kafka frame (PostgreSQL's start-up packet looks like Metadata 0).
-# frames/explain_number.py reads the same table, for a description of the bytes and a remedy.
+# frames/explain_strange_bytes.py reads the same table, for a description of the bytes and a remedy.
 
 
 _TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04][\x00-\x48]|[\x80-\x8f].\x01\x03[\x00-\x03]", re.DOTALL)

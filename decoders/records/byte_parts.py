@@ -1,7 +1,7 @@
-"""A records field in, the byte parts of its batches out (schema/walk.py): header fields, and fields of plain records.
+"""A records field in, the byte parts of its batches out: header fields, and fields of plain records.
 
-Covers batches of magic 2 and messages of magic 0 and 1. Compressed records are one part; bytes that cannot be read are
-one part as well, with the reason as its value.
+Parts are those of schema/plan_walker.py. Covers batches of magic 2 and messages of magic 0 and 1. Compressed records
+are one part; bytes that cannot be read are one part as well, with the reason as its value.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from decoders.records.model import (
     SIZE,
     TRANSACTIONAL,
 )
-from decoders.schema.walk import BytePart
+from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import STRUCTS, read_varint, read_varlong
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 _INT32: Final = Struct(">i")
 _CRC: Final = Struct(">I")

@@ -14,9 +14,9 @@ from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
 from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, failed
 from decoders.schema.json_form import json_bytes, json_text
-from decoders.wire.deferred import DeferredList, DeferredText
+from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import read_uvarint
-from decoders.wire.text import is_plain
+from decoders.wire.readable_text import is_plain
 
 # Type number of a control record → its name, and the structure of its value.
 TYPES: Final[dict[int, tuple[str, str]]] = {

@@ -10,8 +10,7 @@ from typing import Any, Final
 import google_crc32c
 
 from decoders.limits import BATCH_COST, PIECE, RECORD_BYTE_COST
-from decoders.records import batch, legacy
-from decoders.records.batch import FAR, header_fields
+from decoders.records import read_batch_v2, read_legacy
 from decoders.records.json_form import records_json
 from decoders.records.model import (
     CRC_START,
@@ -27,9 +26,10 @@ from decoders.records.model import (
     blank,
     failed,
 )
+from decoders.records.read_batch_v2 import FAR, header_fields
 from decoders.schema.json_form import json_bytes
-from decoders.wire.deferred import DeferredList
-from decoders.wire.text import in_bytes
+from decoders.wire.deferred_json import DeferredList
+from decoders.wire.readable_text import in_bytes
 
 _MAGIC_MAX: Final = 2
 # The size of a batch with one record of one-byte fields, without key, value and headers.
@@ -94,10 +94,10 @@ def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
 
 
 _INT32: Final = Struct(">i")
-_LENGTH_MIN: Final = (legacy.SIZE_MIN[0], legacy.SIZE_MIN[1], SIZE - LOG_OVERHEAD)
+_LENGTH_MIN: Final = (read_legacy.SIZE_MIN[0], read_legacy.SIZE_MIN[1], SIZE - LOG_OVERHEAD)
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
-_READERS: Final[tuple[_Reader, ...]] = (legacy.read, legacy.read, batch.read)
-_CUT: Final = (legacy.cut_fields, legacy.cut_fields, batch.cut_fields)
+_READERS: Final[tuple[_Reader, ...]] = (read_legacy.read, read_legacy.read, read_batch_v2.read)
+_CUT: Final = (read_legacy.cut_fields, read_legacy.cut_fields, read_batch_v2.cut_fields)
 # The memory for the batches that are made together where batches are read while they are written.
 _AT_ONCE: Final = PIECE * RECORD_BYTE_COST
 _new: Final = tuple.__new__  # half the cost of the class's own
@@ -238,7 +238,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
             (length,) = _INT32.unpack_from(data, at + 8)
             stop = at + LOG_OVERHEAD + length
             if length >= _LENGTH_MIN[_MAGIC_MAX] and stop <= end:
-                yield batch.read(data, at, stop, budget, form)
+                yield read_batch_v2.read(data, at, stop, budget, form)
                 at = stop
                 continue
         stop, problem = _extent(data, at, end)

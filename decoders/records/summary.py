@@ -139,8 +139,8 @@ def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tupl
         number = attributes & CODEC_MASK
         if number:
             if budget is None:
-                from decoders.records.legacy import count_records
                 from decoders.records.model import Budget
+                from decoders.records.read_legacy import count_records
 
                 budget = Budget()
             records += count_records(buf, at, stop, budget)

@@ -6,9 +6,9 @@ All ways to read a message, from the declaration down:
 declaration (text)
   └ model.py: parse        once                    → Message: fields with version ranges
       └ model.py: resolve  one version             → Plan: the fields of that version, in order
-          ├ walk.py          interpret the plan: slow, exact; gives paths, spans and the error  (the oracle)
+          ├ plan_walker.py   interpret the plan: slow, exact; gives paths, spans and the error  (the oracle)
           ├ codec.py         the first messages: by the walker, no code is generated
-          ├ decode.py        many of a kind: Python source of one function (from steps that emit.py writes)
+          ├ decoder_codegen.py  many of a kind: Python source of one function (codegen_support.py writes its lines)
           │   ├ values       as Python values
           │   ├ JSON form    json_form.py: what records show
           │   └ projection   projection.py: only the fields that are asked for, the rest is stepped over; by the
@@ -17,11 +17,11 @@ declaration (text)
           │   ├ learn.py        small messages of one size, in one unpack
           │   └ speculate.py    elements of a large array, read as if they were all like a sample
           └ large_body.py      bodies above BODY_WHOLE_MAX: long arrays are read while the output is written
-and back:  json_form.py (JSON form → values), encode.py (source of an encoder), walk.py (plain, exact errors)
+and back:  json_form.py (JSON form → values), encoder_codegen.py (source of an encoder), plan_walker.py (exact errors)
 ```
 
 What always holds: all ways give the same value for the same bytes, and fail for the same bytes. Only the walker says
-where and why: generated code fails with one of `emit.CRUDE`, and `codec.py` then asks the walker. Code is never
-generated at import, and no generated code is kept in the repository; the handbook's page for contributors says how to
-print it.
+where and why: generated code fails with one of `codegen_support.CRUDE`, and `codec.py` then asks the walker. Code is
+never generated at import, and no generated code is kept in the repository; the handbook's page for contributors says
+how to print it.
 """

@@ -3,7 +3,7 @@
 Functions are generated on use. The walker reads the first messages of each kind, since generating code costs as much as
 walking some thirty small messages; generated code reads the later ones. Where generated code fails, or does not end
 where the message ends, the walker reads the same bytes again and says where and why. Where the generated encoder fails,
-walk.py encodes the value or says what is wrong with it.
+plan_walker.py encodes the value or says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 
 from decoders.errors import DecodeError, Malformed, without_frames
-from decoders.schema.emit import CRUDE, ENCODE_CRUDE, Crude, Unit
+from decoders.schema.codegen_support import CRUDE, ENCODE_CRUDE, Crude, Unit
 from decoders.schema.json_form import Hook, to_json
 from decoders.schema.model import Plan
+from decoders.schema.plan_walker import Walker, walk, write
 from decoders.schema.projection import ALL, Mode, Want, project, wanted
-from decoders.schema.walk import Walker, walk, write
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 __all__ = [
     "BYTES",
@@ -151,7 +151,7 @@ def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
 
 
 def encoder(plan: Plan) -> Encoder:
-    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE: use walk.py for those."""
+    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE (then ask plan_walker.py)."""
     made = plan.made.get("encode")
     if made is None:
         made = plan.made["encode"] = build_encoder(plan)
@@ -204,7 +204,7 @@ def build(
 
     `start` holds the globals of an existing function, and that function: it gets the specialised code later.
     """
-    from decoders.schema.decode import DecoderSource  # on first use: small captures are read by the walker
+    from decoders.schema.decoder_codegen import DecoderSource  # on first use: small captures are read by the walker
 
     unit = Unit()
     if start is not None:
@@ -236,7 +236,7 @@ def build(
 
 def build_encoder(plan: Plan) -> Callable[..., Any]:
     """Compile the encoder of a plan."""
-    from decoders.schema.encode import EncoderSource
+    from decoders.schema.encoder_codegen import EncoderSource
 
     unit = Unit()
     EncoderSource(unit).root(plan)
@@ -245,7 +245,7 @@ def build_encoder(plan: Plan) -> Callable[..., Any]:
 
 def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
     """The source of the decoder of a message before it specialises; `commented`: with the field beside each line."""
-    from decoders.schema.decode import DecoderSource
+    from decoders.schema.decoder_codegen import DecoderSource
 
     unit = Unit(commented=commented)
     DecoderSource(unit, mode).root(plan, ALL)
@@ -254,7 +254,7 @@ def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
 
 def encoder_source(plan: Plan, *, commented: bool = True) -> str:
     """The source of the encoder of a message; `commented`: with the field beside each line."""
-    from decoders.schema.encode import EncoderSource
+    from decoders.schema.encoder_codegen import EncoderSource
 
     unit = Unit(commented=commented)
     EncoderSource(unit).root(plan)
@@ -280,7 +280,7 @@ def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
 
 
 TRAILING: Final = "_trailing"
-# How much walk.py encodes before an encoder is worth its cost, in bytes; each message counts MESSAGE bytes more.
+# How much plan_walker.py encodes before an encoder is worth its cost, in bytes; each message counts MESSAGE bytes more.
 WRITTEN: Final = 4000
 MESSAGE: Final = 200
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.compiled import mypyc_attr
 from decoders.errors import EncodeError
+from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import FIXED, Field, Plan, PlanField
-from decoders.schema.walk import UNKNOWN
+from decoders.schema.plan_walker import UNKNOWN
 from decoders.wire.conceal import has_hole
 from decoders.wire.primitives import RANGES, text_bytes, uuid_bytes, uuid_text
-from decoders.wire.text import PLAIN, has_controls
+from decoders.wire.readable_text import PLAIN, has_controls
 
 Hook = Callable[..., Any]
 # The key in a hook table of the function `public(config name) -> bool`, which `secret unless FIELD` calls.

@@ -26,12 +26,12 @@ from typing import Any, Final, Protocol
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
 from decoders.schema.codec import CRUDE, JsonDecoder, failure_of, json_decoder, projector, trailing
-from decoders.schema.emit import many
+from decoders.schema.codegen_support import many
 from decoders.schema.json_form import Hook, JsonForm
 from decoders.schema.model import FIXED, Plan, PlanField, least_element
+from decoders.schema.plan_walker import Walker, at_path, weight
 from decoders.schema.projection import SIZED
-from decoders.schema.walk import Walker, at_path, weight
-from decoders.wire.deferred import DeferredList, DeferredText
+from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import LETTERS, check_left, read_size
 
 _NOTHING: Final[frozenset[str]] = frozenset()

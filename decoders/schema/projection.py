@@ -3,7 +3,7 @@
 The problem. Most fields of a message are never shown: a text line needs three fields of a Fetch response with a
 megabyte of records.
 
-The idea. Each part that needs fields (line, filter, statistics, pairing) names their paths (exchanges/api_versions.py).
+The idea. Each part that needs fields (line, filter, statistics, pairing) names their paths (exchanges/body_reader.py).
 The union of the paths becomes a tree, and the decoder is generated for that tree:
 
 ```
@@ -30,7 +30,7 @@ from decoders.limits import ERRORS_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import redacted
 from decoders.schema.model import FIXED, Field, Plan, PlanField
-from decoders.schema.walk import UNKNOWN, Span, walk
+from decoders.schema.plan_walker import UNKNOWN, Span, walk
 
 # Which fields of a message a decoder keeps, and in what form.
 #

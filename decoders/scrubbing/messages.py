@@ -23,11 +23,11 @@ from decoders.apis.headers import (
 from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Layout, Needs
+from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
 from decoders.exchanges.topic_arrays import topic_at
 from decoders.frames.headers import request_head
 from decoders.schema.model import Side
-from decoders.schema.walk import Walker
+from decoders.schema.plan_walker import Walker
 from decoders.scrubbing.batches import GARBAGE, BatchScrubber
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of
 from decoders.scrubbing.names import FILLER, KEPT, Names

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.capture.links import IP4, IP6, LINKS
-from decoders.capture.packet_copies import PacketCopy
+from decoders.capture.raw_packets import PacketCopy
 from decoders.named_tuple import NamedTuple
 from decoders.scrubbing.pseudonyms import Pseudonyms
 

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, Final
 
-from decoders.exchanges.api_versions import LOGGING_IN
+from decoders.exchanges.body_reader import LOGGING_IN
+from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.connection_state import InFlight, SaslPhase
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.pairer_state import REQUEST, saved
-from decoders.exchanges.pairing import Pairing
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half
-from decoders.wire.pack import pack
+from decoders.wire.state_serialization import pack
 
 __all__ = ["FRAME_STATE", "ID_RANGE", "ORPHAN_ATTRIBUTES", "CleanRun", "required_state"]
 

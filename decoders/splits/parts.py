@@ -12,7 +12,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import endpoints, turned
 from decoders.tls.key_log import Sessions
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 __all__ = [
     *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "Facts", "Part", "Patch"),

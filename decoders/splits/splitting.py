@@ -36,7 +36,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Row, Settled
 from decoders.exchanges.pairer import Pairer, doubtful
 from decoders.exchanges.pairer_state import export_pairing, export_undecided
@@ -48,7 +48,7 @@ from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, turned
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
 from decoders.tls.decryption import Decryption, export_connection, lack_of
 from decoders.tls.key_log import KeyLog
-from decoders.wire.pack import pack
+from decoders.wire.state_serialization import pack
 
 __all__ = ["PART_SIZE", "OpenedConnection", "Splitter", "Track", "Watched"]
 

@@ -24,12 +24,12 @@ from contextlib import contextmanager
 from typing import Any, Final, cast
 
 from decoders.errors import Malformed
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
+from decoders.exchanges.connection_pairing import Pairing, orphan, put_response
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
 from decoders.exchanges.pairer import FOREVER
 from decoders.exchanges.pairer_state import put, resume_pairing, resume_request, resume_undecided
-from decoders.exchanges.pairing import Pairing, orphan, put_response
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, required_state
@@ -37,7 +37,7 @@ from decoders.splits.parts import END, ROWS, RUN, SEGMENTS, Facts, Part, RowCorr
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import Connection, Half
 from decoders.tls.key_log import KeyLog
-from decoders.wire.pack import fields, unpack
+from decoders.wire.state_serialization import fields, unpack
 
 __all__ = ["AdoptedConnection", "AdoptedRun", "Reread", "Stitcher"]
 

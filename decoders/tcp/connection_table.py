@@ -29,7 +29,7 @@ from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import MASK, Connection, Half, ahead, endpoints, turned
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 __all__ = ["LATE", "LATE_NS", "STALE_MAX", "SWEEP_MIN", "Connections", "Resets", "Waiting"]
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from decoders.errors import Malformed
 from decoders.limits import IDLE_NS, SEGMENT_COST
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 __all__ = [
     "ENDS",

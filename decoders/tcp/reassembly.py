@@ -40,9 +40,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final, get_args
 
-from decoders.compiled import mypyc_attr
 from decoders.errors import Malformed
 from decoders.limits import HELD_MAX, IDLE_NS, OUT_OF_ORDER_MAX, SEGMENT_COST
+from decoders.mypyc_modules import mypyc_attr
 from decoders.tcp.chunks import ZERO_WINDOW, Chunk, Close, Gap, How, Retransmission, Segment, Why
 from decoders.tcp.connection_table import LATE, Connections, Waiting
 from decoders.tcp.connections import (
@@ -61,7 +61,7 @@ from decoders.tcp.connections import (
     deadlocked,
     turned,
 )
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 __all__ = ["Delivery", "Reassembly"]
 

@@ -47,7 +47,7 @@ from decoders.tls.handshake import (
 from decoders.tls.key_log import APPLICATION, EARLY, HANDSHAKE, PLAIN, KeyLog, Origin, Sessions, secret_labels
 from decoders.tls.sides import HEADER_SIZE, RECORD_HEADER, RECORD_MAX, TlsSide, event_of, event_state
 from decoders.tls.suites import find_suite
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import Opened, RecordCipher

@@ -36,7 +36,7 @@ from decoders.limits import TLS_WAIT_ALL_MAX, TLS_WAIT_MAX, TLS_WAIT_NS
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import NOT_TLS, Connection
 from decoders.tls.key_log import KeyLog, Sessions
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tls.connection import TlsConnection

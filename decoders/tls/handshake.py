@@ -10,7 +10,7 @@ from typing import Final
 
 from decoders.limits import TLS_HANDSHAKE_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import printable
+from decoders.wire.readable_text import printable
 
 __all__ = [
     "ALERTS",

@@ -26,7 +26,7 @@ from typing import Final
 
 from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX, TLS_SESSIONS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 __all__ = [
     *("APPLICATION", "EARLY", "HANDSHAKE", "MASTER_SECRET", "PLAIN", "SESSION_SECRET"),

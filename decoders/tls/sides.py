@@ -14,7 +14,7 @@ from decoders.errors import Malformed
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Why
 from decoders.tcp.connections import Half
 from decoders.tls.handshake import HandshakeMessages
-from decoders.wire.pack import fields
+from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:
     from decoders.tls.record_ciphers import RecordCipher

@@ -7,22 +7,22 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.audit import Audit, AuditTarget
+from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.answers.doctor import FAIL_ON, count_findings, findings_text
 from kwcli.answers.view import AnswerRenderer, software_text
-from kwcli.env import Exit, Failure
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Environment, Settings
     from kwcli.net.config.client_config import ConnectionOptions
+    from kwcli.run_environment import Environment, Settings
 
 __all__ = ["AuditRenderer", "SecurityRenderer", "find_target"]
 

@@ -11,19 +11,19 @@ import click
 
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
-from decoders.analysis.doctor.findings import SEVERITIES
+from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.analysis.doctor.thresholds import THRESHOLDS, Thresholds
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.answers.view import AnswerRenderer
-from kwcli.env import Exit, Failure
 from kwcli.output.short_texts import count_of, find_zone, palette
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.env import Settings
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import CaptureOptions
+    from kwcli.run_environment import Settings
 
 __all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]
 
@@ -77,7 +77,7 @@ def _names_cluster(connection: ConnectionOptions) -> bool:
         return True
     if not connection.properties:
         return False
-    from kwcli.net.config.properties import BY_NAME
+    from kwcli.net.config.client_properties import BY_NAME
 
     meanings = {BY_NAME[name].meaning for name, _ in connection.properties if name in BY_NAME}
     return not meanings.isdisjoint(("servers", "controllers"))

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.text import clean, format_latency
+from decoders.wire.readable_text import clean, format_latency
 from kwcli.output.short_texts import count_of, format_ranges, palette
 from kwcli.output.table import Column, draw_table
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 __all__ = ["GROUP_LINES", "MemberNames", "format_assignment", "format_cause", "format_share", "group_details"]
 

@@ -11,18 +11,18 @@ from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.libraries import library_text
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean, format_latency, format_size
+from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
 from kwcli.answers.view import AnswerRenderer, flat_text, software_text
-from kwcli.env import Exit, Failure
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 __all__ = ["PORTRAITS", "PortraitRenderer"]
 

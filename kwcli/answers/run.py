@@ -14,9 +14,9 @@ from kwcli.sniff.run import Sniffing
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
     from kwcli.answers.view import AnswerRenderer
-    from kwcli.env import Environment, Exit, Settings
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
+    from kwcli.run_environment import Environment, Exit, Settings
 
 __all__ = ["answer", "show_portraits"]
 
@@ -34,8 +34,8 @@ def answer(
 
 def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
     """Have the doctor look at a cluster and write the findings, also those before a failure; returns the exit code."""
-    from kwcli.answers.live_doctor import examine
-    from kwcli.env import Exit, Failure
+    from kwcli.answers.doctor_cluster_probe import examine
+    from kwcli.run_environment import Exit, Failure
 
     code = Exit.DONE
     try:

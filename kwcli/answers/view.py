@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from decoders.exchanges.libraries import library_text
-from decoders.messages.record import SCHEMA
+from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import json_text
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.output.csv import csv_lines
-from kwcli.output.records import record_writer
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
+from kwcli.output.value_writers import record_writer
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Fold, Row
     from decoders.exchanges.exchange import Ended
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 __all__ = ["AnswerRenderer", "answer_record", "flat_text", "software_text", "view_of"]
 

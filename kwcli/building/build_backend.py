@@ -1,7 +1,7 @@
 """The PEP 517 backend that pip asks for wheels: setuptools, with machine code beside the sources where `KW_COMPILE=1`.
 
-The modules of `decoders/compiled.py` are compiled by mypyc into the wheel and nowhere else: in a working tree, compiled
-modules would hide the sources. So an editable install is never compiled, and neither is a source package.
+The modules of `decoders/mypyc_modules.py` are compiled by mypyc into the wheel and nowhere else: in a working tree,
+compiled modules would hide the sources. So an editable install is never compiled, and neither is a source package.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _extensions() -> Iterator[list[Any]]:
     """The compiled modules as setuptools extensions; the folder of their C sources is removed after the block."""
     from mypyc.build import mypycify
 
-    modules = runpy.run_path(str(Path("decoders", "compiled.py")))["MODULES"]
+    modules = runpy.run_path(str(Path("decoders", "mypyc_modules.py")))["MODULES"]
     scratch = str(Path("build", "compiled"))  # setuptools takes no sources from elsewhere
     try:
         made = mypycify([*_TYPES, *modules], opt_level="3", debug_level="0", group_name="kw", target_dir=scratch)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Protocol
 
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
+from decoders.exchanges.connection_pairing import Pairing, PairingContext
 from decoders.exchanges.exchange import ConnectionInfo, Exchange
-from decoders.exchanges.pairing import Pairing, PairingContext
 from decoders.frames.framing import Frame, FrameDirection
 
 if TYPE_CHECKING:

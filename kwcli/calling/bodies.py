@@ -15,7 +15,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Side
 from kwcli.calling.validate import DEEPEST, PlainWord
 from kwcli.calling.words.paths import fail
-from kwcli.env import Environment, Exit
+from kwcli.run_environment import Environment, Exit
 
 __all__ = [
     "STDIN",

@@ -18,15 +18,15 @@ from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, read_stdin
 from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken
 from kwcli.calling.words.assignments import check_words
-from kwcli.env import Exit, Failure
 from kwcli.net.options import read_config
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.records.values import RecordValues
-    from kwcli.env import Environment, Settings
+    from kwcli.calling.records.print_records import RecordValues
     from kwcli.net.config.client_config import ConnectionOptions
+    from kwcli.run_environment import Environment, Settings
 
 # The APIs that take short words besides paths (Produce and Fetch), and the options that go with them.
 SHORT: Final = frozenset({PRODUCE, FETCH})
@@ -156,7 +156,7 @@ def _record_values(env: Environment, asked: CallOptions, settings: Settings, *, 
     """The writer of a fetch's records alone. Raises Failure (usage)."""
     from kwcli.calling.output import write_all
     from kwcli.calling.records.lines import separator_of
-    from kwcli.calling.records.values import FORMATS, RecordValues
+    from kwcli.calling.records.print_records import FORMATS, RecordValues
 
     if settings.format not in FORMATS:
         raise Failure(f"--values has the formats {', '.join(FORMATS)}, not {settings.format}", Exit.USAGE)

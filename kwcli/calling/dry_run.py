@@ -12,13 +12,13 @@ from kwcli.calling.as_exchanges import NOWHERE, Tape
 from kwcli.calling.bodies import body_in, parse
 from kwcli.calling.request_builder import Draft
 from kwcli.calling.words.assignments import GivenWords, check_words
-from kwcli.env import Environment, Exit, Failure
 from kwcli.net.session.session import Session
+from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
     from kwcli.calling.request_builder import VersionChoice
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 
 # A request that is not sent in; its skeleton, its bytes, or its text in the editor out.

@@ -25,7 +25,7 @@ from kwcli.calling.bodies import SourceBody
 from kwcli.calling.validate import generic
 from kwcli.calling.words.assignments import check_words, compose, encode_body, read_value
 from kwcli.calling.words.paths import fail
-from kwcli.env import Environment, Exit
+from kwcli.run_environment import Environment, Exit
 from kwcli.spelling import find_api, find_version, parse_version_of
 
 _SIZE = 4

@@ -10,28 +10,28 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
-from decoders.messages.bodies import Options, conceal_of
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options, conceal_of
+from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.model import FOREVER, NONE, Versions
-from decoders.wire.deferred import Deferred, DeferredText
-from decoders.wire.text import clean, format_latency
+from decoders.wire.deferred_json import Deferred, DeferredText
+from decoders.wire.readable_text import clean, format_latency
 from kwcli.calling.words.paths import Path
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
-from kwcli.output.records import JsonWriter, record_writer
 from kwcli.output.renderers import Wanted, needs, open_renderer
 from kwcli.output.short_texts import count_of, cut, palette
+from kwcli.output.value_writers import JsonWriter, record_writer
 
 if TYPE_CHECKING:
-    from decoders.exchanges.api_versions import Needs
+    from decoders.exchanges.body_reader import Needs
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
-    from kwcli.calling.records.values import RecordValues, Said
+    from kwcli.calling.records.print_records import RecordValues, Said
     from kwcli.calling.version_table import Matrix
-    from kwcli.env import Environment, Settings
-    from kwcli.output.records import RecordWriter
     from kwcli.output.renderers import Renderer, Write
     from kwcli.output.short_texts import Palette
+    from kwcli.output.value_writers import RecordWriter
+    from kwcli.run_environment import Environment, Settings
 
 
 class CallOutput:

@@ -17,8 +17,8 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.words.assignments import GivenWords, compose, encode_body
-from kwcli.env import Exit, Failure
 from kwcli.net.metadata_requests import offset_request
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release, parse_version_of
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class Draft:
 
     def resumed(self, offsets: Mapping[int, int]) -> Draft:
         """A draft of the same fetch (by short words) that goes on from these offsets of partitions."""
-        from kwcli.calling.records.fetch import Fetch  # loaded if it was asked for in short words
+        from kwcli.calling.records.fetch_request import Fetch  # loaded if it was asked for in short words
 
         assert isinstance(self._short, Fetch)
         return Draft(self.api, self._given, short=self._short.at(offsets))

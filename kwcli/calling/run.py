@@ -17,24 +17,24 @@ from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
-from decoders.wire.text import format_latency
+from decoders.wire.readable_text import format_latency
 from kwcli.calling.as_exchanges import Tape
 from kwcli.calling.request_builder import VersionChoice, common
-from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import is_kraft
 from kwcli.output.short_texts import count_of
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from kwcli.calling.output import CallOutput
     from kwcli.calling.request_builder import BuiltRequest, Draft
-    from kwcli.env import Environment, Settings
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.net.metadata_requests import Kind
     from kwcli.net.session.blocking import Connection, Reply
+    from kwcli.run_environment import Environment, Settings
 
 Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]
 # The part of `--node` before the colon → the kind of look-up.
@@ -465,7 +465,7 @@ class CallRun:
             exchange = self._latest
             if exchange is not None:
                 if key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
-                    from decoders.messages.record import read_fields
+                    from decoders.messages.exchange_json import read_fields
 
                     cluster.recognise(read_fields(exchange, "response", _BROKERS))
                 self._screen.show(exchange, node_name(stop.connection), *self._way(stop))

@@ -15,13 +15,13 @@ from decoders.apis.likeness import OPTIONAL, likeness, stable
 from decoders.apis.releases import Offer, served_of
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Versions
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, short_name
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 ABSENT: Final = "–"
 GAP: Final = "  "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, login_options
 from kwcli.options import (
@@ -16,6 +15,7 @@ from kwcli.options import (
     jobs_option,
     output_options,
 )
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

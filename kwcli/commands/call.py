@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options
 from kwcli.option_types import Seconds, VersionWord
@@ -17,6 +16,7 @@ from kwcli.options import (
     refuse_clashes,
     refuse_without,
 )
+from kwcli.run_environment import Environment
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 EXAMPLES = """\b

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment
 from kwcli.option_types import VersionWord
 from kwcli.options import (
     Clash,
@@ -20,6 +19,7 @@ from kwcli.options import (
     refuse_clashes,
     refuse_typed,
 )
+from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side

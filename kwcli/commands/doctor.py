@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment, Exit
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.options import (
@@ -17,6 +16,7 @@ from kwcli.options import (
     output_options,
     telemetry_options,
 )
+from kwcli.run_environment import Environment, Exit
 
 EXAMPLES = """\b
 Examples:

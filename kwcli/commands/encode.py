@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment
 from kwcli.option_types import VersionWord
 from kwcli.options import Clash, debug_option, gather_options, refuse_clashes
+from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.help.pages import TOPICS
 from kwcli.options import COLORS
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

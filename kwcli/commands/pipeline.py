@@ -7,7 +7,6 @@ from importlib.util import find_spec
 
 import click
 
-from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Amount, MetricsAddress, Seconds, TimeWord
 from kwcli.options import (
     Clash,
@@ -28,6 +27,7 @@ from kwcli.options import (
 from kwcli.pipeline.option_types import KeepDays, Point, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.run_environment import Environment, Exit, Failure
 
 EXAMPLES = """\b
 Examples:
@@ -253,8 +253,8 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     from datetime import timedelta
 
     from kwcli.pipeline.store.compaction import compact
-    from kwcli.pipeline.store.store import as_failures
-    from kwcli.pipeline.watch.messages import compacted_line
+    from kwcli.pipeline.store.run_store import as_failures
+    from kwcli.pipeline.watch.metrics import compacted_line
 
     with as_failures(folder):
         for done in compact(folder, timedelta(seconds=lateness), keep_days):

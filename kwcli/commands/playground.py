@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from kwcli.env import Environment
 from kwcli.option_types import Seconds
 from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_typed
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

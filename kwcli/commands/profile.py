@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from kwcli.env import Environment, Exit, Failure
 from kwcli.net.options import KeyValue
 from kwcli.options import OutputOptions, output_options
+from kwcli.run_environment import Environment, Exit, Failure
 
 Pair = tuple[str, str]
 

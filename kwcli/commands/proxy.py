@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others, read_config
 from kwcli.option_types import MetricsAddress
 from kwcli.options import gather_options, refuse_clashes, refuse_typed
 from kwcli.proxy.faults.options import FaultOptions, fault_options
-from kwcli.proxy.listening_options import ListeningOptions, served_options
 from kwcli.proxy.log.options import CLASHES, LogOptions, log_options
 from kwcli.proxy.script_and_control import ScriptAndControlOptions, script_and_control_options
+from kwcli.proxy.serving_options import ListeningOptions, served_options
 from kwcli.proxy.tls.options import TlsOptions, security_options
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

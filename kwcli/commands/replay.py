@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment, Exit
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.options import ConnectingCommand, connection_options_of_others
 from kwcli.options import (
@@ -21,6 +20,7 @@ from kwcli.options import (
     words_option,
 )
 from kwcli.replay import ReplayOptions
+from kwcli.run_environment import Environment, Exit
 
 EXAMPLES = """\b
 Examples:
@@ -70,7 +70,7 @@ def command(
     FILE is a capture, or NDJSON of kw sniff or kw proxy; - is standard input. Only requests that change nothing
     are sent, unless --changes says more. Exit code 4: a response differs or is refused.
     """
-    from kwcli.replay.command import run_replay
+    from kwcli.replay.run import run_replay
 
     capture.check()
     return run_replay(env, words, capture, filters, connection, shown)

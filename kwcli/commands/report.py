@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.options import (
     CaptureOptions,
     Clash,
@@ -16,6 +15,7 @@ from kwcli.options import (
     output_options,
     refuse_clashes,
 )
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.options import debug_option, gather_options, keylog_option, ports_option, words_option
+from kwcli.run_environment import Environment
 from kwcli.scrub import ScrubOptions
 
 EXAMPLES = """\b

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.option_types import Amount, Seconds
 from kwcli.options import (
     FRAME_FORMATS,
@@ -21,6 +20,7 @@ from kwcli.options import (
     output_options,
     telemetry_options,
 )
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

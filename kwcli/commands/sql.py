@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.options import (
     CaptureOptions,
     FilterOptions,
@@ -14,6 +13,7 @@ from kwcli.options import (
     limit_option,
     output_options,
 )
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from kwcli.env import Environment
 from kwcli.option_types import Duration, KnownWord
 from kwcli.options import (
     CaptureOptions,
@@ -19,6 +18,7 @@ from kwcli.options import (
     telemetry_options,
     words_option,
 )
+from kwcli.run_environment import Environment
 from kwcli.stats import BY, METRICS, SORTS, StatsOptions
 
 EXAMPLES = """\b

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kwcli.env import Environment
+from kwcli.run_environment import Environment
 
 if TYPE_CHECKING:
     from kwcli.completion.program import CommandFacts

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Exit
+from kwcli.run_environment import Environment, Exit
 
 if TYPE_CHECKING:
     from kwcli.completion.cluster_names import What
@@ -102,7 +102,7 @@ def _line(word: str, meaning: str) -> str:
 
 
 def _properties(typed: Typed) -> Iterator[Candidate]:
-    from kwcli.net.config.properties import BY_NAME
+    from kwcli.net.config.client_properties import BY_NAME
 
     name, equals, value = typed.word.partition("=")
     if not equals:
@@ -273,7 +273,7 @@ def _fields(typed: Typed) -> Iterator[Candidate]:
     yield from ((f"{HEADER}.", "a header of the records"), ("not", ""))
     begun = typed.word.rpartition(" ")[2].lstrip("(")
     if begun.startswith(f"{RECORD}."):
-        from decoders.filters.structures import structure_paths
+        from decoders.filters.internal_topic_fields import structure_paths
 
         yield from ((f"{RECORD}.{path}", "") for path in structure_paths())
     else:
@@ -351,8 +351,8 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
 
 
 def _columns(typed: Typed) -> Iterator[Candidate]:
+    from decoders.filters.exchange_paths import KEYS, words
     from decoders.filters.fields import BODIES, FIELDS, HEADER
-    from decoders.filters.record_paths import KEYS, words
     from kwcli.output.columns import OWN, WORDS
 
     before, comma, begun = typed.word.rpartition(",")

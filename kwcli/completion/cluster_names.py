@@ -18,8 +18,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Failure, own_folder
-from kwcli.user_files import make_folder, open_private, sweep
+from kwcli.private_files import make_folder, open_private, sweep
+from kwcli.run_environment import Environment, Failure, own_folder
 
 if TYPE_CHECKING:
     from kwcli.net.cluster import ClusterClient

@@ -14,11 +14,11 @@ from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field
-from kwcli.calling.records import fetch, produce
+from kwcli.calling.records import fetch_request, produce_request
 from kwcli.reference.catalog import paths
 
 # Words that Produce and Fetch take besides the fields of their requests.
-_SHORT: Final = {0: produce.WORDS, 1: fetch.WORDS}
+_SHORT: Final = {0: produce_request.WORDS, 1: fetch_request.WORDS}
 _BOOLEANS: Final = (("true", ""), ("false", ""))
 
 

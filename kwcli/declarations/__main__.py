@@ -11,10 +11,10 @@ from decoders.apis.releases import RELEASES
 from decoders.schema.codec import decoder_source, encoder_source
 from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode
-from kwcli.declarations.compare import compare, compare_structures, compare_tables, truth
+from kwcli.declarations.compare_with_release import compare, compare_structures, compare_tables, truth
+from kwcli.declarations.merge_releases import united
 from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
-from kwcli.declarations.releases import DefinitionError, Release, read_release
-from kwcli.declarations.write import united
+from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release
 
 _PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")
 

@@ -14,8 +14,8 @@ import decoders.embedded
 from decoders.apis import NAMES
 from decoders.embedded import declarations_in
 from decoders.schema.model import Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
-from kwcli.declarations.compare import cells
-from kwcli.declarations.releases import snake
+from kwcli.declarations.compare_with_release import cells
+from kwcli.declarations.read_release_jar import snake
 
 _INDENT = "    "
 _Early = Mapping[tuple[Side, int, str], Message]

@@ -15,12 +15,12 @@ from decoders.capture.packets import Dissector
 from decoders.frames.headers import NO, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import in_bytes
-from kwcli.env import Exit, Failure
-from kwcli.inputs import CAPTURE_MAGICS
+from decoders.wire.readable_text import in_bytes
+from kwcli.capture_inputs import CAPTURE_MAGICS
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 _ETHERNET: Final = 1
 _RAW: Final = 101

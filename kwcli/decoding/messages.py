@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.explain_number import explain
+from decoders.frames.explain_strange_bytes import explain
 from decoders.frames.headers import HEAD, NO, REQUEST, YES, request_head, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.single_message import SingleMessage, fits, framed, header_size
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.inputs import InputBytes
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side

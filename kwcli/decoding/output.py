@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from decoders.messages.single_message import Told, conceal_of_message, message_json
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.messages import NamedMessage, doubt_of
-from kwcli.output.records import record_writer
+from kwcli.output.value_writers import record_writer
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
+    from kwcli.run_environment import Environment, Settings
 
 ARROWS: Final = {"request": "→", "response": "←"}
 # Formats whose rows are records.
@@ -77,7 +77,7 @@ class MessageOutput:
         self._env.stdout.write(data)
 
     def _text(self, message: NamedMessage, told: Told) -> Iterator[str]:
-        from decoders.wire.text import clean
+        from decoders.wire.readable_text import clean
         from kwcli.output.body import BodyPrinter, scalar
         from kwcli.output.short_texts import palette
 

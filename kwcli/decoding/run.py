@@ -7,17 +7,24 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
-from decoders.frames.explain_number import Finding, explain, explain_line, explain_number, explain_size, number_of
+from decoders.frames.explain_strange_bytes import (
+    Finding,
+    explain,
+    explain_line,
+    explain_number,
+    explain_size,
+    number_of,
+)
 from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
 from kwcli.decoding.messages import MessageHints, NamedMessage, doubt_of, find_messages
 from kwcli.decoding.output import RECORDS, MessageOutput, failure_text
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
+    from kwcli.run_environment import Environment, Settings
 
 
 def run(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:

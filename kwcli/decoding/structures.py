@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, read_structure
 from decoders.errors import DecodeError
-from decoders.messages.record import SCHEMA, with_names
+from decoders.messages.exchange_json import SCHEMA, with_names
 from kwcli.decoding.inputs import gather
 from kwcli.decoding.output import RECORDS, MessageOutput
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Plan
-    from kwcli.env import Environment, Settings
+    from kwcli.run_environment import Environment, Settings
 
 __all__ = ["list_structures", "run_as"]
 

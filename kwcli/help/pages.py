@@ -100,7 +100,7 @@ def search(word: str) -> Iterator[FoundLine]:
 
 def _describe_findings() -> str:
     """Markdown tables of the kinds of findings and of the thresholds of `kw doctor`."""
-    from decoders.analysis.doctor.findings import FINDINGS
+    from decoders.analysis.doctor.finding_kinds import FINDINGS
     from decoders.analysis.doctor.thresholds import THRESHOLDS
 
     lines = ["", "## Findings", "", "| id | severity | title | meaning |", "| --- | --- | --- | --- |"]

@@ -9,8 +9,8 @@ from typing import Final
 
 import click
 
-from kwcli.env import Environment, Exit, Failure, settings
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
+from kwcli.run_environment import Environment, Exit, Failure, settings
 from kwcli.spelling import did_you_mean
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.

@@ -9,17 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.mocking.cluster import PASSWORD, Node, Refusal
+from decoders.mocking.cluster_from_recording import Recording, RedactedRecording
 from decoders.mocking.handlers import make_brokers
 from decoders.mocking.logins import UNPROVEN_MECHANISMS
-from decoders.mocking.recording import Recording, RedactedRecording
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.scram import HASHES
-from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.mock.server import MockServer
 from kwcli.net.addresses import shown
 from kwcli.net.listening import advertised_host, is_loopback, listening
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.proxy.log.start_process import start
+from kwcli.run_environment import Environment, Exit, Failure, Settings
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 

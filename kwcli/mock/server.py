@@ -13,12 +13,12 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kwcli.env import Environment, Exit
 from kwcli.net.addresses import shown
 from kwcli.net.listening import BACKLOG
-from kwcli.net.session.aio import TlsServer
+from kwcli.net.session.asyncio_connections import TlsServer
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
 from kwcli.proxy.repeated_messages import RepeatFilter
+from kwcli.run_environment import Environment, Exit
 
 if TYPE_CHECKING:
     from decoders.mocking.broker import MockBrokers, MockConnection

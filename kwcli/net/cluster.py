@@ -17,7 +17,6 @@ from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR,
 from decoders.errors import without_frames
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import NONE
-from kwcli.env import Exit, Failure
 from kwcli.net import metadata_requests
 from kwcli.net.connector import text_of
 from kwcli.net.metadata_requests import (
@@ -30,13 +29,14 @@ from kwcli.net.metadata_requests import (
     told_topics,
 )
 from kwcli.net.session.blocking import Connection
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.deadline import Deadline
     from kwcli.net.session.blocking import Reply
-    from kwcli.net.session.credentials import Credentials
+    from kwcli.net.session.oauth_tokens import Credentials
 
 # Between two look-ups: a broker that has just heard of a topic needs a moment; a topic unknown to it is not waited for.
 PAUSES_S: Final = (0.02, 0.05, 0.1, 0.2, 0.25)
@@ -420,6 +420,6 @@ def _nobody(_reply: Reply) -> None:
 def _credentials(config: ClientConfig) -> Credentials | None:
     if config.sasl is None:
         return None
-    from kwcli.net.session.login import credentials_of
+    from kwcli.net.session.mechanism_factory import credentials_of
 
     return credentials_of(config)

@@ -14,9 +14,9 @@ from decoders.apis.keys import API_VERSIONS, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.frames.live_framing import with_size
 from decoders.messages.whole_messages import decode_response, encode_request
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.deadline import Deadline
+from kwcli.run_environment import Exit, Failure
 
 # For a peer that closes without having sent anything.
 NO_BROKER: Final = (

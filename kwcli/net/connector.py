@@ -9,7 +9,6 @@ import time
 from typing import Any, Final
 
 from decoders.errors import without_frames
-from kwcli.env import Exit, Failure
 from kwcli.net import addresses
 from kwcli.net.config.client_config import Address, ClientConfig, Tls
 from kwcli.net.connection_stops import (
@@ -22,6 +21,7 @@ from kwcli.net.connection_stops import (
     explain_silent_close,
 )
 from kwcli.net.deadline import Deadline
+from kwcli.run_environment import Exit, Failure
 
 # An address from getaddrinfo: its family, and the argument of connect().
 Place = tuple[int, tuple[Any, ...]]

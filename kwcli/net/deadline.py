@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 
 class Deadline:

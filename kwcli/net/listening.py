@@ -9,8 +9,8 @@ import os
 import socket
 from typing import Final, cast
 
-from kwcli.env import Exit, Failure
 from kwcli.net.addresses import shown
+from kwcli.run_environment import Exit, Failure
 
 # Connections that wait to be accepted.
 BACKLOG: Final = 4096

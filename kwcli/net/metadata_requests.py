@@ -28,11 +28,11 @@ from decoders.limits import MIB
 from decoders.messages.whole_messages import decode_response
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import NONE, Versions
-from decoders.wire.text import in_bytes
-from kwcli.env import Failure
+from decoders.wire.readable_text import in_bytes
 from kwcli.net.addresses import shown, unusable
 from kwcli.net.config.client_config import Address
 from kwcli.net.deadline import in_time
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply

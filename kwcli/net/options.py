@@ -7,10 +7,10 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from kwcli.env import Environment, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, ConnectionOptions
 from kwcli.option_types import Seconds
 from kwcli.options import gather_options, with_options
+from kwcli.run_environment import Environment, Failure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -27,7 +27,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            from kwcli.net.config.properties import shown_name
+            from kwcli.net.config.client_properties import shown_name
             from kwcli.net.config.unknown_properties import is_foreign_word, proposal
 
             if is_foreign_word(name) and not equals:

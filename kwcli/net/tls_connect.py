@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Tls
 from kwcli.net.connection_stops import Cause, ConnectionStop
 from kwcli.net.deadline import Deadline
 from kwcli.net.tls.key_stores import Identity, identity, locked, trusted
+from kwcli.run_environment import Exit, Failure
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 

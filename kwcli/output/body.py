@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from decoders.apis import NAMES, api, api_name
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import resolve
-from decoders.wire.deferred import Deferred, DeferredList, DeferredText, json_pieces
-from decoders.wire.text import clean, in_bytes
+from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, json_pieces
+from decoders.wire.readable_text import clean, in_bytes
 from kwcli.output.renderers import OncePiece
 from kwcli.output.short_texts import ALL_METRICS, Palette, cell_width, cut, with_word
 
@@ -313,7 +313,7 @@ class BodyPrinter:
 
     def _metrics(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
         """The metrics that a client pushed, a line for each."""
-        from kwcli.output.metrics import metric_lines, metrics_head
+        from kwcli.output.client_metrics import metric_lines, metrics_head
 
         yield self._cut(head, (metrics_head(metrics), ""))
         indent = INDENT * (depth + 1)

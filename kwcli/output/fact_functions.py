@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.records.summary import sole, summarize_view
-from decoders.wire.text import clean, format_size
-from kwcli.output.fact_rows import ROWS
-from kwcli.output.facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
-from kwcli.output.facts import row as compiled
+from decoders.wire.readable_text import clean, format_size
+from kwcli.output.compile_facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
+from kwcli.output.compile_facts import row as compiled
+from kwcli.output.facts_by_api import ROWS
 from kwcli.output.short_texts import count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Field, Side
-    from kwcli.output.facts import Facts
+    from kwcli.output.compile_facts import Facts
 
 NO_VIEW: Final[View] = {}
 
@@ -356,7 +356,7 @@ def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape:
     if response.get("session_lifetime_ms"):
         facts.append(f"session {format_period(response['session_lifetime_ms'])}")
     if response.get("error_message"):
-        from decoders.messages.bodies import conceal_of
+        from decoders.messages.body_json import conceal_of
 
         conceal = conceal_of(exchange)
         facts.append(conceal(response["error_message"]) if conceal is not None else response["error_message"])

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.output.row_cells import RowReader, asked_columns, plain_text
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 _ESCAPES: Final = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 _SIGNS: Final = {"/t": "\t", "/s": " ", "\\t": "\t", "tab": "\t", "space": " ", "comma": ","}

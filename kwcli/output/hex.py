@@ -13,13 +13,13 @@ from decoders.apis import NAMES, api
 from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
 from decoders.frames.live_framing import with_size
-from decoders.messages.bodies import conceal_of, echoes
+from decoders.messages.body_json import conceal_of, echoes
 from decoders.messages.byte_layout import Anatomy, anatomy
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_bytes
-from decoders.schema.walk import BytePart
+from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import uuid_text
-from decoders.wire.text import clean, in_bytes
+from decoders.wire.readable_text import clean, in_bytes
 from kwcli.output.body import in_pieces
 from kwcli.output.short_texts import Palette, cell_width, cut, palette, with_word
 from kwcli.output.text import Lined
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
     from decoders.wire.conceal import Conceal
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 # Elements of an array of structs that are shown; the rest is only counted.
 ELEMENTS: Final = 4
@@ -550,7 +550,7 @@ class Hex(Lined):
 
 def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool) -> Iterator[str]:
     """The lines of a bare SASL token with its size field."""
-    from decoders.schema.walk import BytePart
+    from decoders.schema.plan_walker import BytePart
 
     parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
     if len(data) > 4:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
-from decoders.wire.deferred import json_pieces
-from kwcli.output.records import JsonWriter
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
+from decoders.wire.deferred_json import json_pieces
+from kwcli.output.value_writers import JsonWriter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 # orjson refuses integers beyond 64 bits by itself; the record has none.
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from decoders.exchanges.api_versions import SIDES
-from decoders.messages.bodies import conceal_of, echoes
+from decoders.exchanges.body_reader import SIDES
+from decoders.messages.body_json import conceal_of, echoes
 from decoders.messages.byte_layout import anatomy
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 __all__ = ["Raw"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Hashable
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from decoders.exchanges import api_versions
+from decoders.exchanges import body_reader
 from kwcli.output import COLUMN_FORMATS, FACT_FORMATS, FORMATS, RECORD_FORMATS, Format
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 __all__ = ["Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "has_columns", "needs", "open_renderer"]
 
@@ -76,7 +76,7 @@ def open_renderer(settings: Settings, write: Write) -> Renderer:
     return renderer
 
 
-class Wanted(api_versions.Needs):
+class Wanted(body_reader.Needs):
     """The paths of bodies that renderer and filters read; asked for each API when that API first occurs."""
 
     def __init__(self, *parts: Needs) -> None:

@@ -7,19 +7,19 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
-from decoders.filters.record_paths import RecordPath, record_path, words
-from decoders.messages.bodies import Options
-from decoders.messages.record import SCALARS, SCHEMA, to_json_dict
+from decoders.filters.exchange_paths import RecordPath, record_path, words
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import SCALARS, SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.output import COLUMN_FORMATS
 from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
     Values = Callable[[Settled, dict[str, Any]], Sequence[Any]]
 
@@ -163,6 +163,6 @@ def plain_text(value: Any) -> str:
         return ""
     if isinstance(value, int | float):
         return str(value)
-    from decoders.wire.deferred import json_pieces
+    from decoders.wire.deferred_json import json_pieces
 
     return b"".join(json_pieces(value)).decode()

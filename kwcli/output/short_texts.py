@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 OFF: Final = "\x1b[0m"
 

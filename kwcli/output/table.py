@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import NS, cell_width, cut, cut_left, find_zone, palette
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
     from kwcli.output.row_cells import RowColumn
     from kwcli.output.short_texts import Palette
+    from kwcli.run_environment import Settings
 
 # Columns of ready cells in, aligned lines out: where a terminal is too narrow, unimportant columns are left out, then
 # columns are cut.

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from decoders.compiled import mypyc_attr
 from decoders.exchanges.learned_names import NODE_LISTS, NodeIds
+from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean, format_latency, format_size
+from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
+from kwcli.output.compile_facts import FactRoom
 from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
-from kwcli.output.facts import FactRoom
 from kwcli.output.short_texts import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from decoders.exchanges.api_versions import ApiVersion
+    from decoders.exchanges.body_reader import ApiVersion
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
-    from kwcli.env import Settings
-    from kwcli.output.facts import Facts
+    from kwcli.output.compile_facts import Facts
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 
 class LineLayout(NamedTuple):
@@ -494,7 +494,7 @@ class Text(Lined):
 
     def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
         """The lines of the rows, each with the lines that belong below it."""
-        from kwcli.output.exchange_text import lines_under
+        from kwcli.output.exchange_details import lines_under
 
         for row in rows:
             if row.kind != "exchange" and not self.shows_skipped:

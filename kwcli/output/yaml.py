@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 import yaml
 
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
-from decoders.wire.deferred import Deferred, DeferredList, DeferredText, parts_of
+from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, parts_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from decoders.named_tuple import NamedTuple
-from kwcli.inputs import utf8_text
+from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.job_spec import BATCH_WEIGHT
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import NUMBER_BITS, PACKETS, ExchangeColumns
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.pipeline.tables.write import TableWriter
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
-    from kwcli.env import Environment, Exit, Settings
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Environment, Exit, Settings
 
 __all__ = ["CaptureTables", "read_captures"]
 

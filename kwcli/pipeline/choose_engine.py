@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import format_size
-from kwcli.env import Failure
+from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from pathlib import Path

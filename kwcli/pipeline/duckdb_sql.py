@@ -3,7 +3,7 @@
 The problem. Anybody may have written the query, and DuckDB reads and writes files, loads code and talks to the network
 when a query says so. Captures may be larger than memory, and a wrong query shall be refused before they are read.
 
-The idea. A database in memory has a view for each table, over its Parquet files, and the views of `views.py`; then
+The idea. A database in memory has a view for each table, over its Parquet files, and the views of `sql_views.py`; then
 everything else is locked: other files, extensions, changes of settings, the variables of this program. A statement that
 is no question (`select`, `describe`, `show`, `summarize`, `explain` of one) is refused before it runs. Where captures
 are to be read, the query is first tried on tables without rows.
@@ -29,9 +29,8 @@ import duckdb
 import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX
-from decoders.wire.text import clean
-from kwcli.env import Exit, Failure
-from kwcli.pipeline.background import Background
+from decoders.wire.readable_text import clean
+from kwcli.pipeline.daemon_thread import Background
 from kwcli.pipeline.query_output import (
     QueryResult,
     TableFiles,
@@ -43,12 +42,13 @@ from kwcli.pipeline.query_output import (
     terminal_rows,
     write_result,
 )
+from kwcli.pipeline.sql_views import VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
+    from kwcli.run_environment import Environment, Settings
 
 # Types in columns.py → types of DuckDB.
 _TYPES: Final = {

@@ -6,22 +6,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from decoders.wire.text import format_size
-from kwcli.env import Failure
+from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import require_java
 from kwcli.pipeline.plan import split_size_for
-from kwcli.sniff.closing import time_span
+from kwcli.run_environment import Failure
+from kwcli.sniff.closing_lines import time_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kwcli.pipeline.choose_engine import EngineChoice
+    from kwcli.pipeline.covered_captures import CoveredCaptures
     from kwcli.pipeline.plan import SplitPlan
     from kwcli.pipeline.read.captures import SourceFile
-    from kwcli.pipeline.read.file_ranges import FileRange
+    from kwcli.pipeline.read.splits import FileRange
     from kwcli.pipeline.run_options import RunOptions
-    from kwcli.pipeline.sources_to_read import CoveredCaptures
 
 __all__ = ["explain_lines", "source_lines"]
 

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge import file_of
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from decoders.named_tuple import NamedTuple
+from kwcli.capture_inputs import utf8_text
 from kwcli.filter_options import select
-from kwcli.inputs import utf8_text
 from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from decoders.exchanges.exchange import Ended, Row, Settled
-    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.tables.write import RunCounts, WrittenFile
 
 __all__ = ["BATCH_WEIGHT", "EngineResult", "JobSpec", "Progress", "RowBatcher", "RowFilter", "columns_for"]

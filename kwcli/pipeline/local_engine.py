@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from decoders.tls.key_log import KeyLog
     from kwcli.pipeline.job_spec import JobSpec, Progress
     from kwcli.pipeline.plan import PendingPlan
-    from kwcli.pipeline.read.file_ranges import Problem, Split
     from kwcli.pipeline.read.split_reader import GrowingState
+    from kwcli.pipeline.read.splits import Problem, Split
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write import TableWriter
 

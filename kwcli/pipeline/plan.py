@@ -32,11 +32,11 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Mark, Walk
 from decoders.named_tuple import NamedTuple
+from kwcli.capture_inputs import InputProblem
 from kwcli.inflating import COMPRESSED
-from kwcli.inputs import InputProblem
-from kwcli.pipeline.background import Background
+from kwcli.pipeline.daemon_thread import Background
 from kwcli.pipeline.read.captures import as_input, open_ranges
-from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split, problem_of
+from kwcli.pipeline.read.splits import FileRange, Problem, Split, problem_of
 
 if TYPE_CHECKING:
     from kwcli.pipeline.read.captures import RangeFile, SourceFile

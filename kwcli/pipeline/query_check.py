@@ -19,8 +19,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.pipeline.spark_keywords import KEYWORDS
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean, nearest_words
 
 # What a statement that reads may begin with; others are refused once Spark has parsed them.

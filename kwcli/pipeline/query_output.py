@@ -9,17 +9,17 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean
-from kwcli.env import Exit
+from decoders.wire.readable_text import clean
 from kwcli.output.csv import csv_lines
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
+from kwcli.pipeline.sql_views import COLUMNS, VIEWS
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
-from kwcli.pipeline.views import COLUMNS, VIEWS
+from kwcli.run_environment import Exit
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
+    from kwcli.run_environment import Environment, Settings
 
 # Rows that a terminal gets without --limit.
 SCREEN: Final = 1000

@@ -12,31 +12,31 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.text import clean
-from kwcli.env import Exit, Failure
-from kwcli.inputs import utf8_text
+from decoders.wire.readable_text import clean
+from kwcli.capture_inputs import utf8_text
 from kwcli.key_logs import KeyLogFiles
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
+from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered, find_asked
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
 from kwcli.pipeline.plan import begin_planning, plan_all
 from kwcli.pipeline.read.request_logs import read_request_logs
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
 from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
-from kwcli.pipeline.sources_to_read import CoveredCaptures, add_covered, find_asked
 from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
-from kwcli.pipeline.store.store import TableStore, open_store, refuse_foreign
+from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign
 from kwcli.pipeline.tables.write import RunCounts
-from kwcli.sniff.closing import CaptureCounts, fault_lines, is_cut, left_over
+from kwcli.run_environment import Exit, Failure
+from kwcli.sniff.closing_lines import CaptureCounts, fault_lines, is_cut, left_over
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
     from kwcli.pipeline.job_spec import Progress
     from kwcli.pipeline.plan import PendingPlan, SplitPlan
     from kwcli.pipeline.read.captures import FoundCaptures, SourceFile
-    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.staging import Staging
+    from kwcli.run_environment import Environment
 
 __all__ = ["run"]
 

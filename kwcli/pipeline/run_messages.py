@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import count_clients
-from decoders.wire.text import format_size
+from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.progress import Transient, bar
-from kwcli.sniff.closing import left_over, left_unread, time_span
+from kwcli.sniff.closing_lines import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
     from kwcli.pipeline.tables.write import RunCounts, WrittenFile
+    from kwcli.run_environment import Environment
 
 __all__ = ["ProgressBar", "closing_line", "tables_line"]
 

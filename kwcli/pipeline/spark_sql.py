@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.text import clean
-from kwcli.env import Exit, Failure
+from decoders.wire.readable_text import clean
 from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import (
     ALL,
@@ -23,13 +22,14 @@ from kwcli.pipeline.query_output import (
     what_lacks,
     write_result,
 )
-from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.pipeline.sql_views import VIEWS, query_of
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from kwcli.env import Environment, Settings
-    from kwcli.pipeline.report.tables import Tables
+    from kwcli.pipeline.report.read_tables import Tables
+    from kwcli.run_environment import Environment, Settings
 
 _JSON: Final = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 # Commands that only read.
@@ -48,7 +48,7 @@ def run_query(
     env: Environment, shown: Settings, folder: str, query: str, *, limit: int | None = None, master: str | None = None
 ) -> int:
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
-    from kwcli.pipeline.report.tables import Tables
+    from kwcli.pipeline.report.read_tables import Tables
     from kwcli.pipeline.spark.failures import failure_of
     from kwcli.pipeline.spark.sessions import own_session
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure, unwritten
+from kwcli.capture_inputs import InputProblem
 from kwcli.input_files import is_tables, list_paths
-from kwcli.inputs import InputProblem
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import read_query, show_views, tables_about
+from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
-from kwcli.pipeline.views import VIEWS
+from kwcli.run_environment import Exit, Failure, unwritten
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions, FilterOptions
+    from kwcli.run_environment import Environment, Settings
 
 # Options about reading captures: they have no meaning for tables that are there already.
 _CHOOSING: Final = (
@@ -108,7 +108,7 @@ def _check_exists(name: str) -> None:
 def _query_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
     """Run the query on the tables that all folders have, each with the files of all folders."""
     from kwcli.pipeline.duckdb_sql import TablesDatabase
-    from kwcli.pipeline.report.tables import Tables
+    from kwcli.pipeline.report.read_tables import Tables
 
     found = [Tables(folder) for folder in folders]
     names = [name for name in found[0].files if all(name in one for one in found)]

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.tls import certificates
+from kwcli.net.tls import issue_certificates
 from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 __all__ = ["MECHANISMS", "ListenerConfig", "add_profile", "client_configs", "make_certificates", "remove_profiles"]
 
@@ -102,11 +102,11 @@ def make_certificates(folder: Path) -> None:
     The parts stand beside them as NAME.key and NAME.crt. Both certificates are good for localhost, 127.0.0.1 and ::1.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    authority = certificates.authority("kw-ca")
+    authority = issue_certificates.authority("kw-ca")
     _write(folder / "ca.key", authority.key_pem)
     _write(folder / "ca.pem", authority.certificate_pem)
     for name, subject in _NAMES.items():
-        made = certificates.leaf(authority, subject, _PLACES)
+        made = issue_certificates.leaf(authority, subject, _PLACES)
         _write(folder / f"{name}.key", made.key_pem)
         _write(folder / f"{name}.crt", made.certificate_pem)
         _write(folder / f"{name}.pem", made.key_pem + made.certificate_pem + authority.certificate_pem)

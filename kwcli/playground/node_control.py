@@ -13,12 +13,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from kwcli.env import Exit, Failure
 from kwcli.playground.cluster import Cluster
 from kwcli.playground.temp_dirs import playgrounds_folder
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 __all__ = ["ACTIONS", "SOCKET", "VARIABLE", "Control", "ask_playground", "run_action"]
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from kwcli.env import Exit, Failure
 from kwcli.playground.client_configs import ListenerConfig, add_profile, client_configs, remove_profiles
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
@@ -22,9 +21,10 @@ from kwcli.playground.node_control import VARIABLE, Control
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 __all__ = ["MockCluster", "PlaygroundOptions", "run_playground"]
 

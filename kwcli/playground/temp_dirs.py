@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kwcli.env import own_folder
-from kwcli.user_files import began, is_alive
+from kwcli.private_files import began, is_alive
+from kwcli.run_environment import own_folder
 
 __all__ = ["Scratch", "clean_abandoned", "playgrounds_folder"]
 

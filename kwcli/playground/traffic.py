@@ -24,12 +24,12 @@ from decoders.apis.keys import (
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.errors import DecodeError, EncodeError
 from decoders.records import Batch, Record, decode_records, encode_batch
-from kwcli.env import Failure
 from kwcli.net.addresses import addresses
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection
+from kwcli.run_environment import Failure
 
 __all__ = ["Client", "TrafficMaker", "make_topics"]
 

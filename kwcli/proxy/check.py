@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean
-from kwcli.env import Environment, Exit, Failure
+from decoders.wire.readable_text import clean
 from kwcli.net.addresses import shown
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
@@ -28,6 +27,7 @@ from kwcli.net.session.session import impossible
 from kwcli.output.short_texts import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest_version
+from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.telemetry.http_server import metrics_socket
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.listening import advertised_host
-from kwcli.proxy.as_kafka import VersionGate
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.log_queue import Overflow
 from kwcli.proxy.log.options import LogOptions
 from kwcli.proxy.log.start_process import start as launch
+from kwcli.proxy.served_versions import VersionGate
 from kwcli.proxy.server import Proxy, serve
 from kwcli.proxy.settings import Discovered, Listening, ProxySettings, discover
 from kwcli.proxy.tls.options import TlsOptions, check_exposure
+from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciders import Deciders

@@ -1,7 +1,7 @@
 """Frames in; decisions about them out, made by several deciders (faults, scripts, people), one after the other.
 
 ```
-frame ──▶ Decider 1 ──▶ Decider 2 ──▶ … ──▶ one Decision for the relay (relay/intervention.py)
+frame ──▶ Decider 1 ──▶ Decider 2 ──▶ … ──▶ one Decision for the relay (relay/frame_decisions.py)
 ```
 
 Each decider sees the frame as those before it have left it: a changed request is in `exchange.request`, a changed
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.limits import HELD_MAX
-from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Routes
+from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Routes
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener

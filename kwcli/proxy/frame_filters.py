@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import SOFTWARE_SINCE, ApiVersions, Needs, teaches
+from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiVersions, Needs, teaches
+from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response, put_request, put_response
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, client_software
 from decoders.exchanges.learned_names import Topics
-from decoders.exchanges.pairing import begin, put_no_request, put_no_response, put_request, put_response
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
@@ -26,7 +26,7 @@ from kwcli.net.addresses import shown
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciders import ClientConnection
-    from kwcli.proxy.relay.intervention import InterceptedExchange
+    from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 
 _SOFTWARE: Final = frozenset({"software", "software_version"})
 # The node that a connection's listener is for; known as soon as a client connects.

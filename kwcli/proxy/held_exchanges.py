@@ -1,7 +1,7 @@
 """Exchanges that a decider holds for a person in; out when the control interface releases them, or their time is up.
 
-A held frame blocks its direction of its connection (relay/intervention.py), so each has a time limit. All held frames
-together have a limit in bytes: beyond it an exchange passes at once, and a message says so.
+A held frame blocks its direction of its connection (relay/frame_decisions.py), so each has a time limit. All held
+frames together have a limit in bytes: beyond it an exchange passes at once, and a message says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from decoders.exchanges.exchange import rfc3339
 from decoders.limits import HELD_MAX
 from decoders.named_tuple import NamedTuple
 from kwcli.proxy.deciders import ClientConnection
-from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Then
+from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Then
 
 # Clients give up a request after 30 s (request.timeout.ms): a frame that nobody releases goes on before that.
 HOLD_S: Final = 25.0

@@ -15,7 +15,7 @@ from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
-from kwcli.proxy.relay.intervention import PASS, Decision, InterceptedExchange
+from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange
 
 Side = Literal["request", "response"]
 

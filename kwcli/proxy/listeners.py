@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from kwcli.env import Failure, own_folder
 from kwcli.net.addresses import PORT_MAX, shown
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import listening
+from kwcli.private_files import sweep
 from kwcli.proxy.relay.rewrite import Endpoint
-from kwcli.user_files import sweep
+from kwcli.run_environment import Failure, own_folder
 
 SMALL: Final = 1000
 

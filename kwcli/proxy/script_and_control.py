@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Duration
 from kwcli.options import gather_options, with_options
 from kwcli.proxy.repeated_messages import SeenTexts
+from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.proxy.control.http_control import ControlServer

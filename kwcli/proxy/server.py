@@ -12,23 +12,23 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.env import Environment, Exit
 from kwcli.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.net.addresses import shown
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
-from kwcli.net.session.aio import Dialler, Logins, TlsServer
-from kwcli.proxy.accepting import Acceptor, LoginBackoff, Reached, dial_first
+from kwcli.net.session.asyncio_connections import Dialler, Logins, TlsServer
+from kwcli.proxy.accept_or_refuse import Acceptor, LoginBackoff, Reached, dial_first
 from kwcli.proxy.listeners import Listener, ProxyListeners, ProxyPorts, ports_file
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.metrics import Metrics
 from kwcli.proxy.relay.connection import Relay
 from kwcli.proxy.relay.memory_share import SharedMemory
-from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
+from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
 from kwcli.proxy.relay.socket_half import SocketHalf, Turns
 from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.repeated_messages import RepeatFilter, SeenTexts
 from kwcli.proxy.settings import Discovered, ProxySettings
+from kwcli.run_environment import Environment, Exit
 from kwcli.telemetry.http_server import MetricsConnection, metrics_socket
 
 if TYPE_CHECKING:

@@ -7,19 +7,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import Node
 from kwcli.proxy.relay.memory_share import BUDGET
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.proxy.as_kafka import ServedVersions, VersionGate
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.faults.rule_files import RuleFiles
     from kwcli.proxy.script_and_control import ScriptAndControl
+    from kwcli.proxy.served_versions import ServedVersions, VersionGate
     from kwcli.proxy.tls.inbound import Inbound
 
 PORT_BASE: Final = 19092

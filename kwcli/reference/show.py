@@ -12,8 +12,8 @@ from decoders.apis import KEYS
 from decoders.apis.releases import RELEASES, spoken
 from decoders.apis.version_words import split_range
 from decoders.schema.model import Api
-from kwcli.env import Environment, Exit, Failure, Settings
 from kwcli.output.short_texts import palette
+from kwcli.run_environment import Environment, Exit, Failure, Settings
 from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_version_of
 
 Row = dict[str, Any]
@@ -89,7 +89,7 @@ def _sort_words(
 
 
 def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tuple[str, str]) -> None:
-    from kwcli.reference.releases import changes, version_changes
+    from kwcli.reference.release_changes import changes, version_changes
     from kwcli.reference.text_changes import changes_lines, version_lines
 
     if found is not None and not any("." in word for word in diff):
@@ -167,7 +167,7 @@ def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines
 
         env.stdout.write(orjson.dumps(rows, option=orjson.OPT_INDENT_2) + b"\n")
         return
-    from kwcli.output.records import record_writer
+    from kwcli.output.value_writers import record_writer
 
     writer = record_writer(settings, lambda data: _put(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:

@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api_name
-from decoders.messages.record import SCHEMA, to_json_dict
+from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.replaying.answer_comparison import Difference, error_text
 from decoders.replaying.api_classes import api_class
 from decoders.schema.json_form import json_text
-from decoders.wire.text import clean, format_latency
-from kwcli.output.records import JsonWriter
+from decoders.wire.readable_text import clean, format_latency
 from kwcli.output.short_texts import count_of, find_zone, palette
 from kwcli.output.table import Column, draw_table
+from kwcli.output.value_writers import JsonWriter
 
 if TYPE_CHECKING:
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.replay.dispatcher import ReplayCounts
     from kwcli.replay.replayed_client import Outcome
-    from kwcli.replay.run import ReplayCounts
+    from kwcli.run_environment import Settings
 
 __all__ = ["FORMATS", "ReplayOutput", "closing_lines"]
 

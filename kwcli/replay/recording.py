@@ -16,15 +16,15 @@ from decoders.apis.routing import route
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.learned_names import NODE_LISTS, WELL_KNOWN, broker_addresses, listed_nodes
 from decoders.limits import MIB
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.named_tuple import NamedTuple
 from decoders.replaying.api_classes import ApiClass, api_class
 from decoders.replaying.id_map import NotReplayable
 from decoders.wire.primitives import uuid_bytes
-from decoders.wire.text import in_bytes
-from kwcli.env import Exit, Failure
+from decoders.wire.readable_text import in_bytes
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_api
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from decoders.apis.keys import FETCH
 from decoders.apis.places import places
 from decoders.errors import DecodeError, EncodeError, without_frames
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.replaying.answer_comparison import (
@@ -30,16 +30,16 @@ from decoders.replaying.answer_comparison import (
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
 from decoders.replaying.version_conversion import convert_request
-from kwcli.env import Failure
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.replay.recording import WHOLE, RecordedRequest, wants_answer
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from kwcli.calling.as_exchanges import Tape
-    from kwcli.env import Environment
     from kwcli.net.config.client_config import Address
     from kwcli.replay.target import NodeRequest, ReplayTarget
+    from kwcli.run_environment import Environment
 
 __all__ = ["Outcome", "ReplayContext", "ReplayedClient"]
 

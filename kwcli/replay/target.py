@@ -25,9 +25,9 @@ from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import WITHOUT_CREATING, is_kraft
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
     from kwcli.net.config.client_config import Address, ClientConfig
-    from kwcli.net.session.credentials import Credentials
+    from kwcli.net.session.oauth_tokens import Credentials
+    from kwcli.run_environment import Environment
 
 __all__ = ["NodeRequest", "ReplayTarget"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from decoders.analysis.audit import AuditTarget
+from decoders.analysis.client_compatibility import AuditTarget
 from decoders.analysis.fold import Row
 from decoders.apis.keys import API_VERSIONS
 from decoders.apis.releases import HISTORY, RELEASES, history, spoken

@@ -14,7 +14,7 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean, format_latency, format_size
+from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import BY, Report, moment, series, times
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.text import clean, format_latency
+from decoders.wire.readable_text import clean, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, moment, nanoseconds

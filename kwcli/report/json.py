@@ -10,7 +10,7 @@ import orjson
 from kwcli.report.build_report import PORTRAYED, Report, rows_at
 
 if TYPE_CHECKING:
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 # The paths of all lists in a report.
 LISTS: Final = (

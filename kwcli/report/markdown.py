@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import Report, moment
 from kwcli.report.sections import SECTIONS, explain, title_of, totals
 
 if TYPE_CHECKING:
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 __all__ = ["markdown"]
 

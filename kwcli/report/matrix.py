@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.answers.view import flat_text
 from kwcli.output.short_texts import cut, format_ranges
 

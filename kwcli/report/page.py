@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.wire.text import clean, format_latency, format_size
+from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
 from kwcli.report.build_report import Report, moment

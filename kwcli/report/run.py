@@ -9,18 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.exchange import Skipped
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from kwcli.answers.view import AnswerRenderer
-from kwcli.env import Exit, Failure
 from kwcli.output.short_texts import count_of
+from kwcli.private_files import keep_mode, open_private
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import ReportFolds
-from kwcli.user_files import keep_mode, open_private
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
-    from kwcli.env import Environment, Settings
     from kwcli.report.build_report import Report
+    from kwcli.run_environment import Environment, Settings
 
 __all__ = ["ReportRenderer", "write_report"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean, format_latency, format_size
+from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.view import flat_text, software_text
 from kwcli.report.build_report import Report, moment, rows_at
 from kwcli.stats.text import packets, per_second

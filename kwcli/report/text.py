@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
-from decoders.wire.text import format_latency, format_size
+from decoders.wire.readable_text import format_latency, format_size
 from kwcli.answers.doctor import findings_text
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
@@ -16,7 +16,7 @@ from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wra
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
 
 # Rows of a table without -v.
 ROWS: Final = 10

@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.cut_notes import MARK, CutNote, write_note
-from decoders.exchanges.api_versions import Needs
+from decoders.capture.excerpt_comments import MARK, CutNote, write_note
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.name_search import NameSearch, searchable
-from kwcli.inputs import Captures
+from kwcli.capture_inputs import Captures
 from kwcli.output.short_texts import count_of
 from kwcli.scrub.reading import KeptFacts, Reading
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 __all__ = ["Check"]
 

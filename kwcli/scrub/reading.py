@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.capture.merge import file_of
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts
-from kwcli.sniff.segment_log import LoggedEngine, MetConnection, SegmentLog
-from kwcli.sniff.sorted_records import BY_FILE, BY_PACKET, SortedRecords
+from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
+from kwcli.sniff.packets_of_rows import LoggedEngine, MetConnection, SegmentLog
 
 if TYPE_CHECKING:
-    from decoders.capture.cut_notes import TopicName
+    from decoders.capture.excerpt_comments import TopicName
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.tcp.connections import Half
     from decoders.tls.key_log import KeyLog

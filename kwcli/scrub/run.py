@@ -38,20 +38,20 @@ import orjson
 
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
-from kwcli.env import Exit, Failure
+from kwcli.capture_inputs import STANDARD_INPUT, Captures
 from kwcli.input_files import key_log_names
-from kwcli.inputs import STANDARD_INPUT, Captures
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.short_texts import count_of
+from kwcli.private_files import open_private
 from kwcli.progress import Progress
+from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
 from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, env_reading, read_again
-from kwcli.user_files import open_private
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
     from kwcli.scrub import ScrubOptions
 
 __all__ = ["scrub"]

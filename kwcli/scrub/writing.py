@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
-from decoders.capture.cut_notes import MARK, CutNote, write_note, write_topics
-from decoders.capture.packet_copies import PacketCopy
+from decoders.capture.excerpt_comments import MARK, CutNote, write_note, write_topics
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.raw_packets import PacketCopy
 from decoders.scrubbing.batches import GARBAGE
 from decoders.scrubbing.packets import RAW, PacketScrubber
 from decoders.tcp.connections import ahead
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
-from kwcli.sniff.sorted_records import BY_PACKET, PacketRecords
+from kwcli.sniff.external_sort import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
-    from kwcli.inputs import Captures
+    from kwcli.capture_inputs import Captures
     from kwcli.sniff.two_pass_files import OutFile
 
 __all__ = ["write_scrubbed"]

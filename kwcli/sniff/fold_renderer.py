@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from decoders.errors import LimitExceeded
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Fold

@@ -31,14 +31,14 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Walk
 from decoders.named_tuple import NamedTuple
+from kwcli.capture_inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
 from kwcli.inflating import COMPRESSED, InputProblem
 from kwcli.input_files import is_named_capture
-from kwcli.inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
 from kwcli.sniff.ring_names import RingNames, find_ring
 
 if TYPE_CHECKING:
     from decoders.tcp.chunks import Segment
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 __all__ = ["Follower"]
 

@@ -66,13 +66,13 @@ from decoders.messages.exchange_serialization import (
     new_topic_names,
 )
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 from kwcli.sniff.row_work import RowCounts, RowStep
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.exchanges.pairer import Context
-    from kwcli.env import Readable
+    from kwcli.run_environment import Readable
     from kwcli.sniff.row_output import Output
     from kwcli.sniff.row_work import RowWork
 

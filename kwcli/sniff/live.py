@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.capture.pcapng_writer import PcapngWriter
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 TICK_S: Final = 0.05
 BATCH_PACKETS: Final = 256

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from kwcli.env import Failure
+from kwcli.private_files import open_private
+from kwcli.run_environment import Failure
 from kwcli.sniff.ring_names import RingName
-from kwcli.user_files import open_private
 
 if TYPE_CHECKING:
     from io import BufferedWriter
 
-    from kwcli.env import Environment
     from kwcli.options import Rotation
+    from kwcli.run_environment import Environment
 
 __all__ = ["PacketFile", "PacketRing", "open_packet_file"]
 

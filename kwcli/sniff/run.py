@@ -14,13 +14,13 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.named_tuple import NamedTuple
 from decoders.tls.key_log import KeyLog
-from kwcli.env import Exit, Failure
+from kwcli.capture_inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.input_files import is_read_once, key_log_names
-from kwcli.inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.renderers import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
-from kwcli.sniff.closing import (
+from kwcli.run_environment import Exit, Failure
+from kwcli.sniff.closing_lines import (
     LOSSY,
     ShownCounts,
     closing_lines,
@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from decoders.errors import DecodeError
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.filters import Filter
-    from kwcli.env import Environment, Settings
     from kwcli.options import CaptureOptions, FilterOptions
-    from kwcli.sniff.cutting import CutOut, ExchangePackets
+    from kwcli.run_environment import Environment, Settings
     from kwcli.sniff.jobs import RenderJobs
-    from kwcli.sniff.unmatched import Unmatched
+    from kwcli.sniff.no_match_hint import Unmatched
+    from kwcli.sniff.write_matching_packets import CutOut, ExchangePackets
 
 __all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
 
@@ -138,7 +138,7 @@ def watched(
     """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""
     if capture.metrics is None and capture.otlp is None:
         return view
-    from kwcli.sniff.telemetry import watch
+    from kwcli.sniff.telemetry_renderer import watch
 
     view = view or own_view(settings)
     needs, opened = watch(env, settings, capture, view.needs, view.open)
@@ -204,7 +204,7 @@ class Sniffing:
         """Prepare what a filter needs besides itself: the errors that it leaves out, the reason why nothing matches."""
         from decoders.filters import parse
         from kwcli.filter_options import WENT_WRONG, without_expected
-        from kwcli.sniff.unmatched import Unmatched
+        from kwcli.sniff.no_match_hint import Unmatched
 
         self._remembers |= selection.asks_history
         self._wider = without_expected(selection)
@@ -266,9 +266,9 @@ class Sniffing:
 
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
-        from kwcli.sniff.cutting import CutOut
-        from kwcli.sniff.segment_log import LoggedEngine
+        from kwcli.sniff.packets_of_rows import LoggedEngine
         from kwcli.sniff.two_pass_files import Spooled, check_output, env_reading, read_again
+        from kwcli.sniff.write_matching_packets import CutOut
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection is None and self._left is None)

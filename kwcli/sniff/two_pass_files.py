@@ -9,14 +9,14 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, cast
 
-from decoders.capture.packet_copies import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
-from kwcli.env import Exit, Failure
-from kwcli.inputs import Captures
-from kwcli.user_files import keep_mode, open_private
+from decoders.capture.raw_packets import CopyReader, PacketCopy
+from kwcli.capture_inputs import Captures
+from kwcli.private_files import keep_mode, open_private
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Readable
+    from kwcli.run_environment import Environment, Readable
 
 __all__ = ["OutFile", "Spooled", "check_output", "env_reading", "read_again"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from decoders.analysis.dimensions import DIMENSIONS
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 from kwcli.stats import SERVER_TIMES, SORTS, StatsOptions
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.analysis.dimensions import METRICS
 from decoders.analysis.time_buckets import Join
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import clean, format_latency, format_size
+from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.short_texts import count_of as number_of
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
@@ -16,7 +16,7 @@ from kwcli.stats import SERVER_TIMES
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.env import Settings
+    from kwcli.run_environment import Settings
     from kwcli.stats.view import StatsResult
 
 MARKS: Final = "▁▂▃▄▅▆▇█"

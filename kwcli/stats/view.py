@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
-from decoders.messages.record import SCHEMA
+from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.output.csv import csv_lines
-from kwcli.output.records import record_writer
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
+from kwcli.output.value_writers import record_writer
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import SniffView
 from kwcli.stats import StatsOptions
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
-    from kwcli.env import Settings
     from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
 
 # Columns of a CSV when nothing was counted.
 _NOTHING: Final = ("count", "rate", "errors")

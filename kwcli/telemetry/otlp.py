@@ -51,7 +51,7 @@ from decoders.apis.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE,
 from decoders.filters.contents import headers_named
 from decoders.limits import SPANS_HELD_MAX
 from kwcli import VERSION
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from kwcli.telemetry.prometheus import BOUNDS_S, Family, Histogram, label_text
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.doctor import Doctor
-from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER
+from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER
 from decoders.apis import api
 from decoders.apis.error_codes import ERRORS
 from decoders.apis.keys import (
@@ -35,8 +35,8 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
-from kwcli.env import Exit
 from kwcli.output.renderers import Wanted
+from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, FIN, MS, RST, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw, world

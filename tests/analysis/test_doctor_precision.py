@@ -14,8 +14,8 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.analysis.doctor.findings import FINDINGS
-from kwcli.env import Exit
+from decoders.analysis.doctor.finding_kinds import FINDINGS
+from kwcli.run_environment import Exit
 from tests.analysis.faults.actors import Fault
 from tests.analysis.faults.clients import CLIENT_FAULTS
 from tests.analysis.faults.links import LINK_FAULTS

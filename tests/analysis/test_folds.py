@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from decoders.analysis import dimensions
 from decoders.analysis.dimensions import DIMENSIONS, METRICS
-from decoders.analysis.doctor.peers import BrokerLatencies
+from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
 from decoders.analysis.fold import ACCURACY, Fold, bin_of, bins_of, percentile
 from decoders.analysis.slowest import Slowest
@@ -25,12 +25,12 @@ from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import KEYS
 from decoders.capture.files import CaptureReader
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.bodies import Options
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import to_json_dict
 from tests.captures.shipped import CLEAN, capture_bytes, segments
 from tests.sampling import sampled
 

@@ -19,8 +19,8 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from kwcli.env import Exit
 from kwcli.output.renderers import Wanted
+from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw
 from tests.sampling import sampled

@@ -17,8 +17,8 @@ from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Skipped
 from decoders.exchanges.learned_names import Topics
-from kwcli.env import Exit
 from kwcli.output.renderers import Wanted
+from kwcli.run_environment import Exit
 from tests.analysis.scenes import BEGUN, Scene
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes
 from tests.cli.worlds import kw

@@ -18,7 +18,7 @@ from decoders.apis.routing import ROUTES
 from decoders.replaying.api_classes import API_CLASSES
 from kwcli.declarations.notation import declared
 from kwcli.output.fact_functions import FUNCTIONS
-from kwcli.output.fact_rows import ROWS
+from kwcli.output.facts_by_api import ROWS
 
 # The table and its file → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
@@ -28,7 +28,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "EXAMPLES in decoders/apis/examples.py": EXAMPLES,
     "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
     "ERROR_PLACES in decoders/apis/error_places.py": ERROR_PLACES,
-    "ROWS in kwcli/output/fact_rows.py": {*ROWS, *FUNCTIONS},
+    "ROWS in kwcli/output/facts_by_api.py": {*ROWS, *FUNCTIONS},
     "API_CLASSES in decoders/replaying/api_classes.py": API_CLASSES,
 }
 
@@ -104,7 +104,7 @@ def test_an_api_without_a_row_is_shown_all_the_same(table: str) -> None:
     code = f"""
 import sys
 from decoders.{module} import {name}
-from kwcli.env import Environment
+from kwcli.run_environment import Environment
 from kwcli.main import run
 del {name}[14]
 sys.exit(max(run(words, Environment.of_process()) for words in {COMMANDS!r}))"""

@@ -11,8 +11,8 @@ import pytest
 
 import decoders
 from decoders import EncodeError, Exchange
-from decoders.messages.bodies import Options, hooks_of, table
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options, hooks_of, table
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.codec import json_decoder
 from decoders.schema.model import Side

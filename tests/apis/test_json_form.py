@@ -16,7 +16,7 @@ from decoders.schema.codec import encode
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
 from kwcli.calling.validate import Checker
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from decoders.apis import KEYS, api
 from decoders.schema.codec import decoder, encoder, json_decoder, projector
 from decoders.schema.model import Plan, PlanField, Side, resolve
-from decoders.schema.walk import write
+from decoders.schema.plan_walker import write
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}

@@ -12,7 +12,7 @@ from random import Random
 from time import process_time
 from typing import Any
 
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.pairer import Pairer
 from decoders.records.model import Record

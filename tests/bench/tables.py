@@ -21,8 +21,8 @@ from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.pipeline.tables.write import TableWriter
 
 PROFILES = ("small", "mixed", "big")

@@ -18,7 +18,7 @@ from typing import Final
 import pytest
 
 from decoders import errors
-from decoders.compiled import MODULES
+from decoders.mypyc_modules import MODULES
 from kwcli.inflating import COMPRESSED, inflated
 
 ROOT: Final = Path(__file__).resolve().parents[2]

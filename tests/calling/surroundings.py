@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from kwcli.env import Environment, Terminals
+from kwcli.run_environment import Environment, Terminals
 
 
 def environment(stdin: bytes | None, *, now_ms: int = 0) -> Environment:

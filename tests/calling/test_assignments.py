@@ -12,7 +12,7 @@ from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
 from decoders.apis.examples import example
 from kwcli.calling.words.assignments import check_words, compose, encode_body
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
 METADATA = api("Metadata").versions

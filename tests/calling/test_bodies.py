@@ -15,7 +15,7 @@ from kwcli.calling.dry_run import edit_body
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.validate import PlainWord
 from kwcli.calling.words.assignments import check_words, compose
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 
 

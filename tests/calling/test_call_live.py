@@ -11,8 +11,8 @@ import pytest
 
 from decoders.apis import api
 from kwcli.calling.run import CallRun
-from kwcli.env import Exit, Failure
 from kwcli.net.session.blocking import Connection
+from kwcli.run_environment import Exit, Failure
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -9,7 +9,7 @@ import pytest
 import decoders
 from decoders import Exchange, api
 from decoders.apis.examples import example
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from decoders.messages.whole_messages import encode_json
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.words.assignments import check_words, compose, encode_body

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from decoders.apis import api
 from kwcli.calling.words.assignments import check_words, compose
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from decoders import decode_message
 from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.model import Versions
-from kwcli.calling.records.fetch import EARLIEST, LATEST, Fetch
+from kwcli.calling.records.fetch_request import EARLIEST, LATEST, Fetch
 from kwcli.calling.request_builder import LookedUp
 from kwcli.calling.words.shorthand import RecordOptions, read_short
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment
 
 NOW_MS = 1_800_000_000_000

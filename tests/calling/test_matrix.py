@@ -8,8 +8,8 @@ from decoders.apis.likeness import likeness, stable
 from decoders.apis.releases import RELEASES
 from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, Matrix, table
-from kwcli.env import Settings
 from kwcli.output.short_texts import cell_width, palette
+from kwcli.run_environment import Settings
 
 FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.words.common import parse_moment
-from kwcli.env import Exit, Failure
+from kwcli.calling.words.record_words import parse_moment
+from kwcli.run_environment import Exit, Failure
 
 NOW = 1_800_000_000_000
 

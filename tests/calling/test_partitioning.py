@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.calling.words.common import murmur2, partition_of
+from kwcli.calling.words.record_words import murmur2, partition_of
 from tests.oracle.asking import ask
 
 # org.apache.kafka.common.utils.UtilsTest#testMurmur2, as signed 32-bit numbers.

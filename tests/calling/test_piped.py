@@ -13,7 +13,7 @@ import pytest
 from decoders.apis import api
 from kwcli.calling import command
 from kwcli.calling.command import piped_body
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 from tests.cli.worlds import world
 
 BODY = b'{"topics":[]}'

@@ -15,11 +15,11 @@ from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.records.codecs import NAMES
 from decoders.schema.model import Versions
-from kwcli.calling.records.produce import Produce
-from kwcli.calling.words.common import Entry
+from kwcli.calling.records.produce_request import Produce
+from kwcli.calling.words.record_words import Entry
 from kwcli.calling.words.shorthand import RecordOptions, read_short
 from kwcli.commands.call import CODECS
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment
 from tests.oracle.asking import ask
 

@@ -16,7 +16,7 @@ from decoders.apis.examples import example
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.json_form import to_json
 from kwcli.calling.words.assignments import check_words, compose, encode_body
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from tests.apis.everything import layouts
 from tests.schema.values import random_value
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.calling.records.values import RecordValues
+from kwcli.calling.records.print_records import RecordValues
 
 
 def batch(first: int, *values: Any, control: bool = False, **more: Any) -> dict[str, Any]:

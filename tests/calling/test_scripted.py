@@ -237,7 +237,8 @@ def test_what_a_new_topic_has_by_default_is_folded(words: tuple[str, ...]) -> No
 def test_a_plain_call_in_a_pipe_loads_nothing_that_it_does_not_need() -> None:
     code = (
         # Modules that an installation loads before any program (as editable ones do) are not loaded by kw.
-        "import sys; before = set(sys.modules); from kwcli.env import Environment; from kwcli.main import run;"
+        "import sys; before = set(sys.modules);"
+        "from kwcli.run_environment import Environment; from kwcli.main import run;"
         "run(sys.argv[1:], Environment.of_process()); sys.stderr.write(' '.join(set(sys.modules) - before))"
     )
     with Node({METADATA: (0, 12)}, {}) as node:

@@ -9,7 +9,7 @@ import pytest
 from decoders.apis import api
 from decoders.schema.model import Side
 from kwcli.calling.words.paths import Path
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 BODY = {
     "throttle_time_ms": 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_request, encode_response
 from kwcli.calling.as_exchanges import Tape
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwcli.calling.run import Target
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 
 @pytest.mark.parametrize(

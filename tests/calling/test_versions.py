@@ -8,7 +8,7 @@ from decoders.apis import api
 from decoders.apis.releases import spoken
 from decoders.schema.model import Versions
 from kwcli.calling.request_builder import VersionChoice, common
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
 OLD = spoken("2.8")

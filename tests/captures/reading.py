@@ -8,8 +8,8 @@ from typing import Any, Final
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 
 __all__ = ["EVERYTHING", "records", "settled"]
 

@@ -13,7 +13,7 @@ import pytest
 from decoders.apis import api
 from decoders.apis.places import places
 from decoders.apis.routing import ROUTES
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 

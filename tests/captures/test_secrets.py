@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 from tests.broker.options import PASSWORDS
 from tests.captures.reading import settled
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes

@@ -61,7 +61,7 @@ class Seen(NamedTuple):
 # Runs each command of a list on the terminal it is started on: a new interpreter for each would take minutes.
 _RUN = """
 import json, os, sys
-from kwcli.env import Environment
+from kwcli.run_environment import Environment
 from kwcli.main import run
 for words in json.load(sys.stdin):
     env = Environment.of_process()

@@ -19,8 +19,8 @@ import decoders
 from kwcli.completion import cluster_names
 from kwcli.completion.candidates import LIMIT_VARIABLE
 from kwcli.completion.cluster_names import ClusterWords
-from kwcli.env import Exit
 from kwcli.net.config.profiles import Profiles
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed

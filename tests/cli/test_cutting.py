@@ -16,10 +16,10 @@ from scapy.utils import PcapNgReader
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.tls.key_log import KeyLog
-from kwcli.env import Exit
 from kwcli.main import run
+from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world, written
 from tests.sampling import sampled

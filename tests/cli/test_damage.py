@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from kwcli.env import Exit
 from kwcli.options import FORMATS, WITHOUT_BODIES
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.sampling import sampled
 

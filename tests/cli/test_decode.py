@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.bodies import Options, body_json
+from decoders.messages.body_json import Options, body_json
 from kwcli.output.short_texts import cell_width
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes

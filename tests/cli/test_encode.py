@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import decoders
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.calling.test_bodies import MESSAGE
 from tests.cli.worlds import kw, world
 

@@ -22,8 +22,8 @@ from typing import Any, Final
 import pytest
 
 from decoders.capture.files import CaptureReader
-from kwcli.env import Exit
-from kwcli.inputs import InputProblem
+from kwcli.capture_inputs import InputProblem
+from kwcli.run_environment import Exit
 from kwcli.sniff import following
 from kwcli.sniff.following import Follower
 from kwcli.sniff.ring_names import find_ring

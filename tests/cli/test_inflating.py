@@ -14,7 +14,7 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.test_inputs import read, slow
 from tests.cli.worlds import kw, world
 from tests.sampling import sampled

@@ -15,7 +15,7 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.inputs import Captures, CaptureSource, InputProblem, capture_span, open_source
+from kwcli.capture_inputs import Captures, CaptureSource, InputProblem, capture_span, open_source
 from tests.cli.worlds import world
 
 PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)

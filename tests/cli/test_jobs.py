@@ -15,9 +15,9 @@ from typing import Final
 
 import pytest
 
-from kwcli import inputs
-from kwcli.env import Environment, Failure
+from kwcli import capture_inputs
 from kwcli.main import run
+from kwcli.run_environment import Environment, Failure
 from kwcli.sniff import jobs
 from kwcli.sniff import run as sniff_run
 from kwcli.sniff.jobs import Message, PartResult, PartSizes, RenderJobs
@@ -77,8 +77,8 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
     monkeypatch.setattr(jobs, "SIZES", PartSizes(3, 7, 1 << 14))
     monkeypatch.setattr(jobs, "RETURNED_MAX", 1 << 11)  # some parts write by themselves
     monkeypatch.setattr(sniff_run, "SHARED_MIN", 0)
-    monkeypatch.setattr(inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
-    monkeypatch.setattr(inputs, "_PIECE_MIN", 1 << 12)
+    monkeypatch.setattr(capture_inputs, "MERGED_MAX", 1 << 12)  # rows come in small pieces
+    monkeypatch.setattr(capture_inputs, "_PIECE_MIN", 1 << 12)
     monkeypatch.setattr(jobs, "can_fork", lambda: True)  # the threads of the test runner do not matter
 
     def runner(*words: str, stdin: bytes = b"") -> Outcome:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 
 ROOT = Path(__file__).resolve().parents[2]

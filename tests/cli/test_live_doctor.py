@@ -16,7 +16,7 @@ import pytest
 
 import decoders
 from decoders.apis.likeness import stable
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -10,15 +10,15 @@ import click
 import pytest
 
 from kwcli import VERSION
-from kwcli.env import Exit, Failure
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
 ROOT = Path(__file__).resolve().parents[2]
 
 # The modules that `kw --help` may import besides those of the interpreter and click: none that takes long.
-START_UP = {"kwcli", "kwcli.main", "kwcli.env"}
+START_UP = {"kwcli", "kwcli.main", "kwcli.run_environment"}
 # Libraries that no command may load before it needs them.
 HEAVY = {"rich", "scapy", "orjson", "numpy", "pyspark", "zstandard", "lz4", "asyncio", "ssl", "decoders"}
 # What may be loaded of the library of decoders: its front, which loads the rest when it is used, and named tuples.
@@ -28,7 +28,7 @@ LIGHT = {"decoders", "decoders.named_tuple"}
 def loaded_by(*words: str) -> set[str]:
     """The modules that `kw WORDS…` has loaded when it ends."""
     code = (
-        "import sys; from kwcli.env import Environment; from kwcli.main import run;"
+        "import sys; from kwcli.run_environment import Environment; from kwcli.main import run;"
         f"run({list(words)!r}, Environment.of_process()); sys.stderr.write(' '.join(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Summary
-from kwcli.env import Exit, settings
 from kwcli.output import FORMATS
 from kwcli.output.renderers import open_renderer
 from kwcli.progress import Progress
-from kwcli.sniff.closing import ShownCounts, closing_lines, is_lossy, left_over
+from kwcli.run_environment import Exit, settings
+from kwcli.sniff.closing_lines import ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.sniff.row_output import WRITE_SIZE, Output
-from kwcli.terminal import ERASE
+from kwcli.terminal_escaping import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
 

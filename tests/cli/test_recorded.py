@@ -12,8 +12,8 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from decoders.messages.record_lines import RecordLines
-from kwcli.env import Exit
+from decoders.messages.read_ndjson import RecordLines
+from kwcli.run_environment import Exit
 from kwcli.stats import METRICS
 from tests.cli.worlds import Outcome, kw, world
 from tests.filters.test_rows import ROWS
@@ -268,7 +268,7 @@ def test_no_record_breaks_the_reader(written: Path, data: st.DataObject) -> None
 
 
 def test_a_line_that_is_too_long_is_passed_over(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.messages.record_lines.RECORD_LINE_MAX", 5000)
+    monkeypatch.setattr("decoders.messages.read_ndjson.RECORD_LINE_MAX", 5000)
     lines = lines_of(written)
     long = [number for number, line in enumerate(lines, 1) if len(line.encode()) > 5000]
     reader = RecordLines()

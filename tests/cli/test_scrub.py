@@ -24,9 +24,9 @@ from decoders.records.codecs import NUMBERS, deflate
 from decoders.schema.model import resolve
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
-from kwcli.env import Exit
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
+from kwcli.run_environment import Exit
 from tests.capture.blocks import block, enhanced, interface, section, statistics
 from tests.capture.frames import ipv4
 from tests.capture.pcap_writer import PcapWriter

@@ -19,7 +19,7 @@ from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.apis.keys import FETCH, FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.embedded import STRUCTURES, structure
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.schema.model import Field, Plan, PlanField, Side, resolve
 from kwcli.commands import decode
 from kwcli.options import FRAME_FORMATS as FORMATS

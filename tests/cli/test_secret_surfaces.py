@@ -18,7 +18,7 @@ from decoders import encode_embedded
 from decoders.apis import KEYS, api
 from decoders.apis.keys import SASL_AUTHENTICATE
 from decoders.embedded import STRUCTURES, structure
-from decoders.messages.bodies import ECHOING
+from decoders.messages.body_json import ECHOING
 from decoders.schema.model import Side, resolve
 from kwcli.commands import decode
 from kwcli.options import FRAME_FORMATS as FORMATS

@@ -12,14 +12,14 @@ import pytest
 
 import decoders
 from decoders.limits import BODY_WHOLE_MAX, SECRETS_MAX
-from decoders.messages.bodies import ECHOING
+from decoders.messages.body_json import ECHOING
 from kwcli.commands import decode
-from kwcli.env import Exit
 from kwcli.main import kw as program
 from kwcli.options import FRAME_FORMATS as FORMATS
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.proxy.log.redact import Redactor, SharedKnowledge
+from kwcli.run_environment import Exit
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import Outcome, in_format, kw, world
 from tests.fuzz.program import run_measured

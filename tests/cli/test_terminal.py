@@ -13,17 +13,17 @@ from typing import Any
 
 import pytest
 
-from decoders.wire.text import clean
+from decoders.wire.readable_text import clean
 from kwcli.commands import decode
-from kwcli.commands.portraits import FORMATS as ANSWER_FORMATS
-from kwcli.env import Failure
+from kwcli.commands.clients_groups_topics import FORMATS as ANSWER_FORMATS
 from kwcli.main import COMMANDS
 from kwcli.options import FORMATS, WITHOUT_BODIES
 from kwcli.output.csv import csv_lines
 from kwcli.output.short_texts import COLORED
 from kwcli.pipeline.spark.java import find_java
+from kwcli.run_environment import Failure
 from kwcli.stats.view import FORMATS as STATS_FORMATS
-from kwcli.terminal import Terminal
+from kwcli.terminal_escaping import Terminal
 from tests.cli.hostile import (
     NAME,
     TURNED,

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from decoders.wire.units import parse_moment
-from kwcli.env import Exit, Failure
 from kwcli.filter_options import resolve_times, time_expression
+from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.user_files import make_folder, open_private
+from kwcli.private_files import make_folder, open_private
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 
@@ -70,7 +70,7 @@ def test_closed_streams_take_nothing_and_break_nothing(unbuffered: str) -> None:
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(("then", "size"), [("env.stdout.flush(); ", 60_000), ("", 0)])
 def test_a_pipe_gets_large_pieces(unbuffered: str, then: str, size: int) -> None:
-    begin = "import os; from kwcli.env import Environment; env = Environment.of_process()"
+    begin = "import os; from kwcli.run_environment import Environment; env = Environment.of_process()"
     code = f"{begin}; env.stdout.write(bytes(60_000)); {then}os._exit(0)"
     env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     assert len(subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=subprocess.PIPE).stdout) == size

@@ -6,10 +6,10 @@ import io
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kwcli.env import Environment, Terminals
 from kwcli.main import run
 from kwcli.options import OUTPUT_VARIABLE
-from kwcli.terminal import Terminal, Writable
+from kwcli.run_environment import Environment, Terminals
+from kwcli.terminal_escaping import Terminal, Writable
 
 
 class Outcome(NamedTuple):

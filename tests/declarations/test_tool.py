@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, spoken
 from decoders.schema.model import Api, Versions, parse_api
-from kwcli.declarations import compare as others
+from kwcli.declarations import compare_with_release as others
 from kwcli.declarations import notation
 from kwcli.declarations.__main__ import main
-from kwcli.declarations.compare import compare, truth
+from kwcli.declarations.compare_with_release import compare, truth
+from kwcli.declarations.merge_releases import united
 from kwcli.declarations.notation import api_text
-from kwcli.declarations.releases import DefinitionError, Release, parse_json, read_release, snake
-from kwcli.declarations.write import united
+from kwcli.declarations.read_release_jar import DefinitionError, Release, parse_json, read_release, snake
 from tests.broker.jars import Missing, client_jars, coordinator_jars, missing_tools
 from tests.reference.jars import PATCHES
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwcli.decoding.inputs import dumped, gather, of_bytes, of_text, payload
-from kwcli.env import Failure
 from kwcli.output.hex import HexStyle, hex_lines
 from kwcli.output.short_texts import COLORED, PLAIN
+from kwcli.run_environment import Failure
 from tests.captures.shipped import segments
 from tests.cli.worlds import world
 from tests.exchanges.talks import request

@@ -18,7 +18,7 @@ from decoders.embedded.otlp import METRICS, ORIGINAL, metrics_from_json, metrics
 from decoders.errors import EncodeError
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
-from kwcli.output.metrics import metric_lines
+from kwcli.output.client_metrics import metric_lines
 from kwcli.output.short_texts import PLAIN
 from tests.broker.jars import Missing, missing_tools
 from tests.captures.shipped import FOLDER
@@ -258,7 +258,7 @@ def test_what_a_broker_wants() -> None:
 )
 def test_masks(wanted: list[str], fact: str, field: str) -> None:
     from kwcli.output.body import requested_metrics
-    from kwcli.output.facts import NULL_FORMS, FactRoom
+    from kwcli.output.compile_facts import NULL_FORMS, FactRoom
 
     assert NULL_FORMS["masks"](wanted, "", lambda _: None, FactRoom()) == fact
     assert requested_metrics(wanted) == field

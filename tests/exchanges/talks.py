@@ -17,8 +17,8 @@ from decoders.apis.headers import (
 )
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.codec import encode
 from decoders.schema.model import Plan, Side, resolve
 from decoders.tcp.chunks import Segment

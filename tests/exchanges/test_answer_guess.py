@@ -20,9 +20,9 @@ from decoders.capture.files import CaptureReader
 from decoders.exchanges.answer_guess import SIZE_MIN, guess_request
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Segment
-from kwcli.inputs import open_source
+from kwcli.capture_inputs import open_source
 from tests.captures.shipped import FOLDER, NEGATIVE
 from tests.captures.shipped import segments as shipped_segments
 from tests.cli.worlds import kw, world

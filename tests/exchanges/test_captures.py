@@ -17,9 +17,9 @@ import decoders
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
-from decoders.messages.bodies import Options, errors_in
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import SCALARS, to_json_dict
+from decoders.messages.body_json import Options, errors_in
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import SCALARS, to_json_dict
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Segment
 from tests.exchanges.talks import REVEALED, Talk, Talker, run, segments
 

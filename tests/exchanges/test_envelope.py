@@ -12,8 +12,8 @@ from decoders import encode_embedded, encode_request
 from decoders.analysis.statistics import Statistics
 from decoders.apis.keys import CREATE_TOPICS, ENVELOPE
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import to_json_dict
 from tests.exchanges.talks import Turns, request, response, run, segments
 
 SCRAM = 51

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoders.errors import DecodeError
 from decoders.exchanges.engine import Engine
 from decoders.tcp.chunks import Segment
-from decoders.wire.pack import pack, unpack
+from decoders.wire.state_serialization import pack, unpack
 from tests.exchanges.talks import API_VERSIONS, SYN, Talker, request, response
 from tests.exchanges.talks import segments as spoken
 from tests.splits.cut_captures import Shown, cut, rows, shown, stitched, whole

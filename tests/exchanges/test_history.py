@@ -13,8 +13,8 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.learned_names import listed_nodes
 from decoders.exchanges.pairer import Pairer
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import to_json_dict
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import Line, Row, exchanges
 from tests.exchanges.talks import request, response

@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 import pytest
 
+from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Pairer
 from decoders.exchanges.pairer_state import export_context, resume_context
-from decoders.exchanges.pairing import Pairing
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import to_json_dict
-from decoders.protocols.sasl_steps import SaslStep, guess_mechanism, read_step
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import to_json_dict
+from decoders.protocols.sasl_messages import SaslStep, guess_mechanism, read_step
 from decoders.schema.model import Side
 from tests.exchanges.chunked import Line, Row, exchanges, play
 from tests.exchanges.talks import framed, request, response
@@ -267,7 +267,7 @@ def test_the_same_after_export_and_resume_anywhere(name: str) -> None:
 
 
 def test_the_same_where_the_quick_way_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from decoders.exchanges.api_versions import ApiVersion
+    from decoders.exchanges.body_reader import ApiVersion
 
     monkeypatch.setattr(ApiVersion, "plain", property(lambda _spec: False))
     for talk, expected in CONNECTIONS.values():

@@ -13,7 +13,7 @@ from decoders.exchanges import pairer
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.pairer import Context, UnusualHandler
 from decoders.frames.framing import FrameDirection, take_bytes
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Chunk, Segment
 from tests.captures.plain import read_bytes
 from tests.exchanges.talks import Talker, interleaved, records, run, segments

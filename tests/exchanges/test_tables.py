@@ -9,12 +9,12 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersions, Needs
+from decoders.exchanges.body_reader import ApiVersions, Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
-from decoders.messages.bodies import error_finder, errors_in
+from decoders.messages.body_json import error_finder, errors_in
 from decoders.schema.codec import encode, projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import wanted

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from tests.exchanges.talks import REVEALED, request, response, run, segments
 
 METADATA, SASL_AUTHENTICATE = 3, 36

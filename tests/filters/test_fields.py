@@ -11,9 +11,9 @@ import pytest
 
 from decoders import read_exchanges
 from decoders.apis import NAMES, api
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
+from decoders.exchanges.connection_pairing import put_no_request, put_no_response
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
-from decoders.exchanges.pairing import put_no_request, put_no_response
 from decoders.filters import parse
 from decoders.filters.fields import FIELDS, FieldRow, Kind, Phase
 from decoders.schema.model import Field, Side

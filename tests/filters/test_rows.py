@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders import read_exchanges
-from decoders.exchanges.api_versions import Needs
+from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import Filter, Phase, parse
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.model import Side
 from tests.captures.plain import read_bytes
 

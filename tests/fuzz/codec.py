@@ -12,7 +12,7 @@ from random import Random
 from decoders.errors import DecodeError
 from decoders.schema.codec import decode, encode, encoder, examine
 from decoders.schema.model import Plan, resolve
-from decoders.schema.walk import write
+from decoders.schema.plan_walker import write
 from tests.apis.everything import all_layouts
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange

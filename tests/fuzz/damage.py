@@ -15,7 +15,7 @@ from typing import Final
 
 import zstandard
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.capture import made
 from tests.cli.test_damage import CAPTURES, VIEWS, capture, damaged
 from tests.cli.worlds import Outcome, kw, world

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ENDED_KEYS, Ended, Row
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Gap, Segment
 from decoders.tcp.connections import FAR
 from tests.exchanges.mistreated import shaken

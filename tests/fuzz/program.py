@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 PATIENCE_S: Final = 300

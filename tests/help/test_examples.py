@@ -13,8 +13,8 @@ import click
 import pytest
 
 import decoders
-from kwcli.env import Exit
 from kwcli.main import kw as program
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, block, python_of
 

@@ -17,12 +17,12 @@ import pytest
 import kwcli.help
 from decoders.analysis.dimensions import DIMENSIONS, METRICS
 from decoders.filters import FIELDS
-from kwcli.env import Exit
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from kwcli.output import FORMATS
 from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 
 from decoders.exchanges.exchange import Settled
-from decoders.messages.bodies import Options
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
 
 
 def to_json_bytes(settled: Settled, options: Options | None = None) -> bytes:

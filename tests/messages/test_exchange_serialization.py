@@ -14,7 +14,9 @@ import pytest
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.exchange_serialization import (
     RowPacker,
     RowUnpacker,
@@ -22,8 +24,6 @@ from decoders.messages.exchange_serialization import (
     max_packed_size,
     new_topic_names,
 )
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import to_json_dict
 from tests.captures.plain import read_bytes
 from tests.captures.shipped import FOLDER
 

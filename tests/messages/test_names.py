@@ -12,10 +12,10 @@ from decoders.apis import KEYS, api
 from decoders.apis.enums import BITS, ENUMS
 from decoders.apis.number_words import API, ERROR, set_of, words_for
 from decoders.embedded import encode_embedded
-from decoders.messages import names_in_body
-from decoders.messages.bodies import Options
+from decoders.messages import enum_names
+from decoders.messages.body_json import Options
 from decoders.messages.byte_layout import anatomy
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.single_message import SingleMessage, framed, message_json
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Plan, Side, resolve
@@ -142,7 +142,7 @@ def test_structures_inside_bytes() -> None:
 
 @pytest.mark.parametrize("deferred", [False, True])
 def test_more_than_are_listed_are_counted(monkeypatch: pytest.MonkeyPatch, deferred: bool) -> None:
-    monkeypatch.setattr(names_in_body, "NAMES_SHOWN_MAX", 7)
+    monkeypatch.setattr(enum_names, "NAMES_SHOWN_MAX", 7)
     answered = {
         "topics": [{"name": f"t{number}", "error_code": 3} for number in range(20)],
         "brokers": [],
@@ -180,7 +180,7 @@ def test_a_large_answer_is_named_as_it_is_read() -> None:
 )
 def test_records_of_others_break_nothing(record: dict[str, Any]) -> None:
     whole = {"kind": "exchange", "api_key": 0, "api_version": 9, "request": None, "response": None, **record}
-    names_in_body.add_names(whole)
+    enum_names.add_names(whole)
     assert "names" not in whole
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.messages.request_log import RequestLogLines
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import Outcome, kw, world
 from tests.oracle.log_input import compare_inputs

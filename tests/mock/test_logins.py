@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from decoders.frames.live_framing import SIZE
-from kwcli.env import Exit
 from kwcli.net.sasl.mechanism import SaslRefused
 from kwcli.net.sasl.scram import Scram
+from kwcli.run_environment import Exit
 from tests.broker.clients.sasl import sasl
 from tests.broker.clients.session import run
 from tests.cli.worlds import kw

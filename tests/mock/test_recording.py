@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from decoders import encode_request, read_exchanges
 from decoders.apis import NAMES, api
 from decoders.frames.live_framing import SIZE
-from decoders.messages.from_record import FromRecords
+from decoders.messages.exchange_from_json import FromRecords
 from decoders.mocking.cluster import Cluster
+from decoders.mocking.cluster_from_recording import READ, Recording, RedactedRecording
 from decoders.mocking.handlers import HANDLERS, SERVED, make_brokers
-from decoders.mocking.recording import READ, Recording, RedactedRecording
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.mock.stage import TOPIC, Stage, batch, framed, only_partition, values, wanted, written
 

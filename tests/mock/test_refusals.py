@@ -10,7 +10,7 @@ import pytest
 from decoders import decode_response, encode_response
 from decoders.apis import api
 from decoders.messages.error_answers import error_answer
-from decoders.mocking.results import fit_to_version
+from decoders.mocking.response_bodies import fit_to_version
 from decoders.schema.model import resolve
 from tests.mock.stage import TOPIC, Stage
 

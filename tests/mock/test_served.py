@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.mock.running import ROOT, TOUR, SocketClient, mocked
 from tests.mock.stage import batch, wanted, written

@@ -10,10 +10,10 @@ from collections.abc import Callable
 import pytest
 
 import decoders
-from kwcli.env import Failure
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection
+from kwcli.run_environment import Failure
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, framed, read_frame
 

@@ -12,11 +12,11 @@ from typing import Any, TypeVar, cast
 import pytest
 import uvloop
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, Sasl, Tls
-from kwcli.net.session.aio import Dialler, Logins
-from kwcli.net.session.aio import TlsServer as DoorServer
+from kwcli.net.session.asyncio_connections import Dialler, Logins
+from kwcli.net.session.asyncio_connections import TlsServer as DoorServer
 from kwcli.playground.client_configs import make_certificates
+from kwcli.run_environment import Exit, Failure
 from tests.net.tls_server import TlsServer, server_context
 
 Outcome = TypeVar("Outcome")

@@ -8,11 +8,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from kwcli.net.addresses import AddressError, address, addresses, shown
-from kwcli.net.config import jaas, properties
+from kwcli.net.config import client_properties, jaas
 from kwcli.net.sasl import SaslRefused
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
-from kwcli.net.session import credentials
+from kwcli.net.session import oauth_tokens
 from kwcli.net.tls import jks, key_stores
 
 FIELDS = st.lists(st.tuples(st.sampled_from("rsivem"), st.text(max_size=30)), max_size=6)
@@ -50,8 +50,8 @@ def test_oauthbearer(challenge: bytes, token: str) -> None:
 @example(200, b'{"access_token":"x","expires_in":NaN}')
 @example(200, b'{"access_token":"x","more":%b' % (b"[" * 200_000))
 def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
-    with suppress(credentials.TokenRefused):
-        lifetime_s = credentials.read(status, content).lifetime_s
+    with suppress(oauth_tokens.TokenRefused):
+        lifetime_s = oauth_tokens.read(status, content).lifetime_s
         assert lifetime_s is None or 0 <= lifetime_s <= 365 * 86_400
 
 
@@ -69,7 +69,7 @@ def test_stores(content: bytes, password: str | None) -> None:
 def test_texts(text: str) -> None:
     with suppress(jaas.JaasError):
         jaas.parse(text)
-    properties.parse(text)
+    client_properties.parse(text)
     list(jks.blocks(text))
     list(jks.blocks(f"-----BEGIN X-----{text}-----END X-----"))
     with suppress(AddressError):
@@ -80,4 +80,4 @@ def test_texts(text: str) -> None:
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=10), st.text(max_size=20)), max_size=5))
 def test_properties_that_are_written_are_read(pairs: list[tuple[str, str]]) -> None:
-    assert properties.java_pairs(properties.write(pairs)) == pairs
+    assert client_properties.java_pairs(client_properties.write(pairs)) == pairs

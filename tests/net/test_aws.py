@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import Aws, ConnectionOptions, Sasl
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.credentials import Credentials
+from kwcli.net.session.oauth_tokens import Credentials
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
 SIGNER = "aws_msk_iam_sasl_signer.MSKAuthTokenProvider"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.config.client_properties import Pair, parse
 from kwcli.net.config.export_profile import KINDS, export
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.properties import Pair, parse
+from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 
 JAAS = "org.apache.kafka.common.security"

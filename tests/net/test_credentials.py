@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, OAuth, Sasl
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.credentials import Credentials
+from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.playground.client_configs import make_certificates
+from kwcli.run_environment import Exit, Failure
 from tests.net.endpoint import endpoint
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.config.cluster_files import read_clusters
+from kwcli.net.config.other_cli_configs import read_clusters
 from kwcli.net.config.profiles import Profiles
+from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 
 KAFKACTL = """\

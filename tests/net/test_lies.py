@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.env import Exit, Failure
 from kwcli.net import metadata_requests
 from kwcli.net.addresses import unusable
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.aio import Dialler
+from kwcli.net.session.asyncio_connections import Dialler
 from kwcli.net.session.blocking import Connection
 from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.proxy.settings import discover
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
 from tests.net.liar import Change, Liar
 from tests.net.responder import Responder, framed

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 import decoders
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, Protocol, Sasl, Tls
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
+from kwcli.run_environment import Exit, Failure
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -14,12 +14,12 @@ import pytest
 
 import decoders
 from decoders.limits import FRAME_MAX
-from kwcli.env import Exit
 from kwcli.net.config.client_config import ClientConfig, Protocol, Tls
 from kwcli.net.connector import Connector
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.blocking import Connection, Reply
 from kwcli.net.session.session import OPENING_FRAME_MAX
+from kwcli.run_environment import Exit
 from tests.net.playbook import offers
 from tests.net.responder import Responder, Script, each_request, framed, sends
 from tests.net.servers import (

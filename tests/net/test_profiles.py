@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Environment, Exit, Failure
-from kwcli.net.config import properties
+from kwcli.net.config import client_properties
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.profiles import Profiles
+from kwcli.run_environment import Environment, Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
 
 KCAT = (
@@ -180,7 +180,7 @@ def test_a_misspelt_variable_is_told(home: Path) -> None:
     ],
 )
 def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
-    assert properties.java_pairs(properties.write(pairs)) == pairs
+    assert client_properties.java_pairs(client_properties.write(pairs)) == pairs
 
 
 @pytest.mark.parametrize(
@@ -198,15 +198,15 @@ def test_what_is_written_is_read_again(pairs: list[tuple[str, str]]) -> None:
     ],
 )
 def test_javas_rules(text: str, pairs: list[tuple[str, str]]) -> None:
-    assert properties.java_pairs(text) == pairs
+    assert client_properties.java_pairs(text) == pairs
 
 
 def test_the_two_kinds_are_told_apart_by_their_names() -> None:
-    assert properties.parse("sasl.username=a\\b\nssl.ca.location=C:\\x\n") == [
+    assert client_properties.parse("sasl.username=a\\b\nssl.ca.location=C:\\x\n") == [
         ("sasl.username", "a\\b"),
         ("ssl.ca.location", "C:\\x"),
     ]
-    assert properties.parse("ssl.truststore.location=C\\:\\\\x\n") == [("ssl.truststore.location", "C:\\x")]
+    assert client_properties.parse("ssl.truststore.location=C\\:\\\\x\n") == [("ssl.truststore.location", "C:\\x")]
 
 
 def test_standard_input_in_pieces(home: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from kwcli.net.config import properties
+from kwcli.net.config import client_properties
 from kwcli.net.config.jaas import JaasError, JaasLogin, parse
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import client_jars
@@ -36,7 +36,7 @@ def librdkafka() -> set[str]:
 
 
 def unheard_of(names: set[str]) -> set[str]:
-    return {name for name in names if name not in properties.known_names()}
+    return {name for name in names if name not in client_properties.known_names()}
 
 
 def test_everything_that_librdkafka_knows_is_known() -> None:
@@ -59,9 +59,9 @@ def test_everything_that_the_java_client_knows_is_known(release: str) -> None:
 
 
 def test_the_table_says_one_thing_of_each_name() -> None:
-    told = [*properties.BY_NAME, *properties.UNSUPPORTED, *properties.IRRELEVANT]
+    told = [*client_properties.BY_NAME, *client_properties.UNSUPPORTED, *client_properties.IRRELEVANT]
     assert len(told) == len(set(told))
-    names = [(row.meaning, name) for row in properties.PROPERTIES for name in {*row.librdkafka, *row.java}]
+    names = [(row.meaning, name) for row in client_properties.PROPERTIES for name in {*row.librdkafka, *row.java}]
     assert len({name for _, name in names}) == len(names)
 
 
@@ -83,7 +83,7 @@ def test_the_table_says_one_thing_of_each_name() -> None:
     ],
 )
 def test_what_is_a_secret(name: str, secret: bool) -> None:
-    assert properties.secret(name) is secret
+    assert client_properties.secret(name) is secret
 
 
 @pytest.mark.parametrize(

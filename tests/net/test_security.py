@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.session import authentication
 from kwcli.playground.client_configs import make_certificates
+from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from decoders.limits import FRAME_MAX
 from decoders.messages.whole_messages import encode_response
-from kwcli.env import Exit
 from kwcli.net.connection_stops import Cause
 from kwcli.net.session.session import OPENING_FRAME_MAX, Session, SessionPhase, assumed_offer
+from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 # Negotiation

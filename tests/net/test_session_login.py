@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl import mechanism
 from kwcli.net.session.session import Session, SessionPhase, assumed_offer
+from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ClientConfig, ConnectionOptions, KeyStoreFile, OAuth, Sasl
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 
 JAAS = "org.apache.kafka.common.security"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Exit
+from kwcli.net.config.client_properties import IRRELEVANT, PROPERTIES, UNSUPPORTED, known_names
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.properties import IRRELEVANT, PROPERTIES, UNSUPPORTED, known_names
+from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 
 TEXT = {"KW_OUTPUT": "text"}

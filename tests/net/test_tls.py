@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.tls import jks
 from kwcli.net.tls_connect import client_context, openssl_ciphers
 from kwcli.playground.client_configs import make_certificates
+from kwcli.run_environment import Exit, Failure
 from tests.net.certificates import KEY, STORE, make_stores
 from tests.net.tls_server import TlsServer, connect, server_context, stop
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
+from kwcli.net.config.client_properties import PROPERTIES
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.properties import PROPERTIES
 from kwcli.net.config.unknown_properties import _MEANT, is_about_security, proposal
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
 TLS = ": write -X security.protocol=SSL, or SASL_SSL where you log in"

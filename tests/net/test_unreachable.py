@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.net.config.client_config import ClientConfig
+from kwcli.run_environment import Exit
 from tests.net.responder import Responder, each_request
 from tests.net.servers import (
     answers,

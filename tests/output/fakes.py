@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from decoders.exchanges.api_versions import ApiVersion, Failure, Needs
+from decoders.exchanges.body_reader import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Skipped, Status
 from decoders.exchanges.learned_names import Topics
 from decoders.schema.model import Side

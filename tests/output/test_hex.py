@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from decoders.embedded import encode_embedded
 from decoders.exchanges.exchange import Exchange
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from decoders.messages.byte_layout import anatomy
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.records.byte_parts import NAMED_HEADERS_MAX
 from decoders.records.model import Record
 from decoders.records.write import encode_batch

@@ -14,12 +14,12 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
-from kwcli.env import Settings
+from kwcli.output.compile_facts import FactRoom
 from kwcli.output.fact_functions import row_of
-from kwcli.output.facts import FactRoom
 from kwcli.output.renderers import Wanted, needs
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
+from kwcli.run_environment import Settings
 from tests.apis.everything import layouts
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.output.fakes import exchange

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.wire.deferred import DeferredList, DeferredText, json_pieces
+from decoders.wire.deferred_json import DeferredList, DeferredText, json_pieces
 from kwcli.output.yaml import yaml_pieces
 from tests.cli.worlds import kw
 from tests.records.bombs import BOMBS, capture

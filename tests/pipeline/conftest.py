@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,8 +12,8 @@ from kwcli.pipeline import local_engine
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
 from kwcli.pipeline.plan import PendingPlan, SplitPlan, finished_plan, plan_splits
 from kwcli.pipeline.read.captures import find_captures
-from kwcli.pipeline.read.file_ranges import Split
-from kwcli.pipeline.store.store import open_store
+from kwcli.pipeline.read.splits import Split
+from kwcli.pipeline.store.run_store import open_store
 from kwcli.pipeline.tables.columns import TABLES
 
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
-from decoders.messages.bodies import Options
+from decoders.messages.body_json import Options
 from decoders.tcp.chunks import Segment
-from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
 
 ROW_TABLES: Final = ("exchanges", "topic_partitions", "skipped")
 

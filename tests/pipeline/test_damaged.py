@@ -11,13 +11,13 @@ import pytest
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Row
-from decoders.messages.bodies import PLAIN
+from decoders.messages.body_json import PLAIN
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
-from kwcli.pipeline.tables.partitions import TableNeeds
 from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.schemas import ROWS, by_date, by_table
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import exchanges, play
 from tests.exchanges.talks import framed, request

@@ -21,12 +21,12 @@ import pytest
 
 from decoders.analysis.fold import bins_of, percentile
 from decoders.limits import SQL_MEMORY_MAX
-from kwcli.env import Exit
 from kwcli.pipeline.duckdb_sql import TablesDatabase
 from kwcli.pipeline.query_output import columns_of
-from kwcli.pipeline.report.tables import Tables
+from kwcli.pipeline.report.read_tables import Tables
+from kwcli.pipeline.sql_views import COLUMNS, VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES
-from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
+from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import Outcome, kw, world
 from tests.pipeline.made import Names, make
@@ -394,7 +394,7 @@ def test_more_than_memory_holds_is_sorted() -> None:
     size = SQL_MEMORY_MAX * 3 // 2 // 320
     query = f"select count(*) as n from (select repeat(md5(i::varchar), 10) as s from range({size}) t(i) order by s)"
     program = f"""import resource
-from kwcli.env import Environment
+from kwcli.run_environment import Environment
 from kwcli.main import run
 code = run(["sql", {TOUR!r}, {query + " where length(s) = 320"!r}, "-q", "-o", "ndjson"], Environment.of_process())
 print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"""

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.pipeline.read import captures
 from kwcli.pipeline.read.captures import find_captures
+from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.pipeline.test_run import RAW, TOUR, known, rows, run
 

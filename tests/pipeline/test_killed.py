@@ -14,8 +14,8 @@ import pytest
 
 from kwcli.pipeline import local_engine
 from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.store.run_store import JOURNAL, open_store, tables_at
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import JOURNAL, open_store, tables_at
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import job_of, rows_in

@@ -7,13 +7,13 @@ from threading import Timer
 
 import pytest
 
-from kwcli.env import Failure
-from kwcli.pipeline.read.file_ranges import Split
-from kwcli.pipeline.spark import coordination
-from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.messages import ReadReport
+from kwcli.pipeline.read.splits import Split
+from kwcli.pipeline.spark import driver_task_files
+from kwcli.pipeline.spark.driver_task_files import Coordination
+from kwcli.pipeline.spark.stage_schemas import ReadReport
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
+from kwcli.run_environment import Failure
 
 SPLITS = [Split("", number, ()) for number in range(3)]
 
@@ -49,7 +49,7 @@ def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
 
 
 def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordination, "GONE_S", 0.2)
+    monkeypatch.setattr(driver_task_files, "GONE_S", 0.2)
     Coordination(staging).begin()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()

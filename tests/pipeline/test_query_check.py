@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.env import Exit, Failure
 from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import columns_of
-from kwcli.pipeline.report.tables import Tables
+from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.spark_keywords import KEYWORDS
 from kwcli.pipeline.spark_sql import _views
+from kwcli.pipeline.sql_views import COLUMNS, VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.pipeline.views import COLUMNS, VIEWS, query_of
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw
 from tests.pipeline.made import Names, make
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from decoders.apis.releases import RELEASES
-from kwcli.env import Exit, Failure, Settings
 from kwcli.help.pages import read_page
 from kwcli.pipeline.report.command import report
+from kwcli.run_environment import Exit, Failure, Settings
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
 

@@ -18,8 +18,8 @@ from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.tally import ClientVersions
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
-from kwcli.pipeline.report.columns import BatchColumns, CodedColumn, combine_columns, number_densely
 from kwcli.pipeline.report.feed_folds import feed_slowest, feed_statistics, feed_versions, gather, sort_into_bins
+from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
 from kwcli.pipeline.tables.schemas import by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.test_run import TOUR, run
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from decoders.wire.text import format_latency
-from kwcli.env import Exit
+from decoders.wire.readable_text import format_latency
 from kwcli.output.short_texts import cut
 from kwcli.report.page import NAME, ROWS
 from kwcli.report.sections import SECTIONS, title_of, totals
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.made import Names, make, usual
 from tests.report.browser import Browser, find_browser

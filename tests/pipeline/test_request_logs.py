@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import duckdb
 import pytest
 
-from kwcli.pipeline.report.tables import Tables
-from kwcli.pipeline.views import query_of
+from kwcli.pipeline.report.read_tables import Tables
+from kwcli.pipeline.sql_views import query_of
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw
 from tests.pipeline.jobs import rows_in

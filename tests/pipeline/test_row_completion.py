@@ -8,10 +8,10 @@ import pytest
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.splits.parts import Facts
-from decoders.wire.pack import pack
-from kwcli.pipeline.spark.messages import IDENTITY, STITCHED
+from decoders.wire.state_serialization import pack
 from kwcli.pipeline.spark.settled_rows import RowCompletion
-from kwcli.pipeline.tables.partitions import TableNeeds
+from kwcli.pipeline.spark.stage_schemas import IDENTITY, STITCHED
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from tests.captures.shipped import segments
 from tests.pipeline.rows import ROW_TABLES, batch_of
 

@@ -15,9 +15,9 @@ from typing import Any, BinaryIO
 import pyarrow.dataset as ds
 import pytest
 
-from kwcli.env import Exit
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw
 
 CAPTURES = Path(__file__).resolve().parents[2] / "captures"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.pipeline import choose_engine
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.run_environment import Exit
 from tests.bench.volume import write
 from tests.cli.worlds import kw, world
 from tests.pipeline.odd import odd_capture

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from decoders.wire.text import format_latency
-from kwcli.env import Exit
+from decoders.wire.readable_text import format_latency
+from kwcli.run_environment import Exit
 from tests.captures.shipped import CLEAN, FOLDER
 from tests.cli.worlds import kw
 from tests.report.pages import Page

@@ -12,10 +12,10 @@ from typing import Any
 import fsspec
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.pipeline.plan import plan_splits
 from kwcli.pipeline.read.captures import SourceFile, _Remote, find_captures, open_ranges
 from kwcli.pipeline.read.split_reader import SplitReader
+from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
 from tests.captures.shipped import segments as read
 

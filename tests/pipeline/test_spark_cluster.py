@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.pipeline.spark.java import find_java
+from kwcli.run_environment import Failure
 from tests.captures.shipped import FOLDER, segments
 from tests.pipeline.cluster import cluster
 from tests.pipeline.jobs import job_of, rows_in

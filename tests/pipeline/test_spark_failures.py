@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.pipeline.mishaps
-from kwcli.env import Failure
 from kwcli.pipeline.spark.failures import failure_of, reason_in
-from kwcli.pipeline.store.store import open_store
+from kwcli.pipeline.store.run_store import open_store
+from kwcli.run_environment import Failure
 from tests.pipeline.jobs import job_of
 from tests.pipeline.mishaps import ClumsyFiles
 from tests.pipeline.odd import odd_capture
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WORKER = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
-  File "kwcli/inputs.py", line 130, in _checked
+  File "kwcli/capture_inputs.py", line 130, in _checked
     raise InputProblem(
 {last}
 """
@@ -31,8 +31,11 @@ Traceback (most recent call last):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (WORKER.format(last="kwcli.inputs.InputProblem: a.pcap: not a capture: empty"), "a.pcap: not a capture: empty"),
-        (WORKER.format(last="kwcli.env.Failure: -f: no such field"), "-f: no such field"),
+        (
+            WORKER.format(last="kwcli.capture_inputs.InputProblem: a.pcap: not a capture: empty"),
+            "a.pcap: not a capture: empty",
+        ),
+        (WORKER.format(last="kwcli.run_environment.Failure: -f: no such field"), "-f: no such field"),
         (WORKER.format(last="ValueError: 7 is too many"), "Spark: ValueError: 7 is too many"),
         (WORKER.format(last="decoders.errors.Malformed: no such state"), "Spark: Malformed: no such state"),
         (WORKER.format(last="AssertionError"), "Spark: AssertionError"),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.run_environment import Failure
 from tests.captures.shipped import FOLDER
 from tests.help.reading import TEXTS, python_of
 from tests.pipeline.jobs import job_of, rows_in, run

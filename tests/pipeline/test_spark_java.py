@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.pipeline.spark import java
 from kwcli.pipeline.spark.java import find_java, java_version, make_home
+from kwcli.run_environment import Failure
 
 
 def fake(folder: Path, version: str) -> Path:
@@ -93,7 +93,7 @@ def test_the_script_leaves_a_module_out_and_writes_to_the_log(tmp_path: Path) ->
 def test_sessions_that_end_leave_others_alone() -> None:
     code = (
         "from threading import Thread\n"
-        "from kwcli.env import Environment\n"
+        "from kwcli.run_environment import Environment\n"
         "from kwcli.pipeline.spark import sessions\n"
         "sessions.STOP_S = 0.0\n"
         "def use():\n"

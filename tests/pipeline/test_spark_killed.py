@@ -15,9 +15,9 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.staging import STAGING
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
 from tests.pipeline.jobs import rows_in
 from tests.pipeline.test_run import run

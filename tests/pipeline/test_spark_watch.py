@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kwcli.pipeline.read.file_ranges import FileRange, Split
-from kwcli.pipeline.spark import watch_stage
-from kwcli.pipeline.spark.watch_stage import run_batch, shared_out
+from kwcli.pipeline.read.splits import FileRange, Split
+from kwcli.pipeline.spark import watch_batch
+from kwcli.pipeline.spark.watch_batch import run_batch, shared_out
 from kwcli.pipeline.watch.captures import PointPlan
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from tests.captures.shipped import FOLDER
@@ -41,7 +41,7 @@ def test_batches_on_spark_leave_the_tables_of_a_run(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = [(name.partition(".")[0], str(FOLDER / name)) for name in ("sasl-raw.pcap", "tour.pcapng")]
-    monkeypatch.setattr(watch_stage, "decode_points", DeadlyOnce(tmp_path / "killed"))
+    monkeypatch.setattr(watch_batch, "decode_points", DeadlyOnce(tmp_path / "killed"))
     watched = Watched([], tmp_path / "out", *points, batch_size=1 << 17, finish=True)
 
     def decode(batch: BatchInput, plans: Any) -> list[TaskReport]:

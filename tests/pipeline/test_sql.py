@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from decoders.analysis.fold import bins_of, edges, percentile
-from kwcli.env import Exit
 from kwcli.help.pages import read_page
+from kwcli.pipeline.sql_views import VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.pipeline.views import VIEWS, query_of
+from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 from tests.pipeline.made import Names, make
 

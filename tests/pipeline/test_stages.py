@@ -21,16 +21,16 @@ import pytest
 from decoders.splits.parts import END, ROWS, RUN, SEGMENTS
 from decoders.splits.splitting import Splitter
 from decoders.splits.stitching import Stitcher
-from kwcli.env import Failure
 from kwcli.pipeline.spark import read_stage
-from kwcli.pipeline.spark.coordination import Coordination
-from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput, WriteReport
+from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.settled_rows import RowCompletion
+from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables
-from kwcli.pipeline.store.store import open_store
+from kwcli.pipeline.store.run_store import open_store
 from kwcli.pipeline.tables.write import WrittenFile
+from kwcli.run_environment import Failure
 from tests.bench.volume import write
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.exchanges.talks import Talker, interleaved

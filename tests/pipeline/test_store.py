@@ -12,11 +12,11 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.pipeline.store.files import OutputFolder
+from kwcli.pipeline.store.run_store import LOCK, TableStore, open_store, tables_at
 from kwcli.pipeline.store.staging import STAGING
-from kwcli.pipeline.store.store import LOCK, TableStore, open_store, tables_at
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, ROWS, check_whole, put, seen, source
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ def test_the_same_sources_and_options_are_held(tmp_path: Path) -> None:
 # It has a child that outlives it, as a pool's child does; the child prints its id itself, without the lock by then.
 HOLDER: Final = """
 import os, sys, time
-from kwcli.pipeline.store.store import open_store
+from kwcli.pipeline.store.run_store import open_store
 with open_store(sys.argv[1]) as store:
     store.staging()
     child = os.fork()

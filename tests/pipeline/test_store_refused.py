@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Failure
-from kwcli.pipeline.store.store import open_store, tables_at
+from kwcli.pipeline.store.run_store import open_store, tables_at
+from kwcli.run_environment import Failure
 from tests.pipeline.stores import NEW, put
 
 

@@ -12,9 +12,9 @@ from typing import BinaryIO
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.store import JOURNAL, TableStore, open_store, tables_at
+from kwcli.pipeline.store.run_store import JOURNAL, TableStore, open_store, tables_at
+from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 
 

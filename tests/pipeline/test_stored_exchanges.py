@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis.audit import Audit, AuditTarget
+from decoders.analysis.client_compatibility import Audit, AuditTarget
 from decoders.analysis.dimensions import METRICS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.groups.groups import Groups
@@ -28,11 +28,11 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
-from decoders.messages.bodies import Options
-from kwcli.env import Exit
+from decoders.messages.body_json import Options
 from kwcli.output.renderers import Wanted
 from kwcli.pipeline.tables.connections import ConnectionColumns, ended_of
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
+from kwcli.run_environment import Exit
 from kwcli.sniff.row_output import without_ends
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw

@@ -15,12 +15,12 @@ from decoders.analysis.exchange_facts import records_of
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, paths
-from decoders.messages.bodies import PLAIN
-from decoders.messages.record import to_json_dict
+from decoders.messages.body_json import PLAIN
+from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables import write
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
-from kwcli.pipeline.tables.partitions import NAMES
 from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES, by_table
+from kwcli.pipeline.tables.topic_partitions import NAMES
 from kwcli.pipeline.tables.write import TableWriter
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import Memory, batch_of, rows_of, settled_for_tables

@@ -16,12 +16,12 @@ from typing import Any, Final
 import pytest
 
 from decoders.exchanges.engine import Engine
-from kwcli.env import Exit, Failure
 from kwcli.pipeline.store.commits import COMMITS, newest_commit
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.store import open_store, tables_at
+from kwcli.pipeline.store.run_store import open_store, tables_at
 from kwcli.pipeline.watch import run as watch_run
 from kwcli.pipeline.watch.decode import decode_points
+from kwcli.run_environment import Exit, Failure
 from tests.bench.watch import soak
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.pipeline.odd import odd_capture, packets

@@ -15,7 +15,7 @@ import pytest
 from kwcli.pipeline.store.commits import roll_forward, swap_folders
 from kwcli.pipeline.store.compaction import Compacted, compact
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.store import tables_at
+from kwcli.pipeline.store.run_store import tables_at
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.odd import packets
 from tests.pipeline.watched import Watched, tables_in

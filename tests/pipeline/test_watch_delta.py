@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from kwcli.pipeline.store.commits import newest_commit
 from kwcli.pipeline.store.compaction import compact
-from kwcli.pipeline.store.delta_logs import DeltaLogs
+from kwcli.pipeline.store.delta_log_writer import DeltaLogs
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import capture_bytes

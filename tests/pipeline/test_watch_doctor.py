@@ -14,8 +14,8 @@ from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.exchanges.exchange import rfc3339
-from kwcli.env import Failure
 from kwcli.pipeline.watch.findings import DAY_NS, DailyDoctors, WatchFindings, identity_of
+from kwcli.run_environment import Failure
 from tests.analysis.test_doctor import metadata_asked
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.cli.worlds import kw

@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 from pyiceberg.table import StaticTable
 
-from kwcli.env import Failure
-from kwcli.pipeline.store import batches, iceberg_logs
+from kwcli.pipeline.store import batch_store, iceberg_log_writer
 from kwcli.pipeline.store.commits import newest_commit
 from kwcli.pipeline.store.compaction import compact
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.iceberg_logs import FolderCatalog, IcebergLogs
+from kwcli.pipeline.store.iceberg_log_writer import FolderCatalog, IcebergLogs
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.run_environment import Failure
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.test_watch import ring
 from tests.pipeline.test_watch_compaction import days
@@ -123,7 +123,7 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_table(tmp_path: Path)
 
 
 def test_old_snapshots_are_dropped_with_their_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(iceberg_logs, "_KEPT", 3)
+    monkeypatch.setattr(iceberg_log_writer, "_KEPT", 3)
     kept = ring(tmp_path / "aside", RAW, 8)
     (tmp_path / "in").mkdir()
     out = tmp_path / "out"
@@ -157,7 +157,7 @@ def test_a_table_that_was_moved_gets_new_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "package"), [("delta", "deltalake"), ("iceberg", "pyiceberg")])
 def test_without_the_package_one_line_names_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     there: dict[str, Any] = {package: None}
-    monkeypatch.setattr(batches, "find_spec", lambda asked: there.get(asked, True))
+    monkeypatch.setattr(batch_store, "find_spec", lambda asked: there.get(asked, True))
     with pytest.raises(Failure, match=rf"{package}, which is not installed: install \"kw\[{name}\]\""):
-        batches.require_format(name)
-    batches.require_format("parquet")
+        batch_store.require_format(name)
+    batch_store.require_format("parquet")

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from kwcli.env import Environment
 from kwcli.pipeline.run import run
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
-from kwcli.pipeline.store.batches import open_batches
+from kwcli.pipeline.store.batch_store import open_batches
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from kwcli.pipeline.watch.run import Watch
+from kwcli.run_environment import Environment
 from tests.pipeline.jobs import rows_in
 
 # Columns with the name of a file, which is in another folder here.

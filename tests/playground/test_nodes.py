@@ -14,11 +14,11 @@ from typing import Any, cast
 
 import pytest
 
-from kwcli.env import Exit
 from kwcli.playground.cluster import Cluster
 from kwcli.playground.node_control import SOCKET, Control, ask_playground
 from kwcli.playground.process import Process
 from kwcli.playground.temp_dirs import Scratch
+from kwcli.run_environment import Exit
 from tests.broker.fixture import needs_brokers
 from tests.cli.worlds import Outcome, kw, world
 from tests.playground.rounds import Round

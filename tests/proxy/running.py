@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any
 
-from kwcli.env import Environment
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.playground.ports import free_ports
 from kwcli.proxy.server import Proxy
 from kwcli.proxy.settings import Discovered, ProxySettings
+from kwcli.run_environment import Environment
 from tests.proxy.hidden import port_base
 from tests.proxy.stage import HEARTBEAT, request, response
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import decoders
-from kwcli.proxy.relay.core import RelayCore
-from kwcli.proxy.relay.intervention import Decision, InterceptedExchange, Interventions
+from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Interventions
 from kwcli.proxy.relay.memory_share import SharedMemory
 from kwcli.proxy.relay.rewrite import Endpoint
-from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
+from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
+from kwcli.proxy.relay.sans_io_connection import RelayCore
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CAPPED,

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.env import Exit
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.playground.client_configs import make_certificates
 from kwcli.proxy.check import CheckOptions, check, findings
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.net.playbook import offers
 from tests.net.responder import Responder, each_request, framed

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from decoders.filters import FilterError
-from kwcli.env import Failure
 from kwcli.proxy.control.client import ask, find_port
 from kwcli.proxy.control.http_control import BODY_MAX, ControlServer, token_file
 from kwcli.proxy.control.operations import OPERATIONS, ControlState, Ring, operate
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.hold_rules import HoldRules
+from kwcli.run_environment import Failure
 
 
 class SomeFaults:

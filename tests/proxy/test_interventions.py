@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, InterceptedExchange, Routes, Then
-from kwcli.proxy.relay.request_rules import WANTED
+from kwcli.proxy.relay.frame_decisions import PASS, Decision, Delivery, InterceptedExchange, Routes, Then
+from kwcli.proxy.relay.request_handling import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
 SERVER = 1

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

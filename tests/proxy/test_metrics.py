@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parse
 
-from kwcli.env import Failure
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.metrics import Metrics
+from kwcli.run_environment import Failure
 from kwcli.telemetry.http_server import MetricsConnection, metrics_socket
 from kwcli.telemetry.prometheus import BOUNDS_S
 

@@ -18,8 +18,8 @@ from kwcli.proxy.deciders import ConnectionDeciders
 from kwcli.proxy.faults.decider import may_be_in_session
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.listeners import Listener
-from kwcli.proxy.relay.intervention import InterceptedExchange
-from kwcli.proxy.relay.request_rules import RequestRule, read_client_id
+from kwcli.proxy.relay.frame_decisions import InterceptedExchange
+from kwcli.proxy.relay.request_handling import RequestRule, read_client_id
 from tests.captures.shipped import FOLDER, capture_bytes
 from tests.proxy.faults.playing import FaultyStage
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, pieces, request, response

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwcli.proxy.relay.rewrite import RewriteFailed, rewrite
-from kwcli.proxy.relay.rewritten_answers import ENTRY_COST, RewrittenAnswers
+from kwcli.proxy.relay.rewrite_cache import ENTRY_COST, RewrittenAnswers
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, Stage, metadata, request, response
 
 WHERE = {1: ("127.0.0.1", 19094), 2: ("127.0.0.1", 19095)}

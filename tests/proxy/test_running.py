@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Exit, Failure
 from kwcli.net.listening import listening
 from kwcli.proxy.listeners import ProxyPorts
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.rewrite import Endpoint
+from kwcli.run_environment import Exit, Failure
 from tests.proxy.running import (
     ANSWERS,
     ASKED,

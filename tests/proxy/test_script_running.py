@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.proxy.deciders import Deciders
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.hold_rules import HoldRules
 from kwcli.proxy.scripts.script_decider import NEVER, ScriptDecider
+from kwcli.run_environment import Failure
 from tests.cli.worlds import kw, world
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, running, sooner_or_later
 from tests.proxy.stage import HEARTBEAT, response

@@ -10,7 +10,7 @@ import pytest
 import decoders
 from decoders.schema.model import Side
 from kwcli.proxy.log.redact import find_secrets
-from kwcli.proxy.scripts.script_file import Exchanged, ScriptError, load_script
+from kwcli.proxy.scripts.script_api import Exchanged, ScriptError, load_script
 from kwcli.proxy.scripts.script_process import pack, run_message, unpack
 from tests.proxy.stage import FETCH, HEARTBEAT, METADATA, PRODUCE, framed, request, response
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from kwcli.env import Exit, Failure
 from kwcli.playground.client_configs import make_certificates
 from kwcli.proxy.tls import inbound
 from kwcli.proxy.tls.authority import own_authority, state_folder
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
+from kwcli.run_environment import Exit, Failure
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.requests import TURN
+from kwcli.proxy.relay.sans_io_connection import RelayCore
 from kwcli.proxy.relay.socket_half import PIECES, Turns
 from kwcli.proxy.relay.state import RESOLVE, SEND_CLIENT, SEND_SERVER, YIELD, Command
 from tests.proxy.running import echo, frame, in_loop, running, sooner_or_later

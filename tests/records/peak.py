@@ -11,8 +11,8 @@ import sys
 from io import BytesIO
 from pathlib import Path
 
-from kwcli.env import SELDOM, Environment
 from kwcli.main import run
+from kwcli.run_environment import SELDOM, Environment
 
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")

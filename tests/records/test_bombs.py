@@ -16,7 +16,7 @@ from decoders.frames.headers import FITS, NO, request_verdict
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
 from decoders.records.read import first_batch, read_batches
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.fuzz.bombs import COMMANDS, Bomb
 from tests.records.bombs import BOMBS, capture

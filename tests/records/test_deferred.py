@@ -11,7 +11,7 @@ import pytest
 
 from decoders import limits
 from decoders.errors import DecodeError
-from decoders.messages.bodies import Options, hooks_of, table
+from decoders.messages.body_json import Options, hooks_of, table
 from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import DeferredBatches, deferrable_batches
@@ -19,8 +19,8 @@ from decoders.records.write import encode_message_set
 from decoders.schema import large_body
 from decoders.schema.codec import json_decoder, partial
 from decoders.schema.json_form import json_bytes
-from decoders.schema.walk import write
-from decoders.wire.deferred import DeferredText, json_pieces
+from decoders.schema.plan_walker import write
+from decoders.wire.deferred_json import DeferredText, json_pieces
 from tests.apis.everything import all_layouts
 from tests.records.bombs import packed
 from tests.records.making import batch, message, record

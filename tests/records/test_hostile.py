@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from decoders import Batch, DecodeError, decode_records
 from decoders.limits import BATCH_INFLATED_MAX, MIB
 from decoders.records import Budget, Record, batch_json, batches_json, encode_batch, read_batches, summarize
-from decoders.records import batch as fast
-from decoders.records import batch as plain
+from decoders.records import read_batch_v2 as fast
+from decoders.records import read_batch_v2 as plain
 from decoders.records.codecs import NAMES, deflate
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 from tests.records.making import batch, message, record, varint
-from tests.records.test_batch import HEX
 from tests.records.test_codecs import BOMBS, lz4_claim
-from tests.records.test_legacy import MAGIC_0, MAGIC_1, nested
+from tests.records.test_read_batch_v2 import HEX
+from tests.records.test_read_legacy import MAGIC_0, MAGIC_1, nested
 from tests.records.test_write import records
 
 MIXED = (

@@ -11,7 +11,7 @@ from decoders.records.codecs import deflate
 from decoders.records.read import batches_json
 from decoders.records.summary import summarize_json
 from tests.records.making import batch, message, record
-from tests.records.test_batch import HEX
+from tests.records.test_read_batch_v2 import HEX
 
 THREE = batch(record(0), record(1), record(2), base_offset=44)
 EMPTY = batch(base_offset=47, last_delta=2)

@@ -11,7 +11,7 @@ from decoders.records import Batch, encode_batch
 from decoders.records.codecs import NAMES
 from tests.records.making import batch, message, record
 from tests.records.others import AioMemoryRecords, MemoryRecords
-from tests.records.test_batch import HEX
+from tests.records.test_read_batch_v2 import HEX
 
 INT64 = st.integers(-(1 << 62), (1 << 62) - 1)
 NAME = st.binary(max_size=12).map(lambda data: data.decode("utf-8", "surrogateescape"))

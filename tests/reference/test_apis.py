@@ -12,9 +12,9 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.apis.releases import RELEASES, spoken
 from decoders.apis.routing import route
-from kwcli.env import Exit
 from kwcli.help.pages import read_page
 from kwcli.reference.text_apis import through
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
 

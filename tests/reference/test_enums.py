@@ -14,7 +14,7 @@ import pytest
 from decoders.apis import KEYS, api, enums
 from decoders.apis.enums import BITS, ENUMS, words_of
 from decoders.embedded import STRUCTURES, structure
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.schema.model import Field
 from decoders.wire.primitives import RANGES
 from kwcli.reference.catalog import paths

@@ -17,7 +17,7 @@ from decoders.apis.error_codes import ERRORS, find_error
 from decoders.apis.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.apis.remedies import REMEDIES
 from decoders.apis.returned import GENERIC, LISTED, OBSERVED
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import kw, world

@@ -16,13 +16,13 @@ import pytest
 
 from decoders.apis.keys import PRODUCE
 from decoders.replaying.id_map import NameMap
-from kwcli.env import Exit, Settings
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.playground.run import MockCluster
-from kwcli.replay import run as running
+from kwcli.replay import dispatcher as running
+from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording
 from kwcli.replay.replayed_client import Outcome
-from kwcli.replay.run import ReplaySettings
+from kwcli.run_environment import Exit, Settings
 from kwcli.sniff.run import Sniffing, SniffView
 from tests.cli.worlds import kw, world
 

@@ -12,7 +12,7 @@ import pytest
 from decoders.apis import api_name
 from decoders.apis.releases import UNSTABLE, spoken
 from decoders.schema.model import Versions
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

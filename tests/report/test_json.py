@@ -10,15 +10,15 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders import read_exchanges
-from decoders.analysis.ladders import Ladders
 from decoders.analysis.over_time import OverTime
+from decoders.analysis.sequence_diagrams import Ladders
 from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX
-from decoders.messages.bodies import PLAIN
-from kwcli.env import Exit
+from decoders.messages.body_json import PLAIN
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import BODY_MAX, ReportFolds, bodies_of
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.report.browser import Browser, find_browser
 from tests.report.pages import NAMES, OVERLAPS, TOO_WIDE, WIDTHS, Page

@@ -13,8 +13,8 @@ from decoders.schema import projection
 from decoders.schema.codec import CRUDE, LazyDecoder, build, decoder, has_errors, json_decoder, projector
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
+from decoders.schema.plan_walker import walk, write
 from decoders.schema.projection import ALL, Mode, wanted
-from decoders.schema.walk import walk, write
 from tests.schema.values import random_value
 
 

@@ -27,8 +27,8 @@ from decoders.schema.codec import (
 )
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan, resolve
+from decoders.schema.plan_walker import walk, write
 from decoders.schema.projection import Mode, wanted
-from decoders.schema.walk import walk, write
 from tests.schema.declarations import message
 from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange, text_of, verdict
 from tests.schema.values import random_value, without_defaults

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.schema.json_form import json_bytes, json_text
-from decoders.wire.text import is_plain
+from decoders.wire.readable_text import is_plain
 
 ROWS = [
     (b"", ""),

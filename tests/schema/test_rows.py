@@ -11,7 +11,7 @@ from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
 from decoders.schema.codec import CRUDE, decode, decoder, encode, encoder, examine, json_decoder, projector
 from decoders.schema.model import Plan, parse_message, resolve
-from decoders.schema.walk import write
+from decoders.schema.plan_walker import write
 from tests.schema.readers import generated
 
 ID = UUID("00112233-4455-6677-8899-aabbccddeeff")

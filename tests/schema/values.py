@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from decoders.schema.model import STRUCT_DEFAULT, Plan, PlanField
-from decoders.schema.walk import write
+from decoders.schema.plan_walker import write
 from decoders.wire.primitives import RANGES
 
 TEXTS = ["", "a", "orders", "τόπος-日本-🙂", "with\ttab\nand line", "control\x00\x1b\x7f", 'quote"back\\slash']

@@ -8,8 +8,8 @@ from ipaddress import ip_address
 import pytest
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.packet_copies import CopyReader, PacketCopy
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.capture.raw_packets import CopyReader, PacketCopy
 from decoders.scrubbing.packets import RAW, PacketScrubber, Rewritten, _checksum
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.tcp.chunks import Segment

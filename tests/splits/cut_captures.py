@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ENDED_KEYS, Ended, Exchange, Row
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.splits.parts import FACT, ROWS, Facts, Part, canonical
 from decoders.splits.splitting import Splitter
 from decoders.splits.stitching import Stitcher

@@ -21,7 +21,7 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from decoders.wire.units import parse_time
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 

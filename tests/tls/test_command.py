@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 import pytest
 
-from kwcli.env import Exit
+from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
 from tests.tls.wrapping import pcapng_of, segments_of, wrap
 

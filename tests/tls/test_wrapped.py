@@ -16,8 +16,8 @@ import pytest
 from decoders.exchanges.engine import Engine, read_settled
 from decoders.exchanges.exchange import Ended, Settled, Skipped
 from decoders.filters import parse
-from decoders.messages.from_record import FromRecords
-from decoders.messages.record import to_json_dict
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_json import to_json_dict
 from decoders.tcp.chunks import Segment
 from decoders.tls.key_log import KeyLog
 from tests.sampling import sampled

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.errors import DecodeError
-from decoders.wire.pack import DEPTH_MAX, fields, pack, unpack
+from decoders.wire.state_serialization import DEPTH_MAX, fields, pack, unpack
 
 KEYS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.binary(), st.tuples(st.integers(), st.text()))
 VALUES: st.SearchStrategy[Any] = st.recursive(

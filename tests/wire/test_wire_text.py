@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 
 def test_sizes_are_read_out() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.doctor.case import (
+from decoders.analysis.doctor.connection_findings import REACHABILITY
+from decoders.analysis.doctor.diagnosis_input import (
     LISTED,
     NS,
     Case,
@@ -19,18 +20,17 @@ from decoders.analysis.doctor.case import (
     rate_of,
     words_of,
 )
-from decoders.analysis.doctor.findings import CODES, FINDINGS, OTHER, SEVERITIES
+from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
-from decoders.analysis.doctor.reachability import REACHABILITY
 from decoders.apis.error_codes import ERRORS, error_name
 from decoders.apis.keys import INIT_PRODUCER_ID, METADATA
 from decoders.apis.remedies import REMEDIES
 from decoders.frames.framing import BEGINS_LATE
-from decoders.wire.text import format_latency, format_size
+from decoders.wire.readable_text import format_latency, format_size
 
 if TYPE_CHECKING:
-    from decoders.analysis.doctor.peers import BrokerLatencies
-    from decoders.analysis.doctor.sent_batches import SentAgain
+    from decoders.analysis.doctor.resent_batches import SentAgain
+    from decoders.analysis.doctor.slow_brokers import BrokerLatencies
     from decoders.analysis.doctor.thresholds import Thresholds
     from decoders.analysis.fold import Row
     from decoders.schema.model import Versions

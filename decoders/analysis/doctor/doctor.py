@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.audit import OFFERED, offered_in
+from decoders.analysis.client_compatibility import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, produced_in_vain
 from decoders.analysis.doctor.diagnosis import diagnose
 from decoders.analysis.doctor.observations import Observation, Observations
-from decoders.analysis.doctor.peers import BrokerLatencies
+from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.doctor.thresholds import Thresholds
 from decoders.analysis.exchange_facts import (
     NS_PER_MS,
@@ -39,7 +39,7 @@ from decoders.exchanges.partitions import partition_paths
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX
 from decoders.schema.model import Versions
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.sent_batches import Evidence, SentBatches, shown_by
+from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, shown_by
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange

@@ -33,7 +33,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -32,7 +32,7 @@ from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, 
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.records.summary import batch_heads
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

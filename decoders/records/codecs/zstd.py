@@ -13,7 +13,7 @@ import zstandard
 from decoders.errors import LimitExceeded, Malformed, Truncated
 from decoders.limits import BLOCKS_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _SKIP: Final = 0x184D2A5

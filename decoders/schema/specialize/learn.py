@@ -32,8 +32,8 @@ from typing import Any, Final
 
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.schema.decode import SMALL, DecoderSource
-from decoders.schema.emit import CRUDE, Lines, Unit, unpacker, uvarint
+from decoders.schema.codegen_support import CRUDE, Lines, Unit, unpacker, uvarint
+from decoders.schema.decoder_codegen import SMALL, DecoderSource
 from decoders.schema.model import FIXED, Plan, PlanField
 from decoders.schema.projection import ALL, Mode, Want
 from decoders.schema.specialize.speculate import signature, worth_guessing

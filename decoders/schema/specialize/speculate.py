@@ -25,10 +25,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
-from decoders.schema.emit import Body
+from decoders.schema.codegen_support import Body
 from decoders.schema.model import FIXED, Plan, PlanField
+from decoders.schema.plan_walker import UNKNOWN
 from decoders.schema.projection import Want
-from decoders.schema.walk import UNKNOWN
 
 # How many values of one element are read without a loop, and how many elements of an array in it.
 VALUES_MAX: Final = 60
@@ -85,7 +85,7 @@ def _sign_field(field: PlanField, value: Any, found: list[object]) -> bool:
 
 
 class LeafReading(Protocol):
-    """The part of DecoderSource (schema/decode.py) that reads single values."""
+    """The part of DecoderSource (schema/decoder_codegen.py) that reads single values."""
 
     def is_error(self, inner: PlanField) -> bool:
         """Whether a field goes into the list of errors."""

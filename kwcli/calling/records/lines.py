@@ -10,8 +10,8 @@ import json
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.calling.words.common import Entry, from_lines
-from kwcli.env import Exit, Failure
+from kwcli.calling.words.record_words import Entry, from_lines
+from kwcli.run_environment import Exit, Failure
 
 # Names that mark a JSON object as a record.
 _OURS: Final = frozenset({"key", "value", "headers"})

@@ -27,7 +27,7 @@ from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, parse_json, 
 from kwcli.calling.validate import Checker, PlainWord
 from kwcli.calling.words.entities import expand
 from kwcli.calling.words.paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path
-from kwcli.env import Environment, Exit, Failure
+from kwcli.run_environment import Environment, Exit, Failure
 
 __all__ = ["GivenWords", "check_words", "compose", "encode_body"]
 
@@ -192,7 +192,7 @@ def _word(text: str, api: Api, side: Side) -> Assignment:
 
 def _meant(text: str, api: Api) -> str:
     """A hint at what a word without `=` may have been meant for."""
-    from kwcli.other_tools import as_address
+    from kwcli.other_tools_hints import as_address
 
     address = as_address(text)
     if address is not None:

@@ -14,7 +14,7 @@ from decoders.apis import NAMES
 from decoders.apis import api as declared
 from decoders.apis.names import find_field
 from decoders.schema.model import ALL, Api, Field, Side, Versions
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 
 __all__ = ["WORDS", "expand"]
 

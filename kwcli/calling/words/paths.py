@@ -11,7 +11,7 @@ from decoders.apis.names import find_field
 from decoders.apis.paths import PathStep, values_at
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
-from kwcli.env import Exit, Failure
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api, nearest_words
 
 __all__ = [

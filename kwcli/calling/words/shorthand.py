@@ -10,10 +10,10 @@ from decoders.apis.keys import FETCH, PRODUCE
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Versions
 from kwcli.calling.bodies import read_file, read_stdin
-from kwcli.calling.records.fetch import Offsets, read_fetch
+from kwcli.calling.records.fetch_request import Offsets, read_fetch
 from kwcli.calling.records.lines import LineOptions, separator_of
-from kwcli.calling.records.produce import read_produce
-from kwcli.env import Environment, Exit, Failure
+from kwcli.calling.records.produce_request import read_produce
+from kwcli.run_environment import Environment, Exit, Failure
 
 
 class Short(Protocol):

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from kwcli.env import Environment, Exit, Failure, own_folder
 from kwcli.net.addresses import AddressError, address, addresses
-from kwcli.net.config import properties
+from kwcli.net.config import client_properties
 from kwcli.net.config.client_config import (
     Address,
     Aws,
@@ -21,9 +20,10 @@ from kwcli.net.config.client_config import (
     Tls,
 )
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
+from kwcli.run_environment import Environment, Exit, Failure, own_folder
 
 if TYPE_CHECKING:
-    from kwcli.net.config.properties import Pair
+    from kwcli.net.config.client_properties import Pair
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 AWS_MSK_IAM: Final = "AWS_MSK_IAM"
@@ -365,7 +365,7 @@ def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: s
     pairs = [pair for source in sources for pair in source.pairs]
     if not pairs:
         return
-    from kwcli.net.config.properties import public_of, secrets_of
+    from kwcli.net.config.client_properties import public_of, secrets_of
 
     told = [servers, *public_of(pairs)]
     env.keep_secret(value for value in secrets_of(pairs) if not any(value in text for text in told))
@@ -427,7 +427,7 @@ def _variables(variables: Mapping[str, str]) -> list[SettingSource]:
 
 
 def _variable_names() -> dict[str, str]:
-    return {f"KW_{name.upper().replace('.', '_')}": name for name in properties.BY_NAME} | VARIABLES
+    return {f"KW_{name.upper().replace('.', '_')}": name for name in client_properties.BY_NAME} | VARIABLES
 
 
 def _misspelt(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
@@ -485,7 +485,7 @@ def dial_pair(text: str, name: str) -> tuple[Address, Address]:
 
 def read_file(path: str) -> SettingSource:
     """The properties of a file of -F. Raises Failure (usage)."""
-    from kwcli.net.config import properties as property_files
+    from kwcli.net.config import client_properties as property_files
 
     try:
         with open(path, "rb") as file:

@@ -7,12 +7,12 @@ import tempfile
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.build_config import MECHANISMS, read_file, read_protocol, read_servers, unchecked
+from kwcli.net.config.client_properties import Pair, decoded, numbered
 from kwcli.net.config.import_profile import absolute
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, choose
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.properties import Pair, decoded, numbered
+from kwcli.run_environment import Environment, Exit, Failure
 
 _SIZE_MAX: Final = 1024 * 1024
 

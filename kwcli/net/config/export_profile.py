@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
+from kwcli.net.config.client_properties import BY_NAME, PROPERTIES, Pair, Property, hidden, is_java, write
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
-from kwcli.net.config.properties import BY_NAME, PROPERTIES, Pair, Property, hidden, is_java, write
 
 KINDS: Final = ("kw", "java", "librdkafka", "env")
 _MODULES: Final = "org.apache.kafka.common.security"

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Exit, Failure
 from kwcli.net.config.build_config import MECHANISMS, unchecked
-from kwcli.net.config.cluster_files import PLACES, ForeignCluster, read_clusters
+from kwcli.net.config.client_properties import BY_NAME, decoded, numbered
 from kwcli.net.config.merge_settings import SettingSource, choose
+from kwcli.net.config.other_cli_configs import PLACES, ForeignCluster, read_clusters
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.properties import BY_NAME, decoded, numbered
+from kwcli.run_environment import Environment, Exit, Failure
 
 _FILE_MAX = 1024 * 1024
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
-from kwcli.net.config import properties
+from kwcli.net.config import client_properties
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.net.config.properties import Pair
+    from kwcli.net.config.client_properties import Pair
 
 
 class SettingSource(NamedTuple):
@@ -39,7 +39,7 @@ class Value(NamedTuple):
     """The value of one setting: text and form, the name it was given under, its source, and its exact place there."""
 
     text: str
-    form: properties.Form
+    form: client_properties.Form
     name: str
     origin: str
     place: str = ""
@@ -139,7 +139,7 @@ def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
     for source in sources:
         own: dict[str, Value] = {}
         for index, (name, text) in enumerate(source.pairs):
-            row = properties.BY_NAME.get(name)
+            row = client_properties.BY_NAME.get(name)
             if row is None:
                 _unmeant(chosen, name, text, source.place(index))
             else:
@@ -154,16 +154,16 @@ def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
 
 
 def _unmeant(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
-    if name in properties.UNSUPPORTED:
-        reason = properties.unfollowed(name, text)
+    if name in client_properties.UNSUPPORTED:
+        reason = client_properties.unfollowed(name, text)
         if reason is not None:
             chosen.warnings.append(f"{name} ({place}) is not followed: {reason}")
-    elif properties.irrelevant(name):
-        chosen.remarks.append(f"{properties.shown_name(name, text)} ({place}) has no meaning for kw")
+    elif client_properties.irrelevant(name):
+        chosen.remarks.append(f"{client_properties.shown_name(name, text)} ({place}) has no meaning for kw")
     else:
         from kwcli.net.config.unknown_properties import is_about_security, proposal
 
-        called = properties.shown_name(name, text)
+        called = client_properties.shown_name(name, text)
         meant = proposal(name, text, option=place == "-X") if called == name else ""
         line = f"unknown property {called or 'without a name'} ({place}){meant}"
         (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
@@ -180,7 +180,7 @@ def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
     for name, text in options.items():
         inner = value._replace(text=text, form="text", name=f"{name} in {value.name}")
         if name in _LOGIN:
-            form: properties.Form = "path" if name in ("ssl.truststore.location", "keyTab") else "text"
+            form: client_properties.Form = "path" if name in ("ssl.truststore.location", "keyTab") else "text"
             found[_LOGIN[name]] = inner._replace(form=form)
         elif name.startswith(_PREFIXES):
             found[f"oauth option {name}"] = inner

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.conceal import hole
-from kwcli.env import Environment, Exit, Failure, own_folder
+from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
 from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.net.config.properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
-from kwcli.user_files import sweep
+from kwcli.private_files import sweep
+from kwcli.run_environment import Environment, Exit, Failure, own_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,12 +65,12 @@ class Profiles:
 
     def source(self, name: str, origin: str) -> SettingSource:
         """The properties of a profile with their lines; `origin` is what people are told it is."""
-        from kwcli.net.config import properties
+        from kwcli.net.config import client_properties
 
         path = self.path(name)
         try:
             with open(path, encoding="utf-8") as file:
-                return SettingSource(origin, *properties.numbered(file.read(), java=True), path)
+                return SettingSource(origin, *client_properties.numbered(file.read(), java=True), path)
         except FileNotFoundError:
             from kwcli.spelling import did_you_mean
 
@@ -89,11 +89,11 @@ class Profiles:
 
     def write(self, name: str, pairs: Mapping[str, str] | Iterable[Pair], comment: str = "") -> str:
         """Make or replace a profile, whole or not at all; its file."""
-        from kwcli.net.config import properties
+        from kwcli.net.config import client_properties
 
         rows = pairs.items() if isinstance(pairs, Mapping) else pairs
         head = "".join(f"# {line}\n" for line in comment.splitlines())
-        return self.write_text(name, head + properties.write(rows))
+        return self.write_text(name, head + client_properties.write(rows))
 
     def write_text(self, name: str, text: str) -> str:
         """Make or replace a profile by its whole text, comments included; its file."""
@@ -185,7 +185,7 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     """The rows of `listed` as a table; the active profile has a star."""
     if not rows:
         return ["no profiles yet; kw profile import NAME FILE makes one"]
-    from decoders.wire.text import clean
+    from decoders.wire.readable_text import clean
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 
@@ -226,7 +226,7 @@ def _redacted(name: str, value: str) -> Any:
 
 def show_lines(row: Row) -> list[str]:
     """The properties as lines of a property file; what a terminal could take for a command is escaped."""
-    from decoders.wire.text import clean
+    from decoders.wire.readable_text import clean
 
     lines = []
     for name, value in row.items():

@@ -7,9 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kwcli.env import Environment
-from kwcli.net.config.merge_settings import SettingSource, Value, choose
-from kwcli.net.config.properties import (
+from kwcli.net.config.client_properties import (
     BY_NAME,
     IRRELEVANT,
     IRRELEVANT_FAMILIES,
@@ -22,6 +20,8 @@ from kwcli.net.config.properties import (
     shown_name,
     shown_value,
 )
+from kwcli.net.config.merge_settings import SettingSource, Value, choose
+from kwcli.run_environment import Environment
 
 Row = dict[str, Any]
 # Meaning → the first of its rows, in the table's order.
@@ -215,7 +215,7 @@ def _cell(value: Any) -> Any:
 
 
 def _table(columns: Sequence[tuple[str, list[str], int]], width: int | None) -> Iterator[str]:
-    from decoders.wire.text import clean
+    from decoders.wire.readable_text import clean
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 

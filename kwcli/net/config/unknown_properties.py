@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kwcli.net.config.properties import BY_NAME, PROPERTIES, known_names
+from kwcli.net.config.client_properties import BY_NAME, PROPERTIES, known_names
 
 # What settings of TLS and of logins are about: a name with one of these words in it is one.
 _WORDS: Final = frozenset({

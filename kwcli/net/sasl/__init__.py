@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
+from kwcli.run_environment import Exit, Failure
 
 __all__ = ["Mechanism", "SaslRefused", "mechanism"]
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Sasl
 from kwcli.net.sasl.mechanism import SaslRefused
+from kwcli.run_environment import Exit, Failure
 
 _NO_TICKET: Final = "get a ticket by kinit, or name -X sasl.kerberos.keytab=FILE and sasl.kerberos.principal"
 _OTHER: Final = "check sasl.kerberos.service.name, the broker's host name and krb5.conf (KRB5_CONFIG)"

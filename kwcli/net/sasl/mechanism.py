@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 
 class SaslRefused(Exception):

@@ -15,10 +15,10 @@ from decoders.errors import DecodeError
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.schema.model import Versions
 from decoders.wire.conceal import concealer, spellings
-from kwcli.env import Exit
 from kwcli.net.connection_stops import Cause, ConnectionStop, broken
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.net.session import Ask, BareToken, Step, TimedFrame
+from kwcli.run_environment import Exit
 
 _AUTHENTICATE_HIGHEST: Final = 2
 _UNSUPPORTED_MECHANISM: Final = 33

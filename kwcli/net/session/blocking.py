@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.schema.model import Versions
 from kwcli import VERSION
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed
 from kwcli.net.connector import Connector, Timing, text_of
@@ -30,10 +29,11 @@ from kwcli.net.session.session import (
     impossible,
     is_controller,
 )
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.net.session.credentials import Credentials
-    from kwcli.net.session.login import SaslLogin
+    from kwcli.net.session.mechanism_factory import SaslLogin
+    from kwcli.net.session.oauth_tokens import Credentials
 
 __all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
 
@@ -367,6 +367,6 @@ def _login(
 ) -> SaslLogin | None:
     if config.sasl is None or "SASL" not in config.protocol:
         return None
-    from kwcli.net.session.login import SaslLogin, credentials_of
+    from kwcli.net.session.mechanism_factory import SaslLogin, credentials_of
 
     return SaslLogin(config.sasl, address, deadline, credentials or credentials_of(config))

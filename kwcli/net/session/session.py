@@ -29,7 +29,7 @@ from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 from kwcli.net.connection_stops import ConnectionStop, broken, closed, named, not_kafka
 from kwcli.net.session import Ask, BareToken, Step, Steps, TimedFrame
 

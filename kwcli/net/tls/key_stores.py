@@ -6,9 +6,9 @@ import os
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls.jks import Jks, StoreError, blocks, read_jks, written
+from kwcli.run_environment import Exit, Failure
 
 # Stores of certificates and keys in, the PEM text that OpenSSL takes out.
 #

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
+from kwcli.capture_inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import OpenFiles, is_named_capture, list_paths
-from kwcli.inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.read.file_ranges import Problem, problem_of
+from kwcli.pipeline.read.splits import Problem, problem_of
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from types import TracebackType

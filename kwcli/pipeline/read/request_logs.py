@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge import before
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
-from kwcli.inputs import PIECE_SIZE, InputProblem, line_problems, utf8_text
+from kwcli.capture_inputs import PIECE_SIZE, InputProblem, line_problems, utf8_text
 from kwcli.pipeline.job_spec import BATCH_WEIGHT, EngineResult, RowFilter, columns_for
 from kwcli.pipeline.read.captures import as_input, open_ranges
-from kwcli.pipeline.read.file_ranges import FileRange, Problem, problem_of
 from kwcli.pipeline.read.split_reader import GrowingState
+from kwcli.pipeline.read.splits import FileRange, Problem, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

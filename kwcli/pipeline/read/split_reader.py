@@ -9,17 +9,17 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from kwcli.inputs import PIECE_SIZE, InputProblem
+from kwcli.capture_inputs import PIECE_SIZE, InputProblem
 from kwcli.pipeline.read.captures import as_input, open_ranges
-from kwcli.pipeline.read.file_ranges import Problem, problem_of
+from kwcli.pipeline.read.splits import Problem, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from decoders.capture.cut_notes import CutReceiver
+    from decoders.capture.excerpt_comments import CutReceiver
     from decoders.tcp.chunks import Segment
     from kwcli.pipeline.read.captures import RangeFile
-    from kwcli.pipeline.read.file_ranges import FileRange, Split
+    from kwcli.pipeline.read.splits import FileRange, Split
 
 __all__ = ["GrowingState", "ReadPosition", "SplitReader", "read_between"]
 
@@ -46,7 +46,7 @@ class SplitReader:
     `counts` and `problems` grow during the iteration. `counts` has what `CaptureReader.counts` says; over all splits of
     a file it adds up to the counts of the whole file. `problems` has what ended the reading of a file before the end of
     its piece. `taken` counts bytes of files. `cut_receiver` gets what notes say in a capture that was cut out of
-    another one (cut_notes.py). `left` has the states of files that go on, by the files' numbers.
+    another one (excerpt_comments.py). `left` has the states of files that go on, by the files' numbers.
 
     `repeats`: the split is neither merged nor decompressed, so `again` can give the segments since `mark` once more.
     """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
-from kwcli.inputs import InputProblem
+from kwcli.capture_inputs import InputProblem
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.pipeline.read.captures import as_input, open_ranges
 

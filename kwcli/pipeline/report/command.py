@@ -6,13 +6,13 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from decoders.apis.releases import RELEASES
-from kwcli.env import Exit, Failure
 from kwcli.report.run import count_breaking, findings_code, write_report
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
     from kwcli.report.build_report import Report
+    from kwcli.run_environment import Environment, Settings
 
 
 def report(
@@ -42,9 +42,9 @@ def report(
 
 
 def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
-    from kwcli.pipeline.report.fold_exchanges import fold_here, fold_there, has_bodies
+    from kwcli.pipeline.report.read_tables import Tables
+    from kwcli.pipeline.report.run_exchange_folds import fold_here, fold_there, has_bodies
     from kwcli.pipeline.report.run_folds import count_all, count_here
-    from kwcli.pipeline.report.tables import Tables
     from kwcli.progress import Progress
     from kwcli.report.build_report import build_report
 

@@ -15,7 +15,7 @@ from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
 from decoders.apis.error_codes import error_name
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.report.columns import (
+from kwcli.pipeline.report.numpy_group_by import (
     LISTS,
     BatchColumns,
     CodedColumn,

@@ -13,10 +13,10 @@ from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, sums
 from decoders.errors import LimitExceeded
 from decoders.named_tuple import NamedTuple
-from decoders.wire.pack import fields, pack, unpack
+from decoders.wire.state_serialization import fields, pack, unpack
 from kwcli.pipeline.report import feed_folds
-from kwcli.pipeline.report.columns import BatchColumns
-from kwcli.pipeline.report.tables import NAMES, Tables, join_small_batches
+from kwcli.pipeline.report.numpy_group_by import BatchColumns
+from kwcli.pipeline.report.read_tables import NAMES, Tables, join_small_batches
 from kwcli.pipeline.spark.failures import failure_of
 from kwcli.report.build_report import BY, FoldResults
 

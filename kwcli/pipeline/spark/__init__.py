@@ -5,7 +5,7 @@ This module only imports names; PySpark and Java are looked for when one of the 
 
 from __future__ import annotations
 
-from kwcli.pipeline.spark.dataframes import connections, exchanges, topic_partitions
+from kwcli.pipeline.spark.captures_to_dataframes import connections, exchanges, topic_partitions
 from kwcli.pipeline.spark.sessions import prepare, session
 
 __all__ = ["connections", "exchanges", "prepare", "session", "topic_partitions"]

@@ -16,13 +16,13 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Final
 
 from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.spark.coordination import Coordination
+from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failure_of
-from kwcli.pipeline.spark.messages import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.read_stage import read_split
+from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
-from kwcli.pipeline.store.store import as_failures
+from kwcli.pipeline.store.run_store import as_failures
 from kwcli.pipeline.tables.write import RunCounts
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.job_spec import JobSpec, Progress
     from kwcli.pipeline.plan import PendingPlan
-    from kwcli.pipeline.read.file_ranges import Problem, Split
-    from kwcli.pipeline.spark.messages import ReadReport, WriteReport
+    from kwcli.pipeline.read.splits import Problem, Split
+    from kwcli.pipeline.spark.stage_schemas import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
 
 __all__ = ["run", "run_stitch_stages", "tasks"]

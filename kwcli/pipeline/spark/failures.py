@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from kwcli.env import Failure
-from kwcli.inputs import utf8_text
+from kwcli.capture_inputs import utf8_text
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.read.file_ranges import Split
+    from kwcli.pipeline.read.splits import Split
 
 __all__ = ["failure_of", "failures_at", "place_of", "reason_in"]
 

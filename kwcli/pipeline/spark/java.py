@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from kwcli.env import Failure
+from kwcli.run_environment import Failure
 
 __all__ = ["find_java", "make_home"]
 

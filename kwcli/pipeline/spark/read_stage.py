@@ -1,7 +1,7 @@
 """The first stage of a job: one split in, its parts by connection out, as batches of `messages.PARTS`.
 
 The rows that the split could settle itself go into its pool (settled_rows.py). Facts for other connections, counts and
-problems are left as notes (coordination.py).
+problems are left as notes (driver_task_files.py).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import pyarrow as pa
 
 from decoders.splits.parts import FACT, ROWS, Part
 from decoders.splits.splitting import Splitter
-from kwcli.env import seldom
 from kwcli.pipeline.job_spec import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
-from kwcli.pipeline.spark.coordination import Coordination
+from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
-from kwcli.pipeline.spark.messages import ReadReport, StageInput, Travelling, parts_batch
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
+from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, parts_batch
+from kwcli.run_environment import seldom
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
-    from kwcli.pipeline.read.file_ranges import Split
+    from kwcli.pipeline.read.splits import Split
 
 __all__ = ["read_split"]
 

@@ -25,16 +25,16 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
-from kwcli.env import Failure, own_folder
 from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
+from kwcli.run_environment import Failure, own_folder
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from pyspark.sql import SparkSession
 
-    from kwcli.env import Environment
+    from kwcli.run_environment import Environment
 
 __all__ = ["LEAN", "own_session", "prepare", "program_zip", "session"]
 

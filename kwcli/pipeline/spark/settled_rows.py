@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.wire.primitives import uuid_text
-from kwcli.pipeline.spark.messages import IDENTITY
+from kwcli.pipeline.spark.stage_schemas import IDENTITY
 from kwcli.pipeline.store.files import PARTIAL
 from kwcli.pipeline.tables.rows import as_text
 from kwcli.pipeline.tables.schemas import PARTITION, ROWS

@@ -20,22 +20,22 @@ from decoders.named_tuple import NamedTuple
 from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
-from kwcli.env import seldom
-from kwcli.inputs import utf8_text
+from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.job_spec import RowBatcher, RowFilter
-from kwcli.pipeline.read.file_ranges import Problem
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
+from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.read.tls_keys import read_keys
-from kwcli.pipeline.spark.coordination import Coordination
+from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
-from kwcli.pipeline.spark.messages import STITCHED, pack_rows
+from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
 from kwcli.pipeline.tables.rows import as_text, split_address
+from kwcli.run_environment import seldom
 
 if TYPE_CHECKING:
     from decoders.splits.parts import RowCorrection
     from decoders.tcp.chunks import Segment
-    from kwcli.pipeline.read.file_ranges import Split
-    from kwcli.pipeline.spark.messages import StageInput
+    from kwcli.pipeline.read.splits import Split
+    from kwcli.pipeline.spark.stage_schemas import StageInput
 
 __all__ = ["Rereader", "stitch"]
 

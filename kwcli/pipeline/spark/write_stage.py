@@ -14,11 +14,11 @@ from typing import Final, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kwcli.env import seldom
-from kwcli.pipeline.spark.coordination import Coordination
+from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
-from kwcli.pipeline.spark.messages import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
 from kwcli.pipeline.spark.settled_rows import RowCompletion, read_settled_rows
+from kwcli.pipeline.spark.stage_schemas import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
+from kwcli.run_environment import seldom
 
 __all__ = ["RESULT_DDL", "PartitionWriter", "RowSink", "write_tables"]
 

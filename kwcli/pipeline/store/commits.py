@@ -1,4 +1,4 @@
-"""A commit of tables that grow by batches in, its files in their places out; batches.py explains commits."""
+"""A commit of tables that grow by batches in, its files in their places out; batch_store.py explains commits."""
 
 from __future__ import annotations
 

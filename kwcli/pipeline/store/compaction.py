@@ -18,13 +18,13 @@ from typing import Any, Final
 import pyarrow.parquet as pq
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Failure
-from kwcli.pipeline.store.batches import BatchStore, Change, date_of
+from kwcli.pipeline.store.batch_store import BatchStore, Change, date_of
 from kwcli.pipeline.store.commits import roll_forward
 from kwcli.pipeline.store.files import Lock, OutputFolder, local_root
 from kwcli.pipeline.store.staging import CONTROL
 from kwcli.pipeline.tables.schemas import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
+from kwcli.run_environment import Failure
 
 __all__ = ["Compacted", "compact"]
 

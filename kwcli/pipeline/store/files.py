@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from kwcli.env import Failure
-from kwcli.user_files import keep_mode, make_folder, open_private
+from kwcli.private_files import keep_mode, make_folder, open_private
+from kwcli.run_environment import Failure
 
 _LOOK_S: Final = 0.02
 # Open handles. A process made by a fork has them too, and would keep the lock when its parent is gone.

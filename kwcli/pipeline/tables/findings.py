@@ -9,7 +9,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from decoders.messages.record import SCHEMA
+from decoders.messages.exchange_json import SCHEMA
 from decoders.wire.units import parse_time
 from kwcli.pipeline.tables.rows import as_text
 from kwcli.pipeline.tables.schemas import SCHEMAS, TYPES

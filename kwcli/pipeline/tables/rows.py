@@ -21,24 +21,24 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import session_of
 from decoders.exchanges.learned_names import WELL_KNOWN, at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
-from decoders.messages.bodies import Options
-from decoders.messages.record import SCALARS, SCHEMA, exchange_json
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import SCALARS, SCHEMA, exchange_json
 from decoders.schema.json_form import json_text
-from decoders.wire.deferred import json_pieces
+from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text
-from kwcli.inputs import utf8_text
+from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.tables.columns import SERVER_COLUMNS, SERVER_TIMES
-from kwcli.pipeline.tables.partitions import NAMES, Partition, SingleTopic, partitions_of
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
+from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, partitions_of
 
 if TYPE_CHECKING:
-    from decoders.exchanges.api_versions import ApiVersion
+    from decoders.exchanges.body_reader import ApiVersion
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
 
 # Columns with numbers of packets.

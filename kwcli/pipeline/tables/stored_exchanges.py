@@ -1,8 +1,8 @@
 """A folder of tables in, its exchanges and skipped runs out, as if they came from the captures.
 
 A row is turned into the exchange record that it was made of, and the record is read as a line of NDJSON is
-(messages/from_record.py). Tables of a run without `--bodies` have no bodies: of these only the errors and the names of
-topics are known, which have columns.
+(messages/exchange_from_json.py). Tables of a run without `--bodies` have no bodies: of these only the errors and the
+names of topics are known, which have columns.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import SIDES
+from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
-from decoders.messages.from_record import FromRecords, RecordedExchange
-from decoders.messages.record import SCALARS
-from decoders.messages.record_lines import TOLD_MAX
-from kwcli.env import Failure
+from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
+from decoders.messages.exchange_json import SCALARS
+from decoders.messages.read_ndjson import TOLD_MAX
 from kwcli.output.short_texts import count_of
-from kwcli.pipeline.report.tables import Tables
+from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.tables.connections import ENDED_COLUMNS, ended_of
 from kwcli.pipeline.tables.rows import BODY_CUT, json_form
 from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled

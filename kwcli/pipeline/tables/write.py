@@ -18,7 +18,7 @@ from decoders.exchanges.pairer import is_alone
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
-from kwcli.sniff.closing import LOSSY, missing
+from kwcli.sniff.closing_lines import LOSSY, missing
 
 if TYPE_CHECKING:
     import pyarrow as pa

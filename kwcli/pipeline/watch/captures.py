@@ -32,15 +32,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Failure
+from kwcli.capture_inputs import CAPTURE_MAGICS, InputProblem, is_request_log
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import is_named_capture
-from kwcli.inputs import CAPTURE_MAGICS, InputProblem, is_request_log
 from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
 from kwcli.pipeline.read.captures import FoundFile, SourceFile, as_input, begin_of, list_files, open_ranges
-from kwcli.pipeline.read.file_ranges import FileRange, Problem, Split
 from kwcli.pipeline.read.split_reader import GrowingState
+from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
+from kwcli.run_environment import Failure
 from kwcli.sniff.following import first_packet_ns
 
 __all__ = ["SLOTS", "BatchPlan", "Lag", "PointPlan", "TrackedFile", "WatchedFiles"]

@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Failure
 from kwcli.pipeline.job_spec import RowFilter
 from kwcli.pipeline.local_engine import PointDecoder
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.tables.write import RunCounts
 from kwcli.pipeline.watch.findings import DailyDoctors
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
-    from kwcli.pipeline.read.file_ranges import Problem
     from kwcli.pipeline.read.split_reader import GrowingState
-    from kwcli.pipeline.store.batches import BatchStaging
+    from kwcli.pipeline.read.splits import Problem
+    from kwcli.pipeline.store.batch_store import BatchStaging
     from kwcli.pipeline.tables.write import WrittenFile
     from kwcli.pipeline.watch.captures import PointPlan
 

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.doctor.diagnosis import ABOUT
 from decoders.analysis.doctor.doctor import Doctor
-from decoders.analysis.doctor.findings import SEVERITIES
+from decoders.analysis.doctor.finding_kinds import SEVERITIES
 from decoders.capture.merge import number_of
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from decoders.wire.pack import fields, pack, unpack
-from kwcli.env import Failure
+from decoders.wire.state_serialization import fields, pack, unpack
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds

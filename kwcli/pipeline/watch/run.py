@@ -38,36 +38,36 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.text import format_size
+from decoders.wire.readable_text import format_size
 from kwcli.answers.doctor import read_thresholds
 from kwcli.answers.view import answer_record
-from kwcli.env import Exit, Failure
 from kwcli.key_logs import KeyLogFiles
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
 from kwcli.pipeline.job_spec import JobSpec, RowFilter
-from kwcli.pipeline.store.batches import PARQUET, BatchStore, Change, open_batches, require_format
+from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batches, require_format
 from kwcli.pipeline.store.manifest import as_json_values
-from kwcli.pipeline.store.store import as_failures, empty_files
+from kwcli.pipeline.store.run_store import as_failures, empty_files
 from kwcli.pipeline.tables.findings import findings_batch
 from kwcli.pipeline.tables.write import RunCounts
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
 from kwcli.pipeline.watch.findings import WatchFindings
-from kwcli.pipeline.watch.messages import WatchProgress, metrics_text
-from kwcli.sniff.closing import left_over
+from kwcli.pipeline.watch.metrics import WatchProgress, metrics_text
+from kwcli.run_environment import Exit, Failure
+from kwcli.sniff.closing_lines import left_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from decoders.analysis.fold import Row
-    from kwcli.env import Environment
     from kwcli.pipeline.choose_engine import EngineChoice
-    from kwcli.pipeline.read.file_ranges import Problem
+    from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.run_options import RunOptions, WatchOptions
-    from kwcli.pipeline.store.batches import BatchStaging
+    from kwcli.pipeline.store.batch_store import BatchStaging
     from kwcli.pipeline.watch.captures import PointPlan
+    from kwcli.run_environment import Environment
 
 __all__ = ["EngineGone", "Watch", "watch"]
 
@@ -506,7 +506,7 @@ def _decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
     if chosen.engine == "shuffle":
         raise Failure("--engine shuffle is for kw pipeline run only; watch with local or stitch", Exit.USAGE)
     from kwcli.pipeline.spark.sessions import LEAN, own_session
-    from kwcli.pipeline.spark.watch_stage import run_batch
+    from kwcli.pipeline.spark.watch_batch import run_batch
 
     with own_session(chosen.master, env, LEAN) as spark:
         yield partial(_decode_on_spark, run_batch, spark)

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from decoders.wire.text import clean
-from kwcli.env import Exit, Failure, own_folder
-from kwcli.output.records import JsonWriter
+from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
+from kwcli.output.value_writers import JsonWriter
 from kwcli.proxy.control.http_control import token_file
+from kwcli.run_environment import Exit, Failure, own_folder
 
 if TYPE_CHECKING:
-    from kwcli.env import Environment, Settings
+    from kwcli.run_environment import Environment, Settings
 
 
 _TIMEOUT_S = 10.0

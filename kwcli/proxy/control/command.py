@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from kwcli.env import Environment
 from kwcli.options import OutputOptions, output_options
+from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
 Examples:

@@ -26,10 +26,10 @@ from urllib.parse import parse_qsl
 import h11
 import orjson
 
-from kwcli.env import own_folder
 from kwcli.net.listening import OneRequest, listening
+from kwcli.private_files import open_private
 from kwcli.proxy.control.operations import ControlAnswer, ControlState, operate
-from kwcli.user_files import open_private
+from kwcli.run_environment import own_folder
 
 __all__ = ["ControlServer", "token_file"]
 

@@ -16,7 +16,7 @@ from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import Side
 from kwcli.proxy.faults.grammar import Arguments
-from kwcli.proxy.relay.intervention import InterceptedExchange
+from kwcli.proxy.relay.frame_decisions import InterceptedExchange
 
 Change = Callable[[dict[str, Any], Arguments], bool]
 

@@ -33,9 +33,9 @@ from kwcli.proxy.faults.changes import (
     forget_topics,
 )
 from kwcli.proxy.faults.grammar import Arguments
-from kwcli.proxy.faults.schedule import Schedule
+from kwcli.proxy.faults.rule_schedule import Schedule
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
-from kwcli.proxy.relay.intervention import PASS, Decision, Delivery, InterceptedExchange, Then
+from kwcli.proxy.relay.frame_decisions import PASS, Decision, Delivery, InterceptedExchange, Then
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.options import gather_options, with_options
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.proxy.faults.rule_files import RuleFiles

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.proxy.faults.grammar import Rule, RuleError, parse_rule
+from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 PRESET: Final = "preset:"

@@ -8,8 +8,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from decoders.capture.pcapng_writer import PcapngWriter
+from kwcli.private_files import open_private
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
-from kwcli.user_files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
-from decoders.messages.bodies import Options
-from kwcli.env import SELDOM, Complaints, Environment, Failure
+from decoders.messages.body_json import Options
 from kwcli.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
-from kwcli.proxy.log.recorder import Recorder
+from kwcli.proxy.log.log_writer import Recorder
+from kwcli.run_environment import SELDOM, Complaints, Environment, Failure
 
 __all__ = ["main"]
 

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Settings
+from kwcli.run_environment import Settings
 
 __all__ = [
     "CLIENT",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import socket
 
     from decoders.exchanges.exchange import Exchange
-    from decoders.messages.bodies import Options
+    from decoders.messages.body_json import Options
 
 __all__ = ["CLIENT", "HELD_MOST", "SERVER", "LogQueue", "Overflow", "Reporter", "Reports", "now_ns"]
 
@@ -93,7 +93,7 @@ class Reporter:
 
 def _record_line(exchange: Exchange, options: Options) -> bytes:
     """The record of an exchange as a line of JSON, without bodies where it is too long."""
-    from decoders.messages.record import to_json_dict  # here, since the data path loads this module too
+    from decoders.messages.exchange_json import to_json_dict  # here, since the data path loads this module too
 
     record = to_json_dict(exchange, options)
     line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)

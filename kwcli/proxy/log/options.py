@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Environment, Exit, Failure
 from kwcli.option_types import Amount, Duration
 from kwcli.options import (
     Clash,
@@ -21,6 +20,7 @@ from kwcli.options import (
     output_options,
     with_options,
 )
+from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.log_protocol import LogPlan, Record, Via

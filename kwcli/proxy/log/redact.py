@@ -19,12 +19,12 @@ from typing import Final
 
 from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
-from decoders.exchanges.api_versions import ApiVersion, Needs
+from decoders.exchanges.body_reader import ApiVersion, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
-from decoders.messages.bodies import ECHOING, echoes, holds_secrets
+from decoders.messages.body_json import ECHOING, echoes, holds_secrets
 from decoders.messages.byte_layout import anatomy
 from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.schema.json_form import MESSAGE

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from decoders.exchanges.api_versions import LOGGING_IN
+from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
 from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
-from decoders.messages.record import SCHEMA
-from kwcli.env import unwritten
+from decoders.messages.exchange_json import SCHEMA
 from kwcli.output.renderers import Wanted, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
-from kwcli.sniff.closing import ShownCounts, closing_lines
+from kwcli.run_environment import unwritten
+from kwcli.sniff.closing_lines import ShownCounts, closing_lines
 from kwcli.sniff.row_output import Output
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
     from decoders.tcp.chunks import Chunk
     from decoders.tcp.connections import Connection
-    from kwcli.env import Environment
     from kwcli.proxy.log.log_protocol import LogPlan
     from kwcli.proxy.log.log_queue import Reporter
+    from kwcli.run_environment import Environment
 
 __all__ = ["LogRows"]
 

@@ -15,10 +15,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Any, Final
 
-from kwcli.env import Environment, Exit, Failure
+from kwcli.private_files import open_private
 from kwcli.proxy.log.log_protocol import HEAD, LogPlan, MessageKind
 from kwcli.proxy.log.log_queue import HELD_MOST, LogQueue, Overflow
-from kwcli.user_files import open_private
+from kwcli.run_environment import Environment, Exit, Failure
 
 __all__ = ["Log", "start"]
 

@@ -3,7 +3,7 @@
 ```
 client ⇄ SocketHalf ⇄ Relay ⇄ SocketHalf ⇄ broker
                         ⇅ bytes in, commands out
-                     RelayCore (core.py): no socket, no clock
+                     RelayCore (sans_io_connection.py): no socket, no clock
 ```
 
 Reading from a side stops while there is a reason for it: the other side's buffer is full, the core asks for it, the
@@ -19,10 +19,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from kwcli.net.addresses import shown
-from kwcli.proxy.accepting import Reached, dial_first
+from kwcli.proxy.accept_or_refuse import Reached, dial_first
 from kwcli.proxy.log.log_queue import now_ns
-from kwcli.proxy.relay.core import RelayCore
 from kwcli.proxy.relay.memory_share import MemoryShare
+from kwcli.proxy.relay.sans_io_connection import RelayCore
 from kwcli.proxy.relay.socket_half import (
     AWAITS_ANSWERS,
     AWAITS_DECISION,
@@ -62,15 +62,15 @@ from kwcli.proxy.relay.state import (
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address
-    from kwcli.net.session.aio import Dialler
-    from kwcli.proxy.accepting import LoginBackoff
+    from kwcli.net.session.asyncio_connections import Dialler
+    from kwcli.proxy.accept_or_refuse import LoginBackoff
     from kwcli.proxy.deciders import Deciders
     from kwcli.proxy.listeners import Listener, ProxyListeners
     from kwcli.proxy.log.log_queue import LogQueue
     from kwcli.proxy.metrics import Metrics
-    from kwcli.proxy.relay.intervention import Decision, InterceptedExchange
+    from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange
     from kwcli.proxy.relay.memory_share import SharedMemory
-    from kwcli.proxy.relay.rewritten_answers import RewrittenAnswers
+    from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
     from kwcli.proxy.relay.socket_half import Turns
     from kwcli.proxy.relay.upstream_login import BrokerLogin
 

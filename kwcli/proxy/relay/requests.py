@@ -2,8 +2,8 @@
 
 Nothing is kept back but the first bytes of a connection, until it is clear that they may be Kafka, and bytes beyond
 TURN requests at once: they wait until other connections had their turn. Bytes of a frame whose header is not whole are
-sent at once; a copy of them waits for the rest. Where deciders are asked about requests (intervention.py), such bytes
-are not sent, and a request that may be wanted waits until it is whole and decided about.
+sent at once; a copy of them waits for the rest. Where deciders are asked about requests (frame_decisions.py), such
+bytes are not sent, and a request that may be wanted waits until it is whole and decided about.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.connection_state import GSSAPI, SaslPhase
 from decoders.frames.headers import NO, request_verdict
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
-from decoders.wire.text import in_bytes
-from kwcli.proxy.relay import request_rules
-from kwcli.proxy.relay.intervention import (
+from decoders.wire.readable_text import in_bytes
+from kwcli.proxy.relay import request_handling
+from kwcli.proxy.relay.frame_decisions import (
     LOCAL,
     PASS,
     UNTOUCHED,
@@ -30,7 +30,7 @@ from kwcli.proxy.relay.intervention import (
     Then,
     WantedRule,
 )
-from kwcli.proxy.relay.request_rules import (
+from kwcli.proxy.relay.request_handling import (
     ACKS,
     HEAD,
     HINT,
@@ -348,14 +348,14 @@ class Requests(DecidedFrames):
             out.append((NOTE, text))
             return True
         if route.reads == HINT:
-            self._hint(request_rules.read_mechanism(data, at, min(stop, len(data))), out)
+            self._hint(request_handling.read_mechanism(data, at, min(stop, len(data))), out)
             return True
         assert route.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
                 self._stop(data, at, f"a {route} of {in_bytes(stop - at)}", out)
             return None
-        mechanism = request_rules.read_mechanism(data, at, stop)
+        mechanism = request_handling.read_mechanism(data, at, stop)
         self._state.sasl.asked(mechanism)
         self._hint(mechanism, out)
         return True
@@ -368,7 +368,7 @@ class Requests(DecidedFrames):
     def _acks(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         end = min(stop, len(data))
         try:
-            return request_rules.read_acks(route.version, data, at, end) != 0
+            return request_handling.read_acks(route.version, data, at, end) != 0
         except (Truncated, IndexError):
             if end == stop:
                 return True  # the request is broken: the broker will say so, or close
@@ -383,7 +383,7 @@ class Requests(DecidedFrames):
     def _possible(self, route: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
         """Ask which requests deciders may want that have the same header as the request at `at`."""
         assert self._interventions is not None
-        found = request_rules.read_client_id(route.api_key, route.version, data, at, end)
+        found = request_handling.read_client_id(route.api_key, route.version, data, at, end)
         if found is None:
             return True
         head, client_id = found
@@ -539,16 +539,16 @@ class Requests(DecidedFrames):
                     return at
             sasl.paired()
             if stop > end:
-                self._begun = (0, request_rules.TOKENS)
+                self._begun = (0, request_handling.TOKENS)
             else:
-                state.in_flight.append((0, request_rules.TOKENS, now_ns))
+                state.in_flight.append((0, request_handling.TOKENS, now_ns))
         return end
 
     def _logged_in(self) -> None:
         """End the login, since a request came in place of a token: the last token of GSSAPI has no answer."""
         state = self._state
         state.sasl.phase = SaslPhase.KAFKA
-        while state.in_flight and state.in_flight[-1][1] is request_rules.TOKENS:
+        while state.in_flight and state.in_flight[-1][1] is request_handling.TOKENS:
             state.in_flight.pop()
 
     def _refuse(self, data: bytes, at: int, out: list[Command]) -> None:

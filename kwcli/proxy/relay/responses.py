@@ -5,7 +5,7 @@ could be rewritten any more. For a frame that is buffered, room for all of it is
 frame that came whole needs none. Of any other frame at most seven bytes are kept back, until its correlation id is
 known.
 
-An answer that a decider wants (intervention.py) is buffered as well. Answers of the proxy itself are sent once all
+An answer that a decider wants (frame_decisions.py) is buffered as well. Answers of the proxy itself are sent once all
 requests before theirs are answered.
 """
 
@@ -19,8 +19,8 @@ from typing import Final
 from decoders.exchanges.connection_state import SaslPhase
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MIB
-from decoders.wire.text import in_bytes
-from kwcli.proxy.relay.intervention import (
+from decoders.wire.readable_text import in_bytes
+from kwcli.proxy.relay.frame_decisions import (
     DECIDE,
     LOCAL,
     DecidedFrames,
@@ -29,9 +29,9 @@ from kwcli.proxy.relay.intervention import (
     Interventions,
     Then,
 )
-from kwcli.proxy.relay.request_rules import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
+from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
 from kwcli.proxy.relay.rewrite import Address, RewriteFailed
-from kwcli.proxy.relay.rewritten_answers import ReadAnswer, RewrittenAnswers
+from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
 from kwcli.proxy.relay.state import (
     ANSWERED,
     CLIENT,

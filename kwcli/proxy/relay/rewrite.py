@@ -15,9 +15,9 @@ from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import CRUDE, Projector, decoder, encode, projector
 from decoders.schema.model import Plan, Side, Versions, resolve
-from decoders.schema.walk import UNKNOWN, Span, walk
+from decoders.schema.plan_walker import UNKNOWN, Span, walk
 from decoders.wire.primitives import write_size, write_uvarint
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 
 
 class AddressRow(NamedTuple):
@@ -328,7 +328,7 @@ class Cap(NamedTuple):
 
 
 class Served(Protocol):
-    """Limits of the versions and features that clients are offered (kwcli/proxy/as_kafka.py)."""
+    """Limits of the versions and features that clients are offered (kwcli/proxy/served_versions.py)."""
 
     def offered_versions(self, api_key: int, versions: Versions) -> Versions:
         """The versions that clients are offered, of those that a broker offers; may be none."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from decoders.exchanges.connection_state import InOrder, Sasl
-from decoders.frames.explain_number import explain
+from decoders.frames.explain_strange_bytes import explain
 from decoders.limits import FIRST_BYTES_MAX, IN_FLIGHT_MAX, MIB
-from kwcli.proxy.relay.request_rules import RequestRule
+from kwcli.proxy.relay.request_handling import RequestRule
 
 Command = tuple[Any, ...]
 
@@ -17,7 +17,7 @@ RESOLVE: Final = 2  # ticket, endpoints: listen for these nodes, then call `reso
 RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for that; read nothing before
 RELEASE: Final = 4  # size: what was reserved has gone to the client
 # Side: read nothing more from it, until answers have come (RESUME_AFTER_ANSWERS) or a decision about a frame
-# has (RESUME_AFTER_DECISION, intervention.py). A side is read only while it is paused for neither.
+# has (RESUME_AFTER_DECISION, frame_decisions.py). A side is read only while it is paused for neither.
 PAUSE_FOR_ANSWERS: Final = 5
 RESUME_AFTER_ANSWERS: Final = 6
 END: Final = 7  # side: it gets no more bytes, but may still send

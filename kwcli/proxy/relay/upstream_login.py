@@ -11,19 +11,19 @@ from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, EncodeError
 from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
 from decoders.messages.whole_messages import encode_request, encode_response
-from decoders.wire.text import in_bytes
+from decoders.wire.readable_text import in_bytes
 from kwcli import VERSION
-from kwcli.env import Failure
 from kwcli.net.addresses import shown
 from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
 from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import Address, ClientConfig
     from kwcli.net.sasl.mechanism import Mechanism
-    from kwcli.net.session.aio import Logins
-    from kwcli.proxy.accepting import LoginBackoff
+    from kwcli.net.session.asyncio_connections import Logins
+    from kwcli.proxy.accept_or_refuse import LoginBackoff
 
 # The proxy logs in before anything of the client is sent: ApiVersions and SASL, by the session that `kw call` uses as
 # well. A login that is about to end is renewed between two requests of the client: later requests wait, while answers

@@ -49,14 +49,14 @@ from decoders.filters import Filter, FilterError, parse
 from decoders.filters.prefilter import Possible
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Side
-from kwcli.env import Failure
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.log.redact import find_secrets, may_have_secret
-from kwcli.proxy.relay.intervention import PASS, Decision, InterceptedExchange, Then
+from kwcli.proxy.relay.frame_decisions import PASS, Decision, InterceptedExchange, Then
 from kwcli.proxy.scripts.script_process import pack, unpack
+from kwcli.run_environment import Failure
 
 __all__ = ["NEVER", "ScriptDecider"]
 

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure, own_folder
-from kwcli.net.tls import certificates
-from kwcli.net.tls.certificates import Issued
+from kwcli.net.tls import issue_certificates
+from kwcli.net.tls.issue_certificates import Issued
+from kwcli.run_environment import Exit, Failure, own_folder
 
 _PRIVATE: Final = "authority.pem"
 _PUBLIC: Final = "ca.pem"
@@ -50,7 +50,7 @@ def own_authority(folder: Path) -> Authority:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not private.exists():
-            made = certificates.authority(f"kw proxy {socket.gethostname()}")
+            made = issue_certificates.authority(f"kw proxy {socket.gethostname()}")
             _once(private, made.key_pem + made.certificate_pem)
         issued = _read(private)
         if not public.exists() or public.read_bytes() != issued.certificate_pem:

@@ -11,12 +11,12 @@ from typing import Final
 from cryptography import x509
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import KeyStoreFile
-from kwcli.net.tls import certificates
+from kwcli.net.tls import issue_certificates
 from kwcli.net.tls.key_stores import Identity, identity, trusted
 from kwcli.net.tls_connect import log_keys, present
 from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
+from kwcli.run_environment import Exit, Failure
 
 # Words in OpenSSL's reasons, and what they mean when a client's handshake fails.
 _MEANINGS: Final = (
@@ -170,7 +170,7 @@ class Inbound:
         assert self._authority is not None
         issuer = self._authority.issued
         places = (name, *self._places) if name else self._places
-        made = certificates.leaf(issuer, places[0], places, _LIFETIME)
+        made = issue_certificates.leaf(issuer, places[0], places, _LIFETIME)
         chain = made.certificate_pem + issuer.certificate_pem
         context = self._context(Identity(chain.decode(), made.key_pem.decode()))
         if not name:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.env import Exit, Failure
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.options import gather_options, with_options
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.proxy.tls.inbound import TlsIn

@@ -46,7 +46,7 @@ RATIOS: Final = (
 def interpreter(python: str) -> str:
     """The version of a Python, whether it was built with profiles (PGO), and whether its kw is compiled."""
     code = (
-        "import platform, sysconfig; from kwcli.reference.versions import versions;"
+        "import platform, sysconfig; from kwcli.reference.kw_version import versions;"
         "words = sysconfig.get_config_var('CONFIG_ARGS') or '';"
         "flags = sysconfig.get_config_var('PY_CORE_CFLAGS') or '';"
         "pgo = '--enable-optimizations' in words or '-fprofile-use' in flags;"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from kwcli.env import Failure
 from kwcli.proxy.faults.decider import notes
 from kwcli.proxy.faults.grammar import ACTIONS, RuleError, parse_rule
 from kwcli.proxy.faults.options import FaultOptions
 from kwcli.proxy.faults.rule_files import RuleFiles, presets, read_rules
+from kwcli.run_environment import Failure
 from tests.help.reading import TEXTS
 
 GOOD: dict[str, tuple[str, str, dict[str, Any]]] = {

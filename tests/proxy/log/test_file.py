@@ -15,7 +15,7 @@ import pytest
 
 from decoders.tcp.chunks import Close
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER, SIZE, LogPlan, Message, MessageKind
-from kwcli.proxy.log.recorder import Recorder
+from kwcli.proxy.log.log_writer import Recorder
 from kwcli.proxy.log.start_process import start
 from tests.bench.proxy_log import conversation
 from tests.captures.test_secrets import _all_secrets
@@ -138,7 +138,7 @@ def test_rotation(rotation: dict[str, Any], least: int, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
-    from kwcli.env import Failure
+    from kwcli.run_environment import Failure
 
     with pytest.raises(Failure, match="no such file or directory"):
         start(LogPlan(NDJSON, write=str(tmp_path / "not there" / "x.pcapng")))

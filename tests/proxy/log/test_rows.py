@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from decoders.tcp.chunks import Chunk
-from kwcli.env import Settings
 from kwcli.options import FilterOptions
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.proxy.log.start_process import start
+from kwcli.run_environment import Settings
 from tests.cli.worlds import kw, world
 from tests.proxy.log.played import FOLDER, NDJSON, chunks_of, logged, play, records, sniffed
 from tests.sampling import sampled

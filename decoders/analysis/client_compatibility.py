@@ -1,0 +1,470 @@
+"""Exchanges in, a verdict on each client out: what breaks when the brokers become those of another release.
+
+Theory of operation. A client breaks if it uses a version that the target no longer serves, unless an old broker held it
+down: it asks for the versions that are served, and took the best that the broker offered. So what a broker offers is
+part of the evidence:
+
+```
+does the target serve the use?
+   yes ─► fine
+   no, too old ─► does the client ask for versions? no ─► breaks (it does not choose)
+                  was a version offered that both have? yes ─► breaks (it chose the old one: it knows no newer)
+                  what does its library speak? newer ─► fine · older ─► breaks · not known ─► unknown
+   no, too new ─► does the client ask? yes ─► fine, it will take an older one · no ─► breaks
+```
+
+A client works where all its uses are fine and either its library's release is known to speak what the target serves, or
+each role that it plays was seen from its beginning: it connects, and produces, fetches or administers; the member of a
+group joins. Of all other clients too little was seen: unknown, with the reason.
+
+Sources: the versions of all releases (apis/releases.py); first releases of other libraries that speak the baseline of
+4.0 (KIP-896); `client_software_name` as libraries say it (KIP-511).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import orjson
+
+from decoders.analysis.dimensions import host_of, library_in
+from decoders.analysis.fold import Row
+from decoders.analysis.tally import Tally
+from decoders.analysis.time_buckets import add_amounts
+from decoders.apis import NAMES, api
+from decoders.apis.keys import (
+    API_VERSIONS,
+    DESCRIBE_CLUSTER,
+    FETCH,
+    FIND_COORDINATOR,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    LIST_OFFSETS,
+    METADATA,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+    SYNC_GROUP,
+)
+from decoders.apis.releases import HISTORY, RELEASES, history, served_of, spoken
+from decoders.apis.version_words import parse_release
+from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.libraries import common_library
+from decoders.named_tuple import NamedTuple
+from decoders.schema.model import Versions
+from decoders.wire.state_serialization import fields, pack, unpack
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+
+__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditedClient", "offered_in"]
+
+_USE: Final = ("client_id", "address", "software", "software_version", "broker", "api_key", "api_version")
+# What offered_in() reads of an answer to ApiVersions.
+OFFERED: Final = frozenset(
+    {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
+)
+_JAVA: Final = "apache-kafka-java"
+# The first release of a library that speaks the baseline of Kafka 4.0, as KIP-896 counts them.
+_BASELINE: Final = {"librdkafka": "1.8.2", "kafkajs": "1.15.0", "sarama": "1.30.1", "kafka-python": "2.0.2"}
+# Up to which release that baseline holds.
+_BASELINE_LAST: Final = "4."
+# The client ids of brokers that fetch from others.
+_FETCHER: Final = re.compile(r"broker-\d+-fetcher-\d+")
+_NUMBER: Final = re.compile(r"\d+")
+
+# APIs by which members of classic, consumer, share and streams groups join; APIs that only classic members use.
+_JOINING: Final = frozenset({JOIN_GROUP, 68, 76, 88})
+_OF_MEMBERS: Final = frozenset({HEARTBEAT, LEAVE_GROUP, SYNC_GROUP})
+# APIs that any client uses before its work, or beside it; 71 and 72 are telemetry.
+_FINDING_ITS_WAY: Final = frozenset(
+    {*(API_VERSIONS, METADATA, FIND_COORDINATOR, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_CLUSTER, 71, 72)}
+    | _JOINING
+    | _OF_MEMBERS
+)
+
+
+class AuditTarget(NamedTuple):
+    """The release or broker to check clients against: name, API key → versions served, release (None: a broker)."""
+
+    name: str
+    serves: Mapping[int, Versions]
+    release: str | None
+
+    @classmethod
+    def of_release(cls, release: str) -> AuditTarget:
+        """The target that is a release, one of RELEASES."""
+        return cls(release, spoken(release), release)
+
+    @classmethod
+    def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
+        """The target that is a broker which offers these versions."""
+        return cls(name, served_of(offered), None)
+
+
+class AuditedClient(NamedTuple):
+    """A client as requests name it: by client id and host, and by its software where it says one."""
+
+    client_id: str | None
+    host: str
+    software: str | None = None
+    software_version: str | None = None
+
+
+class _Use(NamedTuple):
+    """One version of one API that one client used of one broker: how often, first and last time in ns."""
+
+    broker: str
+    key: int
+    version: int
+    times: int
+    first: int
+    last: int
+
+
+class _Client:
+    """What is known of one client: addresses, libraries, uses, and whether it asks for versions (`asks`)."""
+
+    __slots__ = ("addresses", "asks", "copies", "libraries", "uses")
+
+    def __init__(self) -> None:
+        self.copies = False  # whether it is a broker that fetches from others, by its client id
+        self.addresses: set[str] = set()
+        self.libraries: list[dict[str, Any]] = []
+        self.uses: list[_Use] = []
+        self.asks = False
+
+
+class Audit:
+    """Which versions of which APIs each client used of each broker, and which versions the brokers offered."""
+
+    asks_history = True  # for libraries (exchanges/history.py)
+
+    def __init__(self) -> None:
+        self._uses = Tally(
+            _USE, {"count": add_amounts, "first": min, "last": max}, "versions of APIs used by clients of brokers"
+        )
+        self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
+        self._libraries = Tally(("client_id", "address", "library"), {"count": add_amounts}, "libraries of clients")
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths of the versions in answers to ApiVersions."""
+        return OFFERED if key == API_VERSIONS and side == "response" else frozenset()
+
+    def add(self, exchange: Exchange) -> None:
+        """Count an exchange; one without API and version counts nowhere."""
+        key, version = exchange.api_key, exchange.api_version
+        if key is None or version is None:
+            return
+        software = exchange.client_software
+        name, its = (software["name"], software["version"]) if software else (None, None)
+        client = AuditedClient(exchange.client_id, host_of(exchange.ends.client), name, its)
+        self.count(client, exchange.ends.broker, (key, version), exchange.time_ns)
+        library = library_in(exchange)
+        if library is not None:
+            who = exchange.client_id, host_of(exchange.ends.client)
+            self._libraries.take((*who, orjson.dumps(library).decode()), (1,))
+        self.learn(exchange)
+
+    def count(self, client: AuditedClient, broker: str, use: tuple[int, int], time_ns: int) -> None:
+        """Count a request of a client to a broker; `use` is its API key and version."""
+        self._uses.take((*client, broker, *use), (1, time_ns, time_ns))
+
+    def learn(self, exchange: Exchange) -> None:
+        """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
+        for key, versions in offered_in(exchange).items():
+            self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
+
+    def merge(self, other: Self) -> None:
+        """Add the counts of `other`. Raises LimitExceeded."""
+        self._uses.merge(other._uses)
+        self._offers.merge(other._offers)
+        self._libraries.merge(other._libraries)
+
+    def export(self) -> bytes:
+        """The state, for `resume`."""
+        return pack([self._uses.export(), self._offers.export(), self._libraries.export()])
+
+    def resume(self, state: bytes) -> None:
+        """Restore the state that `export` gave. Raises DecodeError."""
+        uses, offers, libraries = fields(unpack(state), bytes, bytes, bytes)
+        self._uses.resume(uses)
+        self._offers.resume(offers)
+        self._libraries.resume(libraries)
+
+    def rows(self, target: AuditTarget | None = None) -> list[Row]:
+        """A row for each client and software, those that break first; against the newest release without a target."""
+        target = target or AuditTarget.of_release(RELEASES[-1])
+        offers = self._offers_by_broker()
+        found = []
+        for (client_id, name, version), client in self._clients().items():
+            software = None if name is None else {"name": name, "version": version}
+            row = {
+                "client_id": client_id,
+                "client_software": software,
+                "library": common_library(client.libraries) if software is None else None,
+                "addresses": sorted(client.addresses),
+                **_judged(client, software, offers, target),
+            }
+            found.append(row)
+        order = ("breaks", "unknown", "works")
+        return sorted(found, key=lambda row: (order.index(row["verdict"]), row["client_id"] or "", str(row)))
+
+    def brokers(self, release: str) -> list[Row]:
+        """A row for each broker that said what it serves: whether it serves what clients of a release need."""
+        speaks = spoken(release)
+        rows = []
+        for broker, offered in sorted(self._offers_by_broker().items()):
+            lacking = [
+                {"api": api(key).name, "api_key": key, "offers": _pair(offered.get(key)), "speaks": _pair(speaks[key])}
+                for key in _CLIENT_APIS
+                if key in speaks and not _common(speaks[key], offered.get(key))
+            ]
+            rows.append({"broker": broker, "verdict": "breaks" if lacking else "works", "apis": lacking})
+        return sorted(rows, key=lambda row: row["verdict"])
+
+    def _offers_by_broker(self) -> dict[str, dict[int, Versions]]:
+        found: defaultdict[str, dict[int, Versions]] = defaultdict(dict)
+        for row in self._offers.rows():
+            if 0 <= row["low"] <= row["high"]:
+                found[row["broker"]][row["api_key"]] = Versions(row["low"], row["high"])
+        return found
+
+    def _clients(self) -> dict[tuple[str | None, str | None, str | None], _Client]:
+        """Clients by client id (else address) and software.
+
+        A client says its software once: its rows without a software count for its software, if it has just one.
+        """
+        rows = self._uses.rows()
+        softwares: defaultdict[tuple[str | None, str], set[tuple[str, str | None]]] = defaultdict(set)
+        for row in rows:
+            if row["software"] is not None:
+                softwares[row["client_id"], row["address"]].add((row["software"], row["software_version"]))
+        found: defaultdict[tuple[str | None, str | None, str | None], _Client] = defaultdict(_Client)
+        asking = {(row["client_id"], row["address"]) for row in rows if row["api_key"] == API_VERSIONS}
+        for row in rows:
+            who = row["client_id"], row["address"]
+            name, version = row["software"], row["software_version"]
+            if name is None and len(softwares[who]) == 1:
+                ((name, version),) = softwares[who]
+            client = found[who[0] or who[1], name, version]
+            client.addresses.add(row["address"])
+            client.asks |= who in asking
+            client.copies |= _FETCHER.fullmatch(who[0] or "") is not None
+            amounts = (row[part] for part in ("api_key", "api_version", "count", "first", "last"))
+            client.uses.append(_Use(row["broker"], *amounts))
+        for row in self._libraries.rows():
+            found[row["client_id"] or row["address"], None, None].libraries.append(orjson.loads(row["library"]))
+        return {who: client for who, client in found.items() if client.uses}
+
+
+# APIs that no kind of client can do without; `Audit.brokers` looks at these.
+_CLIENT_APIS: Final = (
+    *(PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR, JOIN_GROUP),
+    *(HEARTBEAT, LEAVE_GROUP, SYNC_GROUP, API_VERSIONS),
+)
+
+
+def offered_in(exchange: Exchange) -> dict[int, Versions]:
+    """API key → versions that an answer to ApiVersions offers; empty for an answer with an error."""
+    answer = exchange.view("response") if exchange.api_key == API_VERSIONS else None
+    found: dict[int, Versions] = {}
+    if isinstance(answer, dict) and not answer.get("error_code"):
+        for row in answer.get("api_keys") or ():
+            number, low, high = row.get("api_key"), row.get("min_version"), row.get("max_version")
+            if isinstance(number, int) and isinstance(low, int) and isinstance(high, int) and 0 <= low <= high:
+                found[number] = Versions(low, high)
+    return found
+
+
+def _judged(
+    client: _Client,
+    software: Mapping[str, str | None] | None,
+    offers: Mapping[str, Mapping[int, Versions]],
+    target: AuditTarget,
+) -> Row:
+    """The verdict on a client, the reason for it, and the uses that show it."""
+    broken: list[_Use] = []
+    unsure: list[tuple[_Use, str]] = []
+    for use in client.uses:
+        verdict, reason = _of_use(use, client, software, offers.get(use.broker, {}), target)
+        if verdict == "breaks":
+            broken.append(use)
+        elif verdict == "unknown":
+            unsure.append((use, reason))
+    if broken:
+        why = _told(broken, target)
+        if any(use.key in _DROPPED for use in broken):
+            why += "; brokers send them to each other as long as ZooKeeper is used: migrate to KRaft first"
+        elif any(use.key == FETCH for use in broken) and client.copies:
+            why += "; brokers replicate with them: raise inter.broker.protocol.version first"
+        return _row("breaks", why, broken, target)
+    if unsure:
+        return _row("unknown", unsure[0][1], [use for use, _ in unsure], target)
+    if _library_speaks(software, target):
+        return _row("works", "its library speaks versions that are served", [], target)
+    lacking = _not_seen({use.key for use in client.uses})
+    if lacking:
+        return _row("unknown", f"not seen: {lacking}", [], target)
+    return _row("works", "all versions that it used are served", [], target)
+
+
+def _of_use(
+    use: _Use,
+    client: _Client,
+    software: Mapping[str, str | None] | None,
+    offered: Mapping[int, Versions],
+    target: AuditTarget,
+) -> tuple[str, str]:
+    served = target.serves.get(use.key)
+    if served is None:
+        return ("breaks", "") if _is_gone(use.key, target) else ("works", "")
+    if use.version in served or use.key == API_VERSIONS:
+        return "works", ""  # ApiVersions is answered in any version: with version 0 where it is not known
+    if use.version > served.high:
+        return ("works", "") if client.asks else ("breaks", "")
+    if not client.asks:
+        return "breaks", ""
+    offer = offered.get(use.key)
+    if offer is not None and _common(offer, served):
+        return "breaks", ""
+    speaks = _spoken_by(software, use.key)
+    if speaks is not None:
+        return ("works", "") if _common(speaks, served) else ("breaks", "")
+    if _library_speaks(software, target):
+        return "works", ""
+    name = api(use.key).name
+    if offer is None:
+        return "unknown", f"the capture does not show which versions of {name} its broker offers"
+    return "unknown", f"its broker offers {name} only up to {offer.high}: the client may speak newer versions too"
+
+
+def _is_gone(key: int, target: AuditTarget) -> bool:
+    """Whether the target had the API and has dropped it. An API that it has never heard of is no fault of a client."""
+    if key not in HISTORY:
+        return False
+    if target.release is None:
+        return key in _DROPPED
+    at = RELEASES.index(target.release)
+    return any(RELEASES.index(name) < at for name in history(key))
+
+
+_DROPPED: Final = frozenset(key for key in HISTORY if history(key) and RELEASES[-1] not in history(key))
+
+
+def _common(one: Versions | None, other: Versions | None) -> bool:
+    return one is not None and other is not None and bool(one & other)
+
+
+def _pair(versions: Versions | None) -> list[int] | None:
+    return [versions.low, versions.high] if versions else None
+
+
+def _java_release(software: Mapping[str, str | None] | None) -> str | None:
+    """The release of a Java client, where it is a known release; else None."""
+    if software is None or software["name"] != _JAVA or not software["version"]:
+        return None
+    try:
+        return parse_release(software["version"])
+    except ValueError:
+        return None
+
+
+def _spoken_by(software: Mapping[str, str | None] | None, key: int) -> Versions | None:
+    release = _java_release(software)
+    return None if release is None else spoken(release).get(key)
+
+
+def _library_speaks(software: Mapping[str, str | None] | None, target: AuditTarget) -> bool:
+    """Whether the release of a library is known to speak all that clients need of the target."""
+    release = _java_release(software)
+    if release is not None:
+        speaks = spoken(release)
+        return all(
+            _common(speaks[key], target.serves.get(key))
+            for key in _CLIENT_APIS
+            if key in speaks and key in target.serves
+        )
+    name = (software or {}).get("name") or ""
+    name = "librdkafka" if name.startswith("confluent-kafka") else name
+    since = _BASELINE.get(name)
+    if since is None or not software or (target.release is not None and not target.release.startswith(_BASELINE_LAST)):
+        return False
+    version = (software["version"] or "").rpartition("librdkafka-")[2] or ""
+    return bool(version) and _numbers(version) >= _numbers(since)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in _NUMBER.findall(version)[:3])
+
+
+def _not_seen(keys: set[int]) -> str:
+    """Words for the role of a client that was not seen from its beginning; empty where there is none."""
+    if not keys & {API_VERSIONS, METADATA}:
+        return "how it connects"
+    if keys & _OF_MEMBERS and not keys & _JOINING:
+        return "how it joins its group"
+    if not keys - _FINDING_ITS_WAY:
+        return "whether it produces or fetches"
+    return ""
+
+
+def _told(broken: Iterable[_Use], target: AuditTarget) -> str:
+    """The versions that break, most used first: `Fetch 2 (4 to 17 are served), Produce 1 (3 to 12 are served)`."""
+    counts: defaultdict[int, int] = defaultdict(int)
+    lows: dict[int, set[int]] = defaultdict(set)
+    for use in broken:
+        counts[use.key] += use.times
+        lows[use.key].add(use.version)
+    parts = []
+    for key in sorted(counts, key=lambda each: (-counts[each], each)):
+        versions = ", ".join(map(str, sorted(lows[key])))
+        served = target.serves.get(key)
+        what = "is gone" if served is None else f"{served.low} to {served.high} are served"
+        parts.append(f"{api(key).name} {versions} ({what})")
+    return ", ".join(parts)
+
+
+def _needs(uses: Iterable[_Use], target: AuditTarget) -> str | None:
+    """The first release whose Java client speaks a served version of each of these APIs; None where one is gone."""
+    since = []
+    for use in uses:
+        served = target.serves.get(use.key)
+        if served is None:
+            return None
+        since.append(next((name for name, its in history(use.key).items() if its.high >= served.low), None))
+    known = [name for name in since if name is not None]
+    return max(known, key=RELEASES.index) if known and len(known) == len(since) else None
+
+
+def _row(verdict: str, why: str, uses: list[_Use], target: AuditTarget) -> Row:
+    """The part of a row that is the verdict; uses of one version with several brokers are added up."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for use in uses:
+        before = found.setdefault((use.key, use.version), [0, use.first, use.last])
+        before[0] += use.times
+        before[1], before[2] = min(before[1], use.first), max(before[2], use.last)
+    return {
+        "verdict": verdict,
+        "why": why,
+        "needs": _needs(uses, target) if verdict == "breaks" else None,
+        "apis": [
+            {
+                "api": api(key).name if key in NAMES else f"UNKNOWN({key})",
+                "api_key": key,
+                "api_version": version,
+                "serves": _pair(target.serves.get(key)),
+                "count": count,
+                "first": rfc3339(first),
+                "last": rfc3339(last),
+            }
+            for (key, version), (count, first, last) in sorted(found.items())
+        ],
+    }

@@ -1,0 +1,183 @@
+"""Observations in, findings about reachability out: addresses, connections, links, and a look at the cluster."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+from typing import Final
+
+from decoders.analysis.doctor.diagnosis_input import (
+    LISTED,
+    NS,
+    Case,
+    Found,
+    clients_in,
+    merge_observations,
+    rate_of,
+    words_of,
+)
+from decoders.analysis.doctor.finding_kinds import FINDINGS
+from decoders.analysis.doctor.observations import Observation
+from decoders.wire.readable_text import format_latency
+
+__all__ = ["REACHABILITY"]
+
+_MS: Final = 1_000_000
+_HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
+
+
+def _listeners(case: Case) -> Iterator[Found]:
+    """Addresses that brokers advertise and clients cannot use."""
+    for (asked, number, host, port), seen in case.seen.of("advertised"):
+        address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        about = {"node_id": number, "address": address, "broker": asked, "clients": clients_in(seen)}
+        try:
+            place = ip_address(host)
+        except ValueError:
+            place = None
+        strangers = [name for name in seen.names.get("clients", ()) if not _is_loopback(name)]
+        if place is not None and place.is_unspecified:
+            yield case.make_finding("advertised-wildcard", seen, **about)
+        elif strangers and (host in _HERE or (place is not None and place.is_loopback)):
+            yield case.make_finding("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:LISTED]})
+        elif _is_mapped(case, asked, host, port):
+            yield case.make_finding("advertised-elsewhere", seen, **about)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host in _HERE
+
+
+def _is_mapped(case: Case, asked: str, host: str, port: int) -> bool:
+    """Whether a broker advertises only itself, at its own host and an unused port, and no answer has its used port."""
+    here, _, _ = asked.rpartition(":")
+    names = {host, f"[{host}]", *(("127.0.0.1", "[::1]") if host in _HERE else ())}
+    if here not in names or any(f"{name}:{port}" in case.brokers for name in names):
+        return False
+    return (
+        not any(
+            f"{other}:{its}" == asked or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
+            for (_, _, other, its), _ in case.seen.of("advertised")
+        )
+        and len({number for (where, number, _, _), _ in case.seen.of("advertised") if where == asked}) == 1
+    )
+
+
+def _links(case: Case) -> Iterator[Found]:
+    """Connections opened again and again; links that lose packets."""
+    limits = case.limits
+    by_client: dict[str, list[Observation]] = defaultdict(list)
+    for (client, _, _), seen in case.seen.of("client"):
+        by_client[client].append(seen)
+    for client, some in by_client.items():
+        whole = merge_observations(some)
+        opened = whole.sums.get("connections", 0)
+        each = whole.count / opened if opened else 0
+        many = opened >= limits["connections.least"] and rate_of(whole, opened) >= limits["connections.rate"]
+        if many and each <= limits["connections.exchanges"]:
+            rate, exchanges = f"{rate_of(whole, opened):.1f}", f"{each:.1f}"
+            yield case.make_finding(
+                "connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges
+            )
+    for (host, broker), whole in _lossy_links(case).items():
+        share = f"{whole.sums['retransmitted'] / whole.count:.0%}"
+        yield case.make_finding("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
+
+
+def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
+    """(host, broker) → the observation of their exchanges, where many exchanges had retransmitted bytes."""
+    limits, by_link = case.limits, defaultdict[tuple[str, str], list[Observation]](list)
+    for (_, host, broker), seen in case.seen.of("client"):
+        by_link[host, broker].append(seen)
+    found = {}
+    for link, some in by_link.items():
+        whole = merge_observations(some)
+        again = whole.sums.get("retransmitted", 0)
+        if again >= limits["retransmitted.least"] and again >= limits["retransmitted.share"] * whole.count:
+            found[link] = whole
+    return found
+
+
+def _cut(case: Case) -> Iterator[Found]:
+    """Connections that were reset while idle, and connections of which one side had a TCP window of 0."""
+    limits = case.limits
+    for (client, host, broker, side), seen in case.seen.of("cut"):
+        if case.seen.get("client", client, host, broker) is None:
+            continue  # the filters leave it out
+        idle = {int(text): count for text, count in seen.names["seconds"].items() if int(text) >= limits["idle.least"]}
+        count = sum(idle.values())
+        if count >= limits["idle.cuts"]:
+            least, most = (format_latency(each(idle) * 1000) for each in (min, max))
+            about = {"client": client, "client_id": client, "broker": broker, "cuts": count}
+            about["whose"] = "broker's" if side == "broker" else "client's"
+            about["idle"] = least if least == most else f"{least} to {most}"
+            yield case.make_finding("idle-cut", seen, **about)
+    lossy = _lossy_links(case)
+    for (client, host, broker, side), seen in case.seen.of("shut"):
+        # Buffers are full of bytes that came behind a lost packet: the network is to blame.
+        known = case.seen.get("client", client, host, broker) is not None and (host, broker) not in lossy
+        if known and seen.most["ns"] >= limits["window.shut"] * NS:
+            who, other = (broker, client) if side == "broker" else (client, broker)
+            about = {"who": who, "other": other, "client_id": client, "broker": broker}
+            yield case.make_finding("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
+
+
+def _not_let_in(case: Case) -> Iterator[Found]:
+    """Connections to brokers, or to addresses that brokers advertise, that are refused or not answered."""
+    advertised: dict[str, int] = {}
+    ports: dict[str, int] = {}
+    for (_, number, host, port), _ in case.seen.of("advertised"):
+        advertised[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = number
+        if not host[-1:].isdigit():
+            ports[str(port)] = number
+    reached = {(host, broker): seen.last for (_, host, broker), seen in case.seen.of("client")}
+    for (host, address, how), seen in case.seen.of("no-entry"):
+        number = advertised.get(address, ports.get(address.rpartition(":")[2]))
+        if number is None and address not in case.brokers:
+            continue
+        went_on = reached.get((host, address), 0) > seen.last
+        kind = FINDINGS["no-connection"]
+        severity = kind.went_on if went_on else kind.severity
+        values = {"address": address, "node_id": number, "clients": [host], "host": host, "went_on": went_on or None}
+        values["how"] = "refused" if how == "refused" else "not answered"
+        yield Found("no-connection", severity, seen, values)
+
+
+def _live(case: Case) -> Iterator[Found]:
+    """Findings of a look at the cluster itself (-b)."""
+    for (address, number, why), seen in case.seen.of("unreachable"):
+        about = {"address": address, "node_id": number, "why": why.removeprefix(address).removeprefix(":").lstrip()}
+        whom = address if number is None else f"node {number} at {address}"
+        yield case.make_finding("unreachable", seen, whom=whom, **about)
+    for (broker, why), seen in case.seen.of("controller-silent"):
+        yield case.make_finding("controller-silent", seen, broker=broker, why=why.removeprefix(f"{broker} "))
+    late = [(f"node {number} at {address}", seen) for (address, number), seen in case.seen.of("not-looked-at")]
+    if late:
+        yield case.make_finding(
+            "not-looked-at", merge_observations(seen for _, seen in late), brokers=[name for name, _ in late]
+        )
+    releases: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
+    for (release, number), seen in case.seen.of("release"):
+        releases[release].append((number, seen))
+    if len(releases) > 1:
+        words = [f"{release} (node {words_of([n for n, _ in its])})" for release, its in sorted(releases.items())]
+        whole = merge_observations(seen for its in releases.values() for _, seen in its)
+        yield case.make_finding("releases-differ", whole, releases="; ".join(words))
+    features: dict[str, list[Observation]] = defaultdict(list)
+    for (feature, _), seen in case.seen.of("feature"):
+        features[feature].append(seen)
+    for feature, some in features.items():
+        level, most = max(each.most["level"] for each in some), min(each.most["most"] for each in some)
+        if level < most:
+            yield case.make_finding("feature-behind", merge_observations(some), feature=feature, level=level, most=most)
+    for (number,), seen in case.seen.of("controller-clock"):
+        if seen.most["apart"] >= case.limits["clock.apart"] * NS:
+            apart = format_latency(seen.most["apart"] / _MS)
+            yield case.make_finding("controller-clock", seen, node_id=number, apart=apart)
+
+
+REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_live, _listeners, _links, _cut, _not_let_in)

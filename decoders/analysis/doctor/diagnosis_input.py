@@ -1,0 +1,104 @@
+"""The input (`Case`) and the output (`Found`) of all diagnoses, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severity
+from decoders.analysis.doctor.observations import Observation, Observations, most_named
+from decoders.apis import NAMES, api
+from decoders.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.slow_brokers import BrokerLatencies
+    from decoders.analysis.doctor.thresholds import Thresholds
+    from decoders.schema.model import Versions
+
+__all__ = [
+    "LISTED",
+    "NS",
+    "Case",
+    "Found",
+    "api_text",
+    "clients_in",
+    "less_severe",
+    "merge_observations",
+    "rate_of",
+    "words_of",
+]
+
+NS: Final = 1_000_000_000
+# The most names that a finding lists.
+LISTED: Final = 20
+
+
+class Found(NamedTuple):
+    """A finding before it is a row: `values` other than None fill the title, and those in ABOUT are keys of the row."""
+
+    id: str
+    severity: Severity
+    seen: Observation
+    values: dict[str, Any]
+    code: int | None = None
+
+
+class Case:
+    """All that was observed, and the thresholds: what the diagnoses read."""
+
+    def __init__(
+        self,
+        seen: Observations,
+        done: Mapping[tuple[str, int, str | None], int],
+        latencies: BrokerLatencies,
+        offers: Mapping[tuple[str, int], Versions],
+        faults: list[str],
+        limits: Thresholds,
+    ) -> None:
+        self.seen = seen
+        self.done = done
+        self.latencies = latencies
+        self.offers = offers
+        self.faults = faults
+        self.limits = limits
+        self.brokers = {broker for (_, _, broker), _ in seen.of("client")}
+        self.topics = {topic for (topic,), _ in seen.of("topic")}
+        self.answered: dict[tuple[str, int], int] = {}
+        for (client, key, _), time_ns in done.items():
+            self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
+        self.last = max((its.last for _, its in seen.of("client")), default=0)
+
+    def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
+        """A finding of this kind, with the severity that FINDINGS gives it."""
+        return Found(kind, FINDINGS[kind].severity, seen, values)
+
+
+def words_of(value: Any) -> str:
+    if isinstance(value, list):
+        more = f" and {len(value) - 3} more" if len(value) > 3 else ""
+        return ", ".join(map(str, value[:3])) + more
+    return str(value)
+
+
+def merge_observations(several: Iterable[Observation]) -> Observation:
+    whole = Observation()
+    for each in several:
+        whole.merge(each)
+    return whole
+
+
+def rate_of(seen: Observation, count: int) -> float:
+    """`count` per second, over the time from the first to the last occurrence; over a second at least."""
+    return count / max((seen.last - seen.first) / NS, 1.0)
+
+
+def less_severe(severity: Severity) -> Severity:
+    return SEVERITIES[min(SEVERITIES.index(severity) + 1, len(SEVERITIES) - 1)]
+
+
+def api_text(key: int) -> str:
+    return api(key).name if key in NAMES else f"UNKNOWN({key})"
+
+
+def clients_in(seen: Observation) -> list[str]:
+    return most_named(seen.names.get("clients", {}))[:LISTED]

@@ -1,0 +1,180 @@
+"""Batches that producers sent in, the batches out that were sent more than once because a try failed.
+
+Theory of operation. A batch is known again by its producer id, epoch and sequence, or without idempotence by its bytes:
+checksum, size and time stamps. Batches alike by chance (the same text in the same millisecond) are all accepted;
+a batch that was sent again has a try that the broker refused, or whose outcome is unknown:
+
+```
+try 1 ─► unanswered, timed out: unknown   ┐
+try 2 ─► refused                          ├─► one entry: tries, refused, unknown
+try 3 ─► accepted                         ┘
+```
+
+A batch with a sequence also counts as sent again if its tries are as far apart as a client's pause before a retry: the
+answer came too late, and the client had given up. (A batch that a proxy passes on is seen twice as well, but at once.)
+
+Nobody knows beforehand which batches come again, and parts of a capture are read apart, so all would have to be kept.
+Only the BATCHES_REMEMBERED_MAX batches with the least hashes are kept, which are the same for any order and parts.
+So counts are complete up to that number, and those of a sample beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from heapq import heappush, heappushpop
+from typing import TYPE_CHECKING, Any, Final, Self
+from zlib import crc32
+
+from decoders.limits import BATCHES_REMEMBERED_MAX
+from decoders.named_tuple import NamedTuple
+from decoders.wire.state_serialization import fields
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.records.summary import BatchHead
+
+__all__ = ["Evidence", "SentAgain", "SentBatches", "shown_by"]
+
+# Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
+Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
+# Error codes after which the batch may be written: REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+_UNKNOWN: Final = frozenset({7, 20})
+# retry.backoff.ms of most clients.
+_PAUSE_NS: Final = 100_000_000
+
+
+@lru_cache(maxsize=1024)
+def _number_of(topic: str | None) -> int:
+    return crc32((topic or "").encode("utf-8", "surrogateescape"))
+
+
+def shown_by(exchange: Exchange) -> Evidence:
+    """An exchange as evidence."""
+    ends = exchange.ends
+    first = last = None
+    if exchange.request_packet or exchange.response_packet_end:
+        first = exchange.request_packet or exchange.response_packet
+        last = exchange.response_packet_end or exchange.request_packet_end
+    return exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id, first, last
+
+
+class SentAgain(NamedTuple):
+    """A batch that was sent `tries` times: `refused` of the tries were refused, `unknown` may have been written.
+
+    `began` is when it was sent first, in ns.
+    """
+
+    client: str
+    topic: str | None
+    idempotent: bool
+    tries: int
+    refused: int
+    unknown: int
+    began: int
+    last: Evidence
+
+
+class SentBatches:
+    """The batches that are remembered; `merge` in any order gives the same."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, SentAgain] = {}
+        # Negative hashes, so that the greatest hash comes first.
+        self._heap: list[int] = []
+
+    def add_try(
+        self, head: BatchHead, exchange: Exchange, client: str, topic: str | None, partition: Any, code: int | None
+    ) -> None:
+        """Count one try of a batch; `code` is the error code of its partition, None without an answer."""
+        idempotent = head.producer_id >= 0
+        # Hashes of numbers are the same in every process.
+        where = _number_of(topic)
+        if idempotent:
+            number = hash((head.producer_id, head.producer_epoch, head.base_sequence, partition, where))
+        elif head.crc is not None:
+            number = hash((head.crc, head.size, head.max_timestamp or 0, partition, where))
+        else:
+            return  # records of NDJSON do not tell the checksum
+        heap = self._heap
+        if len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]:
+            return
+        unknown = code is None or code in _UNKNOWN
+        refused = bool(code) and not unknown
+        last = shown_by(exchange)
+        before = self._entries.get(number)
+        if before is None and len(heap) < BATCHES_REMEMBERED_MAX:
+            heappush(heap, -number)
+            self._entries[number] = SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last)
+            return
+        if before is None or before.last[0] >= last[0]:
+            self._join(number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last))
+            return
+        _, _, _, tries, refusals, unknowns, began, _ = before  # most come in order
+        self._entries[number] = SentAgain(
+            client, topic, idempotent, tries + 1, refusals + refused, unknowns + unknown, began, last
+        )
+
+    def _is_passed_over(self, number: int) -> bool:
+        heap = self._heap
+        return len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]
+
+    def _join(self, number: int, its: SentAgain) -> None:
+        before = self._entries.get(number)
+        if before is not None:
+            self._entries[number] = _joined(before, its)
+        elif len(self._heap) < BATCHES_REMEMBERED_MAX:
+            heappush(self._heap, -number)
+            self._entries[number] = its
+        elif not self._is_passed_over(number):
+            del self._entries[-heappushpop(self._heap, -number)]
+            self._entries[number] = its
+
+    def merge(self, other: Self) -> None:
+        """Add the batches of `other`, which stays unchanged."""
+        for number, its in other._entries.items():
+            self._join(number, its)
+
+    def sent_again(self) -> Iterator[SentAgain]:
+        """The batches that were sent more than once because a try failed."""
+        return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
+
+    def state(self) -> list[object]:
+        """The state as built-in values, for `of`."""
+        return [[number, list(its)] for number, its in self._entries.items()]
+
+    @classmethod
+    def of(cls, state: object) -> SentBatches:
+        """Batches from their `state`. Raises DecodeError."""
+        made = cls()
+        (items,) = fields([state], list)
+        for item in items:
+            number, its = fields(item, int, list)
+            client, topic, idempotent, tries, refused, unknown, began, last = fields(
+                its, str, str | None, bool, int, int, int, int, tuple
+            )
+            fields(last, int, int, str, str, *[int | None] * 3)
+            made._join(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
+        return made
+
+
+def _is_retry(its: SentAgain) -> bool:
+    late = its.idempotent and its.last[0] - its.began >= _PAUSE_NS
+    return late or its.refused + its.unknown > 0
+
+
+def _joined(one: SentAgain, other: SentAgain) -> SentAgain:
+    """The sum of two counts of one batch, with the client, topic and evidence of its last try."""
+    late = other
+    if one.last[0] >= other.last[0]:
+        late = max(one, other, key=lambda its: (its.last[0], its.last[2], its.last[3], its.client))
+    return SentAgain(
+        late.client,
+        late.topic,
+        late.idempotent,
+        one.tries + other.tries,
+        one.refused + other.refused,
+        one.unknown + other.unknown,
+        min(one.began, other.began),
+        late.last,
+    )

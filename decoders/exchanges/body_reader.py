@@ -1,0 +1,500 @@
+"""One API version as an engine uses it: its layouts, the fields that are projected, and the reading of its exchanges.
+
+A side is read by its stable layout. Where that fails, the other layouts that this version has had are tried: those of
+early-access releases, and version 0 for an ApiVersions response (a broker that does not know the version answers so).
+Only the fields that views, filters and folds ask for (Needs) are projected, as united {(API key, side): paths}. A path
+is written without indices (`topics[].name`); the path of a struct or array takes all of it. A path that a version does
+not have is ignored for that version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, Protocol, TypeVar
+from uuid import UUID
+
+from decoders.apis import NAMES, api
+from decoders.apis.expected_errors import EXPECTED_CODES
+from decoders.apis.keys import (
+    API_VERSIONS,
+    CONTROLLED_SHUTDOWN,
+    CREATE_DELEGATION_TOKEN,
+    DESCRIBE_DELEGATION_TOKEN,
+    ENVELOPE,
+    PRODUCE,
+    SASL_AUTHENTICATE,
+    SASL_HANDSHAKE,
+)
+from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
+from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
+from decoders.frames.headers import flexible, request_head, response_body
+from decoders.limits import BODY_WHOLE_MAX
+from decoders.mypyc_modules import mypyc_attr
+from decoders.named_tuple import NamedTuple
+from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
+from decoders.schema.large_body import known
+from decoders.schema.model import Plan, Side, resolve
+from decoders.schema.projection import hide_secrets
+from decoders.wire.primitives import uuid_text
+
+# The first ApiVersions request that says which software the client is.
+SOFTWARE_SINCE: Final = 3
+SIDES: Final[tuple[Side, Side]] = ("request", "response")
+
+# The APIs whose responses name owners of delegation tokens (KIP-48), and the APIs that make up a login (logins.py).
+TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
+LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+_WATCHED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
+_NO_CODES: Final[frozenset[int]] = frozenset()
+TRANSACTIONAL_SINCE: Final = 3
+UNSUPPORTED_VERSION: Final = b"\0\x23"
+# The most API versions kept: 368 exist, but garbage may claim more.
+SPECS_MAX: Final = 10_000
+
+
+class Failure(NamedTuple):
+    """Why a side could not be decoded: `offset` in bytes after the frame's size field, `path` of the field."""
+
+    reason: str
+    offset: int
+    path: str
+    text: str
+
+
+class Sides(Protocol):
+    """The part of an Exchange that this module reads and sets (exchange.py describes the attributes)."""
+
+    request_raw: bytes | None
+    response_raw: bytes | None
+    extra: dict[str, Any] | None
+    request_view: Any
+    response_view: Any
+    error_codes: list[tuple[str, int]] | None
+    failed: dict[Side, Failure] | None
+    early: dict[Side, str] | None
+
+    @property
+    def is_token(self) -> bool:
+        """Whether the exchange is a SASL token and its answer."""
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether the exchange is a response without its request."""
+
+    def raw(self, side: Side) -> bytes | None:
+        """The frame of a side."""
+
+    def values(self, side: Side) -> Any:
+        """A side as Python values."""
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name of a topic id."""
+
+    def note(
+        self,
+        request_view: Any,
+        response_view: Any,
+        error_codes: list[tuple[str, int]] | None,
+        failures: dict[Side, Failure] | None,
+        layout: dict[Side, str] | None,
+    ) -> None:
+        """Store the views, error codes, failures and early layouts that `ApiVersion.look` has found."""
+
+
+class Unusual(Exception):
+    """Raised where the fast path of `ApiVersion.look` does not apply and the slow path has to decide."""
+
+
+FAILURES: Final = (*CRUDE, DecodeError, Unusual)
+Read = TypeVar("Read")
+
+
+class Layout(NamedTuple):
+    """One layout of a body; `release` names the release of an early-access layout."""
+
+    plan: Plan
+    release: str | None
+
+
+@cache
+def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
+    """The layouts of a side, the stable one first; empty when the version is not known."""
+    if key not in NAMES:
+        return ()
+    declared = api(key)
+    message = declared.message(side)
+    found = [Layout(resolve(message, version), None)] if version in declared.versions else []
+    for (its_side, its_version, release), early in declared.early.items():
+        if (its_side, its_version) == (side, version):
+            found.append(Layout(resolve(early, version), release))
+    if key == API_VERSIONS and side == "response" and version:
+        found.append(Layout(resolve(message, 0), None))
+    return tuple(found)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class ApiVersion:
+    """One API version. Slots hold what the pairing loop needs; projections are made when first used."""
+
+    __slots__ = (
+        "_nameless",
+        "_needs",
+        "_quick",
+        "expected",
+        "flexible",
+        "json",
+        "key",
+        "known",
+        "name",
+        "no_acks",
+        "null_id",
+        "quick",
+        "response_at",
+        "version",
+        "watched",
+    )
+
+    def __init__(self, key: int | None, version: int | None, needs: Needs) -> None:
+        self.key = key
+        self.version = version
+        self.known = key is not None and version is not None and key in NAMES and version in api(key).versions
+        self.name = None if key is None else api(key).name if key in NAMES else f"UNKNOWN({key})"
+        self.flexible = key is not None and version is not None and flexible(key, version)
+        # Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks.
+        self.no_acks, self.null_id = _acks(key, version or 0)
+        # Whether a request has a client id and both sides only a stable layout; where the body of a response begins.
+        self.quick = self.known and (key, version) != (CONTROLLED_SHUTDOWN, 0) and (key != API_VERSIONS or not version)
+        self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
+        self._quick: tuple[Projector, Projector] | None = None
+        self.json: list[Any] = [None, None]  # the Readers that messages/body_json.py has made: without and with secrets
+        self.watched = key in _WATCHED or teaches(key, version)
+        self.expected = EXPECTED_CODES.get(-1 if key is None else key, _NO_CODES)
+        self._needs = needs
+        self._nameless: dict[Side, tuple[str, ...]] = {}
+
+    @property
+    def plain(self) -> bool:
+        """Whether the pairing loop may take requests of this version on its fast path."""
+        if not self.known or self.version is None:
+            return False
+        if self.key == API_VERSIONS:
+            return self.version < SOFTWARE_SINCE
+        return self.key not in LOGGING_IN and (self.key, self.version) != (CONTROLLED_SHUTDOWN, 0)
+
+    def layouts(self, side: Side) -> tuple[Layout, ...]:
+        """The layouts of a side, the stable one first."""
+        return () if self.key is None or self.version is None else layouts(self.key, self.version, side)
+
+    def fits(self, layout: Layout, data: bytes) -> bool:
+        """Whether a layout may be tried on a frame: ApiVersions 0 for another version only at UNSUPPORTED_VERSION."""
+        return layout.release is not None or layout.plan.version == self.version or data[8:10] == UNSUPPORTED_VERSION
+
+    def body(self, side: Side, data: bytes) -> int:
+        """The offset of the body in a frame. Raises DecodeError."""
+        assert self.key is not None
+        assert self.version is not None
+        if side == "response":
+            return response_body(data, 0, len(data), self.key, self.version)
+        return request_head(data, 0, len(data)).body
+
+    def try_layouts(
+        self, side: Side, data: bytes, read: Callable[[Layout], tuple[Read, int] | None], *, stable_only: bool = False
+    ) -> tuple[Read, Layout] | None:
+        """The result of `read` for the first layout that reads a frame to its end, and that layout; None: none does.
+
+        `read` returns a value and the offset after the message, or None where the frame cannot be read. Bytes after a
+        request are no failure (see `tolerates`), but a layout that leaves none over is preferred.
+        """
+        tolerated = None
+        layouts = self.layouts(side)[: 1 if stable_only else None]
+        if self.key == API_VERSIONS and side == "response" and data[8:10] == UNSUPPORTED_VERSION:
+            layouts = layouts[::-1]  # brokers answer so in version 0
+        for layout in layouts:
+            if not self.fits(layout, data):
+                continue
+            found = read(layout)
+            if found is None:
+                continue
+            if found[1] == len(data):
+                return found[0], layout
+            if tolerates(side, layout, found[1], len(data)):
+                tolerated = found[0], layout
+        return tolerated
+
+    def _projector(self, layout: Layout, side: Side) -> Projector:
+        return projector(layout.plan, _known(layout, self._wanted(side)), side == "response")
+
+    def _wanted(self, side: Side) -> frozenset[str]:
+        return self._needs.of(self.key, side) if self.key is not None else frozenset()
+
+    def look(self, exchange: Sides) -> None:
+        """Project both sides of an exchange; in the common case both have the stable layout."""
+        request, response = exchange.request_raw, exchange.response_raw
+        if (
+            not self.quick
+            or request is None
+            or (exchange.extra is not None and ("request" in exchange.extra or "response" in exchange.extra))
+        ):
+            self._look_closely(exchange)
+            return
+        quick = self._quick or self._find_quick()
+        try:
+            length = request[12] << 8 | request[13]
+            at = 14 + length if length < 0x8000 else 14
+            if self.flexible:
+                if request[at]:
+                    raise Unusual
+                at += 1
+            exchange.request_view, _, after = quick[0](request, at, len(request))
+            if after != len(request):
+                raise Unusual
+            if response is None:
+                exchange.response_view = exchange.error_codes = None
+            else:
+                at = self.response_at
+                if at == 9 and response[8]:
+                    raise Unusual
+                exchange.response_view, exchange.error_codes, after = quick[1](response, at, len(response))
+                if after != len(response):
+                    raise Unusual
+            exchange.failed = exchange.early = None
+        except FAILURES:
+            self._look_closely(exchange)
+
+    def _find_quick(self) -> tuple[Projector, Projector]:
+        request, response = self.layouts("request")[0], self.layouts("response")[0]
+        self._quick = found = (self._projector(request, "request"), self._projector(response, "response"))
+        return found
+
+    def _look_closely(self, exchange: Sides) -> None:
+        if self.key is None:
+            exchange.note(None, None, None, _unread(exchange), None)
+            return
+        failures: dict[Side, Failure] = {}
+        layout: dict[Side, str] = {}
+        views: list[Any] = [None, None]
+        error_codes: list[tuple[str, int]] | None = None
+        for number, side in enumerate(SIDES):
+            data = exchange.raw(side)
+            if data is None:
+                continue
+            missing = exchange.extra.get(side) if exchange.extra is not None else None
+            found = None if missing is not None else self.project(side, data)
+            if found is None:
+                views[number], failures[side] = self.fields(side, data, missing)
+                for plan in self.layouts(side)[:1]:
+                    hide_secrets(plan.plan, views[number], self._wanted(side))
+                continue
+            views[number], codes, release = found
+            error_codes = codes or error_codes
+            if release is not None:
+                layout[side] = release
+        exchange.note(views[0], views[1], error_codes, failures or None, layout or None)
+
+    def project(self, side: Side, data: bytes) -> tuple[Any, list[tuple[str, int]] | None, str | None] | None:
+        """The view of a frame, its error codes and the release of its layout; None when it cannot be decoded."""
+        try:
+            at = self.body(side, data)
+        except DecodeError:
+            return None
+
+        def read(layout: Layout) -> tuple[tuple[Any, list[tuple[str, int]] | None], int] | None:
+            try:
+                view, codes, after = self._projector(layout, side)(data, at, len(data))
+            except (*CRUDE, DecodeError):  # generated code fails crudely; fields() says how
+                return None
+            return (view, codes), after
+
+        found = self.try_layouts(side, data, read)
+        return None if found is None else (*found[0], found[1].release)
+
+    def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
+        """The fields of a side before the failure to decode it (no arrays of a large body), and the failure."""
+        try:
+            plan = self.stable(side)
+            at = self.body(side, data)
+            read = known if len(data) - at > BODY_WHOLE_MAX else partial
+            fields, failure = read(plan, data, at, len(data))
+        except DecodeError as problem:
+            fields, failure = {}, without_frames(problem)
+        return fields, failed(failure, missing)
+
+    def stable(self, side: Side) -> Plan:
+        """The first layout of a side, by which its failures are explained. Raises UnknownApi or UnsupportedVersion."""
+        found = self.layouts(side)
+        if found:
+            return found[0].plan
+        if self.key not in NAMES:
+            raise UnknownApi(f"no API has the key {self.key}", offset=4)
+        raise UnsupportedVersion(f"{self.name} {side} has no version {self.version}", offset=6)
+
+    def values(self, exchange: Sides, side: Side) -> Any:
+        """A side as Python values, or only the fields before a failure to decode it; None where the side is missing."""
+        data = exchange.raw(side)
+        if data is None:
+            return None
+        if self.key is None:
+            return data[4:] if exchange.is_token else {}
+        missing = exchange.extra.get(side) if exchange.extra is not None else None
+        if missing is None:
+
+            def read(layout: Layout) -> tuple[Any, int] | None:
+                try:
+                    body = decode(layout.plan, data, self.body(side, data), len(data), strict=False)
+                except DecodeError:
+                    return None
+                return body, len(data) - len(body.pop(TRAILING, b""))
+
+            found = self.try_layouts(side, data, read)
+            if found is not None:
+                return found[0]
+        return self.fields(side, data, missing)[0]
+
+    def topic_names(self, exchange: Sides) -> dict[str, str]:
+        """The known names, by id, of the topic ids in an exchange that have no name beside them."""
+        found: dict[str, str] = {}
+        for side in SIDES:
+            for path in self.nameless(side):
+                for identity in at_path(exchange.values(side), path):
+                    name = exchange.topic_name(identity)
+                    if name is not None and identity not in WELL_KNOWN:
+                        found[uuid_text(identity.bytes)] = name
+        return found
+
+    def teach(self, exchange: Sides, topics: Topics) -> None:
+        """Add the topic names in an exchange to `topics`."""
+        for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
+            wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
+            view = self.read(exchange, source.side, wanted)
+            if view is not None:
+                topics.learn(view, source)
+
+    def read(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
+        """The fields of a side at `wanted` paths, by its stable layout; None where the side is missing or damaged."""
+        data = exchange.raw(side)
+        if data is None or (exchange.extra is not None and side in exchange.extra):
+            return None
+        try:
+            at = self.body(side, data)
+            view, _, after = projector(self.layouts(side)[0].plan, wanted, False)(data, at, len(data))
+        except (*CRUDE, DecodeError, IndexError):
+            return None
+        return view if after == len(data) else None
+
+    def nameless(self, side: Side) -> tuple[str, ...]:
+        """The paths of the topic ids of a side that have no name beside them."""
+        paths = self._nameless.get(side)
+        if paths is None:
+            found = self.layouts(side)
+            paths = self._nameless[side] = tuple(nameless_ids(found[0].plan)) if found else ()
+        return paths
+
+
+def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
+    """Whether bytes after a message are tolerated: brokers ignore bytes after a request that they have read.
+
+    librdkafka 2.16 asks for all topics in a Metadata request with three bytes too many; the record has them as
+    `trailing`.
+    """
+    return side == "request" and layout.release is None and after < end
+
+
+def teaches(key: int | None, version: int | None) -> bool:
+    """Whether an API version has topic ids beside topic names."""
+    if key not in TOPIC_ID_SOURCES or version is None:
+        return False
+    return any(
+        _has(layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split("."))
+        for source in TOPIC_ID_SOURCES[key]
+        if layouts(key, version, source.side)
+    )
+
+
+def _known(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
+    """The paths that a layout has: an early one is a declaration of its own and may lack fields of the stable one."""
+    if layout.release is None:
+        return paths
+    return frozenset(path for path in paths if _has(layout.plan, path.partition(":")[0].replace("[]", "").split(".")))
+
+
+def _has(plan: Plan, names: list[str]) -> bool:
+    for name in names:
+        field = next((field for field in (*plan.fields, *plan.tagged) if field.name == name), None)
+        if field is None:
+            return False
+        plan = field.plan or plan
+    return True
+
+
+def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
+    """For Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks."""
+    if key != PRODUCE:
+        return None, b""
+    null_id = b"" if version < TRANSACTIONAL_SINCE else b"\xff\xff" if not flexible(key, version) else b"\0\0"
+    return null_id + b"\0\0", null_id
+
+
+def _unread(exchange: Sides) -> dict[Side, Failure] | None:
+    """The failure of a response without its request."""
+    if not exchange.is_orphan:
+        return None
+    missing = exchange.extra.get("response") if exchange.extra is not None else None
+    return {"response": Failure(missing or "no_request", 4, "", "its request is not in the capture")}
+
+
+def failed(problem: DecodeError | None, missing: str | None) -> Failure:
+    """The failure of a side; `missing` is the reason why only a part of its bytes is there, if so."""
+    if problem is None:
+        return Failure(missing or "malformed", 0, "", "")
+    return Failure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
+
+
+class ApiVersions:
+    """The API versions that an engine has met; `plain` holds those that the pairing loop may take on its fast path."""
+
+    __slots__ = ("_known", "needs", "plain", "unknown")
+
+    def __init__(self, needs: Needs) -> None:
+        self.needs = needs
+        self.plain: dict[int, ApiVersion] = {}
+        self._known: dict[tuple[int, int], ApiVersion] = {}
+        self.unknown = ApiVersion(None, None, needs)  # for tokens, and for responses without their request
+
+    def get(self, key: int, version: int) -> ApiVersion:
+        """The ApiVersion of an API key and version, made when first asked for."""
+        spec = self._known.get((key, version))
+        if spec is None:
+            spec = ApiVersion(key, version, self.needs)
+            if len(self._known) < SPECS_MAX:
+                self._known[key, version] = spec
+                if spec.plain:
+                    self.plain[key << 16 | version] = spec
+        return spec
+
+
+Paths = Mapping[tuple[int, Side], Iterable[str]]
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Needs:
+    """The fields that are asked for: paths for each API and side; `|` unites two."""
+
+    __slots__ = ("_paths",)
+
+    def __init__(self, paths: Paths | None = None) -> None:
+        self._paths = {key: frozenset(wanted) for key, wanted in (paths or {}).items()}
+
+    def __or__(self, other: Needs) -> Needs:
+        united = Needs()
+        united._paths = dict(self._paths)
+        for key, wanted in other._paths.items():
+            united._paths[key] = united._paths.get(key, frozenset()) | wanted
+        return united
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Needs) and self._paths == other._paths
+
+    def of(self, key: int, side: Side) -> frozenset[str]:
+        """The paths asked for of a side of an API."""
+        return self._paths.get((key, side), frozenset())

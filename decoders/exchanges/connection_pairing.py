@@ -1,0 +1,696 @@
+"""Frames of one connection in, settled exchanges out: requests and responses paired by correlation id.
+
+The problem. A response does not say which API it answers, nor in which version: only its request knows, and it may be
+missing. Ids repeat, answers come in any order, some requests have no answer (Produce with acks=0), and SASL tokens have
+no header at all.
+
+The idea. One table of requests in flight for each connection and one state of SASL (connection_state.py):
+
+```
+request  ─► table[correlation id] ────────────────────┐
+            acks=0: settled at once, no_response        ├─► settle: out, topic names learnt, SASL phase followed
+response ─► its request is there ─────────────────────┘
+            its request is still under way              → kept in `early` until that has come
+            no such request                             → settled as orphan_response
+token    ─► with the next token of the other side       → settled as token
+end      ─► all that waits is settled as unanswered
+```
+
+pairer.py does the common case in line, on the attributes of the classes here; this module does everything unusual.
+
+What always holds: each frame is in exactly one exchange, and each exchange is settled once. A correlation id that is in
+flight twice is first in, first out. `budget.held` is the bytes of requests in flight and frames under way.
+
+What is given up: after lost bytes, a response may answer a missing request with the same id. The request in flight is
+then settled as `lost` rather than paired with a response that may not be its own. Beyond IN_FLIGHT_MAX requests the
+oldest is given up.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES, api
+from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
+from decoders.errors import DecodeError
+from decoders.exchanges.body_reader import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions, Needs
+from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
+from decoders.exchanges.exchange import (
+    ClientSoftware,
+    ConnectionInfo,
+    Exchange,
+    Login,
+    Settled,
+    Skipped,
+    Status,
+    Summary,
+    client_software,
+    known_client,
+)
+from decoders.exchanges.learned_names import Topics
+from decoders.frames.detect import GSSAPI_TAG, TOKEN_MAX
+from decoders.frames.frame_search import request_places, response_places
+from decoders.frames.framing import (
+    ASK,
+    REQUEST,
+    REQUEST_HEAD,
+    RESPONSE,
+    RESPONSE_HEAD,
+    UNKNOWN_SIZES,
+    Frame,
+    FrameDirection,
+    MemoryBudget,
+    Reason,
+    Unframed,
+    close,
+)
+from decoders.frames.headers import NO, YES, request_head, request_verdict, response_verdict
+from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
+from decoders.schema.model import Side
+from decoders.tcp.chunks import How
+from decoders.tcp.connections import Half
+from decoders.wire.primitives import read_uvarint
+
+if TYPE_CHECKING:
+    from decoders.exchanges.logins import LoginAttempt
+
+# An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
+
+
+def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
+    """Set the attributes of a new exchange to their initial values."""
+    exchange.ends = ends
+    exchange.spec = spec
+    exchange.api_key = None
+    exchange.api_version = None
+    exchange.client_id = None
+    exchange.client_software = None
+    exchange.login = None
+    exchange.outcome = "complete"
+    exchange.extra = None
+    exchange.looked = False
+    exchange.place = 0
+    exchange.known = 0
+
+
+def orphan(ends: ConnectionInfo, spec: ApiVersion, frame: Frame, correlation_id: int) -> Exchange:
+    """A new exchange of a response whose request is not in the capture."""
+    exchange = Exchange()
+    begin(exchange, ends, spec)
+    exchange.outcome = "orphan_response"
+    exchange.correlation_id = correlation_id
+    put_no_request(exchange)
+    put_response(exchange, frame)
+    exchange.time_ns = frame.first_ns
+    return exchange
+
+
+def put_request(exchange: Exchange, frame: Frame) -> None:
+    """Set the request's attributes from its frame."""
+    exchange.time_ns = frame.first_ns
+    exchange.request_end_ns = frame.last_ns
+    exchange.request_packet = frame.first_packet
+    exchange.request_packet_end = frame.last_packet
+    exchange.request_size = frame.size
+    exchange.request_raw = frame.data
+    exchange.place = frame.place
+    if frame.missing or frame.again:
+        _put_damage(exchange, frame, "request")
+
+
+def put_response(exchange: Exchange, frame: Frame) -> None:
+    """Set the response's attributes from its frame."""
+    exchange.response_ns = frame.first_ns
+    exchange.response_end_ns = None if frame.missing == "incomplete" else frame.last_ns
+    exchange.response_packet = frame.first_packet
+    exchange.response_packet_end = frame.last_packet
+    exchange.response_size = frame.size
+    exchange.response_raw = frame.data
+    exchange.response_place = frame.place
+    if frame.missing or frame.again:
+        _put_damage(exchange, frame, "response")
+
+
+def _put_damage(exchange: Exchange, frame: Frame, side: Side) -> None:
+    """Note in `extra` why a part of a frame is missing, and that bytes of it were retransmitted."""
+    said: dict[str, Any] = {side: frame.missing} if frame.missing else {}
+    if frame.again:
+        said["retransmitted"] = True
+    exchange.extra = {**(exchange.extra or {}), **said}
+
+
+def put_no_request(exchange: Exchange) -> None:
+    """Set the request's attributes of an exchange without a request."""
+    exchange.request_end_ns = None
+    exchange.request_packet = None
+    exchange.request_packet_end = None
+    exchange.request_size = None
+    exchange.request_raw = None
+
+
+def put_no_response(exchange: Exchange) -> None:
+    """Set the response's attributes of an exchange without a response."""
+    exchange.response_ns = None
+    exchange.response_end_ns = None
+    exchange.response_packet = None
+    exchange.response_packet_end = None
+    exchange.response_size = None
+    exchange.response_raw = None
+
+
+def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
+    """Whether a Produce request, whose body begins at `body`, has acks=0; False where its acks cannot be read."""
+    if not spec.null_id:
+        return data[body : body + 2] == b"\0\0"
+    if not spec.flexible:
+        body += 2 + max(int.from_bytes(data[body : body + 2], "big", signed=True), 0)
+    else:
+        try:
+            size, body = read_uvarint(data, body, len(data))
+        except DecodeError:
+            return False
+        body += max(size - 1, 0)
+    return data[body : body + 2] == b"\0\0"
+
+
+# API keys that a direction in step may carry: the known keys, with room for those of newer releases.
+KEY_MAX: Final = 1000
+VERSION_MAX: Final = 100
+# Least frame sizes: key, version and correlation id of a request; correlation id of a response.
+REQUEST_LEAST: Final = 8
+RESPONSE_LEAST: Final = 4
+
+HEAD: Final = Struct(">hhi")
+KEY_VERSION: Final = Struct(">hh")
+LENGTH: Final = Struct(">h")
+CORRELATION: Final = Struct(">i")
+
+
+class PairingContext:
+    """What the connections of one engine share, as far as pairing uses it."""
+
+    __slots__ = ("budget", "connections", "guesses", "out", "owners", "runs", "specs", "summary", "topics")
+
+    def __init__(self, needs: Needs, *, connections: bool = False) -> None:
+        self.connections = connections  # give an Ended for each connection
+        self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
+        self.specs = ApiVersions(needs)
+        self.topics = Topics()
+        # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
+        # without them: an owner is named on one connection, the token is used on others.
+        self.owners: dict[str, str] = {}
+        self.budget = MemoryBudget()
+        self.summary = Summary()
+        self.out: list[Settled] = []
+        self.runs = 0  # how many rows of `out` are no exchange
+
+    def skip(self, skipped: Skipped) -> None:
+        """Report bytes that are no exchange."""
+        self.summary.skipped[skipped.reason] += 1
+        self.summary.skipped_bytes[skipped.reason] += skipped.size
+        self.out.append(skipped)
+        self.runs += 1
+
+
+class Pairing:
+    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, its client.
+
+    A connection without bytes for a while (`rest`) drops the attributes that are in their initial state. Callers that
+    need one of these attributes call `wake` first.
+    """
+
+    __slots__ = (
+        "budget",
+        "client",
+        "client_first",
+        "client_id",
+        "client_place",
+        "client_raw",
+        "closing",
+        "context",
+        "early",
+        "ends",
+        "in_flight",
+        "login",
+        "opening",
+        "requests",
+        "responses",
+        "resting",
+        "sasl",
+        "server_place",
+        "software",
+    )
+    # The attributes that `rest` deletes; compiled code has to know them.
+    __deletable__ = ("early", "in_flight", "requests", "responses", "sasl")
+
+    def __init__(self, context: PairingContext, ends: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
+        self.context = context
+        self.budget: MemoryBudget = context.budget
+        self.ends = ends
+        self.client_first = client_first  # the client is the first half of the connection
+        self.client: Half | None = None  # the client's half, while the halves have these lanes
+        self.client_raw: bytes | None = None  # of the latest request
+        self.client_id: str | None = None
+        self.software: ClientSoftware | None = None
+        self.login: Login | None = None
+        self.opening = opening  # no frame has come yet, and the next one is the first of the stream
+        self.closing: How | None = None
+        self.resting = False
+        self.client_place = self.server_place = 0  # places of the lanes that `rest` dropped
+        self._equip()
+
+    def _equip(self) -> None:
+        if not hasattr(self, "sasl"):
+            self.sasl: Sasl[Exchange] = Sasl()
+        self.in_flight: InFlight[Exchange] = InFlight()
+        self.early: dict[int, Frame] = {}  # responses whose request is still under way
+        self.requests = FrameDirection(self, request=True)
+        self.responses = FrameDirection(self, request=False)
+        self.requests.place, self.responses.place = self.client_place, self.server_place
+
+    def rest(self) -> bool:
+        """Drop the attributes in their initial state, but keep the places of the lanes; False if more is under way."""
+        directions = (self.requests, self.responses)
+        if self.in_flight or self.early or not all(direction.is_plain() for direction in directions):
+            return False
+        self.resting = True
+        self.client_place, self.server_place = directions[0].place, directions[1].place
+        if self.client is not None:
+            self.client.state = self.client.peer.state = None
+            self.client = None
+        del self.in_flight, self.early, self.requests, self.responses
+        if self.sasl.is_new():
+            del self.sasl
+        return True
+
+    def wake(self) -> None:
+        """Make the attributes again that `rest` dropped."""
+        if self.resting:
+            self.resting = False
+            self._equip()
+
+    # Called by framing.
+
+    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+        """Why the bytes at `at`, of a lane in step, cannot be the head of a frame of this size; None where they can."""
+        if not direction.request:
+            return self._response_objection(direction, data, at, size)
+        if self.opening:
+            self._note_first(size, data[at + 4 : at + 5])
+        if self.sasl.phase != SaslPhase.KAFKA and 0 <= size <= TOKEN_MAX:
+            return None
+        if size < REQUEST_LEAST:
+            return "garbage"
+        key, version = KEY_VERSION.unpack_from(data, at + 4)
+        if not 0 <= key < KEY_MAX or not 0 <= version < VERSION_MAX:
+            return "garbage" if size <= FRAME_MAX else "oversized"
+        if (key, version) != (CONTROLLED_SHUTDOWN, 0):
+            length = LENGTH.unpack_from(data, at + 12)[0] if size >= REQUEST_HEAD - 4 else -2
+            if not -1 <= length <= size - (REQUEST_HEAD - 4):
+                return "garbage" if size <= FRAME_MAX else "oversized"
+        if size > FRAME_MAX and (key not in NAMES or version not in api(key).versions):
+            return "oversized"
+        return None
+
+    def _response_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+        if self.sasl.tokens and 0 <= size <= TOKEN_MAX:
+            return None
+        if size < RESPONSE_LEAST:
+            return "garbage"
+        if size <= FRAME_MAX and not direction.doubt:
+            return None
+        if self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0]) is not None:
+            return None
+        return "oversized" if size > FRAME_MAX else "lost"
+
+    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
+        """A verdict whether a frame begins at `at` of a lane that has lost its step."""
+        if direction.request:
+            verdict = request_verdict(data, at, self.client_raw)
+            if verdict == NO and self.client_raw is not None:
+                # Java clients have another client id in the SASL phase: then only a whole request is believed.
+                verdict = YES if request_verdict(data, at) == YES else NO
+            return verdict
+        if len(data) - at < RESPONSE_HEAD:
+            return NO
+        exchange = self.in_flight.first(CORRELATION.unpack_from(data, at + 4)[0])
+        if exchange is None or exchange.api_key is None or exchange.api_version is None:
+            return NO
+        return response_verdict(data, at, exchange.api_key, exchange.api_version)
+
+    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+        """The offsets from `at` on at which a cheap check allows a frame."""
+        if direction.request:
+            return request_places(data, at, self.client_raw)
+        return response_places(data, at, self.in_flight)
+
+    def _note_first(self, size: int, tag: bytes) -> None:
+        """Note the first frame of a stream: with this tag it is a token, of a client of 0.9 with GSSAPI."""
+        self.opening = False
+        if size > 0 and tag == GSSAPI_TAG:
+            self.sasl.opened_with_token()
+            self._follow_phase()
+
+    # Frames: called by framing, and by code that has whole frames.
+
+    def frame(self, direction: FrameDirection, frame: Frame) -> None:
+        """Take a frame that has come to its end."""
+        if direction.request:
+            self._request(frame)
+        else:
+            self._response(frame)
+
+    def _request(self, frame: Frame) -> None:
+        data = frame.data
+        if self.opening:
+            self._note_first(frame.size, data[4:5])
+        if self.sasl.phase != SaslPhase.KAFKA:
+            verdict = request_verdict(data, 0)
+            if verdict != YES and not (verdict and frame.missing):
+                self._token(frame)
+                return
+            self._leave_tokens()
+        if len(data) < REQUEST_LEAST + 4:
+            self._headless(self.requests, frame)
+            return
+        exchange = self._sent(frame)
+        spec = exchange.spec
+        if spec.key == PRODUCE:
+            self.produce(exchange)
+            return
+        if spec.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
+            exchange.client_software = self.software = client_software(exchange) or self.software
+            self.context.summary.client(self.ends.client, exchange.client_id or "", self.software)
+        elif spec.key in LOGGING_IN:
+            self._log_in(exchange)
+        self._wait(exchange)
+
+    def _sent(self, frame: Frame) -> Exchange:
+        """A new exchange from a request's frame."""
+        data = frame.data
+        key, version, correlation_id = HEAD.unpack_from(data, 4)
+        exchange = Exchange()
+        try:
+            head = request_head(data, 0, len(data))
+        except DecodeError:  # cut off inside the client id
+            client_id = self.client_id
+        else:
+            client_id = None if head.client_id is None else self._named(head.client_id)
+        if key != API_VERSIONS or version < SOFTWARE_SINCE:  # a newer ApiVersions names its software
+            self.context.summary.client(self.ends.client, client_id or "", self.software)
+        begin(exchange, self.ends, self.context.specs.get(key, version))
+        exchange.api_key = key
+        exchange.api_version = version
+        exchange.correlation_id = correlation_id
+        exchange.client_id = client_id
+        exchange.client_software = self.software
+        exchange.login = self.login
+        put_request(exchange, frame)
+        return exchange
+
+    def rename(self, raw: bytes) -> str:
+        """Note a client id that differs from the previous request's; returns it as text."""
+        client_id = self._named(raw)
+        self.context.summary.client(self.ends.client, client_id, self.software)
+        return client_id
+
+    def _named(self, raw: bytes) -> str:
+        if raw != self.client_raw:
+            self.client_raw, self.client_id = known_client(raw)
+        assert self.client_id is not None
+        return self.client_id
+
+    def _wait(self, exchange: Exchange) -> None:
+        """Put a request into the table of requests in flight."""
+        correlation_id = exchange.correlation_id
+        assert correlation_id is not None
+        if self.in_flight.count() >= IN_FLIGHT_MAX:
+            oldest = self.in_flight.oldest()
+            self.requests.lossy = True
+            self._give_up(oldest, "limit")
+        earlier = self.in_flight.first(correlation_id)
+        if earlier is not None and self.responses.lost_packet > (earlier.request_packet_end or 0):
+            # Its response was among the lost bytes; if it still came, nobody could tell which request it answers.
+            self.in_flight.take(correlation_id)
+            self._give_up(earlier, "lost")
+        self.in_flight.add(correlation_id, exchange)
+        self.budget.held += len(exchange.request_raw or b"")
+        early = self.early.pop(correlation_id, None)
+        if early is not None:
+            self._response(early)
+
+    def _give_up(self, exchange: Exchange, reason: str) -> None:
+        """Settle a request, taken out of the table, that nothing can answer any more."""
+        self.budget.held -= len(exchange.request_raw or b"")
+        exchange.extra = {**(exchange.extra or {}), "reason": reason}
+        self._settle_alone(exchange, "unanswered")
+
+    def _response(self, frame: Frame) -> None:
+        data = frame.data
+        while self.sasl.tokens and not self._answers_handshake(data):
+            if self._answer_token(frame):
+                return
+        if len(data) < RESPONSE_HEAD:
+            self._headless(self.responses, frame)
+            return
+        correlation_id = CORRELATION.unpack_from(data, 4)[0]
+        exchange = self.in_flight.take(correlation_id)
+        if exchange is None:
+            if self._under_way() == correlation_id and correlation_id not in self.early:
+                self.early[correlation_id] = frame
+            else:
+                self._orphan(frame, correlation_id)
+            return
+        self.budget.held -= len(exchange.request_raw or b"")
+        put_response(exchange, frame)
+        if frame.missing == "incomplete":
+            exchange.outcome = "unanswered"
+            exchange.extra = {**(exchange.extra or {}), "reason": "incomplete", "closed": self.closing}
+            self.context.summary.unanswered += 1
+        self.settle(exchange)
+
+    def _under_way(self) -> int | None:
+        """The correlation id of the request whose frame is under way; None where none is."""
+        direction = self.requests
+        if not direction.need or direction.doubt or not direction.parts or len(direction.parts[0]) < REQUEST_LEAST + 4:
+            return None
+        return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
+
+    def _orphan(self, frame: Frame, correlation_id: int) -> None:
+        exchange = orphan(self.ends, self.context.specs.unknown, frame, correlation_id)
+        if self.context.guesses and not frame.missing:
+            self._guess(exchange)
+        self.settle(exchange)
+
+    def _guess(self, exchange: Exchange) -> None:
+        """Set the only API version that a response without its request fits, and mark it as guessed."""
+        from decoders.exchanges.answer_guess import guess_request
+
+        found = guess_request(exchange.response_raw or b"")
+        if found is not None:
+            exchange.api_key, exchange.api_version = found
+            exchange.spec = self.context.specs.get(*found)
+            exchange.extra = {**(exchange.extra or {}), "guessed": True}
+
+    def _headless(self, direction: FrameDirection, frame: Frame) -> None:
+        """Skip a frame of known size, of which not even the header is there."""
+        detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
+        size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
+        run = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
+        direction.lossy = True
+        self.skipped(direction, run, frame.last_ns)
+
+    # SASL.
+
+    def _log_in(self, exchange: Exchange) -> None:
+        """Follow a SaslHandshake or SaslAuthenticate request."""
+        request = exchange.request
+        if exchange.api_key == SASL_AUTHENTICATE:
+            data = request.get("auth_bytes")
+            self._attempt().ask(exchange, data if isinstance(data, bytes) else None, self.context.owners)
+            return
+        mechanism = str(request.get("mechanism", ""))
+        self.sasl.attempt = None
+        exchange.login = self._attempt(mechanism).login
+        if exchange.api_version == 0:
+            self.sasl.asked(mechanism)
+            self._follow_phase()
+
+    def _attempt(self, mechanism: str = "") -> LoginAttempt:
+        """The login under way, or a new one."""
+        if self.sasl.attempt is None:
+            from decoders.exchanges.logins import LoginAttempt  # few captures have any
+
+            # Where the handshake is not in the capture, or the last step was not known, the mechanism is as before.
+            before = mechanism or (self.login["mechanism"] if self.login is not None else None)
+            self.sasl.attempt = LoginAttempt(before, self.login)
+        return self.sasl.attempt
+
+    def _logged_in(self, exchange: Exchange, data: bytes | None) -> None:
+        """Follow an answer without an error to a step of a login; `data`: None where the capture lacks the answer."""
+        attempt = self._attempt()
+        self.login = attempt.answer(exchange, data)
+        if attempt.over:
+            self.sasl.attempt = None
+
+    def _refused(self) -> None:
+        """Follow an error in answer to a step of a login: the login from before the attempt counts again."""
+        if self.sasl.attempt is not None:
+            self.login, self.sasl.attempt = self.sasl.attempt.before, None
+
+    def _follow_phase(self) -> None:
+        kafka = self.sasl.phase == SaslPhase.KAFKA
+        self.requests.set_ready(REQUEST if kafka else ASK)
+        self.responses.set_ready(RESPONSE if kafka and not self.sasl.tokens else ASK)
+
+    def _leave_tokens(self) -> None:
+        """End the tokens, because a request has come: no token is answered any more."""
+        while self.sasl.tokens:
+            self._settle_alone(self.sasl.take(), "token")
+        if self.sasl.attempt is not None:  # the broker has accepted a step that it did not answer
+            self.login, self.sasl.attempt = self.sasl.attempt.login, None
+        if self.sasl.phase == SaslPhase.TOKENS or self.responses.lossy:
+            self.sasl.phase = SaslPhase.KAFKA
+            self._follow_phase()
+
+    def _token(self, frame: Frame) -> None:
+        exchange = Exchange()
+        begin(exchange, self.ends, self.context.specs.unknown)
+        exchange.outcome = "token"
+        exchange.correlation_id = None
+        exchange.client_software = self.software
+        put_request(exchange, frame)
+        if frame.missing:
+            self._attempt().ask(exchange, None, self.context.owners)
+        else:
+            self._attempt().ask(exchange, frame.data[4:], self.context.owners)
+        self.sasl.wait(exchange)
+        self._follow_phase()
+
+    def _answers_handshake(self, data: bytes) -> bool:
+        """Whether a response answers the SaslHandshake after which a token has come already."""
+        if self.sasl.phase != SaslPhase.HANDSHAKE or len(data) < RESPONSE_HEAD:
+            return False
+        return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
+
+    def _answer_token(self, frame: Frame) -> bool:
+        exchange = self.sasl.take()
+        if self.requests.lost_packet > (exchange.request_packet_end or 0):
+            # Some tokens have no answer: this frame may answer a request among the lost bytes.
+            self._settle_alone(exchange, "token")
+            return False
+        put_response(exchange, frame)
+        if frame.missing == "incomplete":
+            exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
+        self._logged_in(exchange, None if frame.missing else frame.data[4:])
+        self.sasl.paired()
+        self._follow_phase()
+        self.settle(exchange)
+        return True
+
+    # Settling.
+
+    def settle(self, exchange: Exchange) -> None:
+        """Settle an exchange whose two sides are there, as far as they ever will be."""
+        if exchange.spec.watched:
+            self._watch(exchange)
+        exchange.known = len(self.context.topics.names)
+        self.context.out.append(exchange)
+        if exchange.api_key == ENVELOPE:
+            self._open(exchange)
+
+    def _open(self, envelope: Exchange) -> None:
+        """Settle the exchange inside an Envelope, after the Envelope."""
+        from decoders.exchanges.envelope import open_envelope  # few captures have any
+
+        inner = open_envelope(envelope, self.context.specs)
+        if inner is not None:
+            summary = self.context.summary
+            summary.unanswered += inner.outcome == "unanswered"
+            summary.client(self.ends.client, inner.client_id or "", None)
+            self.settle(inner)
+
+    def produce(self, exchange: Exchange) -> None:
+        """Take a Produce request: it waits for its response, unless it has acks=0 and is settled."""
+        data = exchange.request_raw
+        assert data is not None
+        try:
+            silent = wants_no_answer(exchange.spec, data, request_head(data, 0, len(data)).body)
+        except DecodeError:
+            silent = False
+        if silent:
+            self._settle_alone(exchange, "no_response_expected")
+        else:
+            self._wait(exchange)
+
+    def _settle_alone(self, exchange: Exchange, outcome: Status) -> None:
+        exchange.outcome = outcome
+        put_no_response(exchange)
+        if outcome == "unanswered":
+            self.context.summary.unanswered += 1
+        self.settle(exchange)
+
+    def _watch(self, exchange: Exchange) -> None:
+        """Learn topic names, owners of delegation tokens and the state of a login from an exchange."""
+        if exchange.api_key in TELLING_OWNERS:
+            if not self.context.connections:
+                from decoders.exchanges.logins import learn_owners
+
+                learn_owners(exchange, self.context.owners)
+            return
+        if exchange.api_key not in LOGGING_IN:
+            exchange.spec.teach(exchange, self.context.topics)
+            return
+        response = exchange.response
+        error_code = None if response is None else response.get("error_code")
+        if error_code is None:
+            return
+        if error_code:
+            self._refused()
+        elif exchange.api_key == SASL_AUTHENTICATE:
+            data = response.get("auth_bytes")
+            self._logged_in(exchange, data if isinstance(data, bytes) else None)
+        if exchange.api_version == 0 and self.sasl.phase == SaslPhase.HANDSHAKE:
+            self.sasl.answered(error_code)
+            self._follow_phase()
+
+    def again(self, direction: FrameDirection, at: int, size: int) -> None:
+        """Mark the frames and requests, not settled yet, of which bytes were retransmitted."""
+        if not direction.request:
+            direction.again = direction.again or (bool(direction.need) and at + size > direction.place)
+            return
+        for exchange in (*self.in_flight.waiting(), *self.sasl.tokens):
+            if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
+                exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
+
+    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
+        """Report a run of skipped bytes that is over."""
+        if not run.size and run.detail not in UNKNOWN_SIZES.values():
+            return
+        detail = run.detail
+        if until_ns:
+            detail += f", in step again after {(until_ns - run.time_ns) / 1e6:.3f} ms"
+        side: Side = "request" if direction.request else "response"
+        self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
+
+    def close(self, how: How, reason: str | None = None) -> None:
+        """End the connection: settle all that waits. `reason`: why requests were not answered, where that is known."""
+        self.closing = how
+        if self.resting:
+            return
+        close(self.responses)
+        close(self.requests)
+        for correlation_id, frame in self.early.items():
+            self._orphan(frame, correlation_id)
+        self.early = {}
+        for exchange in self.in_flight.drain():
+            self.budget.held -= len(exchange.request_raw or b"")
+            exchange.extra = {**(exchange.extra or {}), "closed": how}
+            if reason is not None:
+                exchange.extra["reason"] = reason
+            self._settle_alone(exchange, "unanswered")
+        while self.sasl.tokens:
+            exchange = self.sasl.take()
+            exchange.extra = {**(exchange.extra or {}), "closed": how}
+            self._settle_alone(exchange, "token")

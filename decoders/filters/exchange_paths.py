@@ -1,0 +1,255 @@
+"""A path as people write it (`topic`, `latency_ms`, `errors[].code`, `request.topics[].name`) in, its values out.
+
+One language for columns, fields and filters. A path is a key of the exchange record, with the names below it; or a
+field of filters, which reads the same values under shorter names (`topic`, `group`, `error`, `latency`). A word that is
+both means the key if the key is a scalar, else the field; with brackets (`errors[].code`) it means the key. All values
+of bodies are taken from the record, so secrets are hidden as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from decoders.apis import api
+from decoders.apis.error_codes import error_name
+from decoders.apis.number_words import words_for
+from decoders.apis.paths import PathStep, parse_path, values_at
+from decoders.errors import FilterError
+from decoders.exchanges.body_reader import SIDES
+from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
+from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
+from decoders.limits import CELL_MAX, MIB
+from decoders.messages.exchange_json import SCALARS
+from decoders.schema.json_form import json_bytes, json_text
+from decoders.schema.model import Side
+from decoders.wire.primitives import uuid_text
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+
+# Keys of the record that are no scalars → the keys below them; None: any keys.
+KEYS: Final[dict[str, tuple[str, ...] | None]] = {
+    "errors": ("path", "code", "name", "expected"),
+    "request": None,
+    "response": None,
+    "packets": ("request", "response"),
+    "topic_names": None,
+    "names": ("request", "response"),
+    "names_cut": None,
+    "fetch_session": ("id", "epoch", "incremental", "partitions"),
+    "client_software": ("name", "version"),
+    "group": ("id", "generation", "member"),
+    "transaction": ("id", "producer_id", "epoch"),
+    "node": ("id", "rack", "cluster"),
+    "library": ("name", "from", "to", "sure", "why"),
+    "sasl": (*("step", "answer", "acting_as", "token_id", "realm", "service", "iterations", "refusal", "expires"),),
+    "layout": ("request", "response"),
+    "undecoded": ("request", "response"),
+    "errors_cut": (),
+    "trailing": (),
+    "guessed": (),
+    "via": (),
+    "upstream_latency_ms": (),
+    "fault": ("rule", "action", "hit", "more"),
+    "refused": ("by", "reason"),
+    "envelope": ("correlation_id",),
+    "direction": (),
+    "detail": (),
+}
+Record = Mapping[str, Any]
+_OBJECT_COST: Final = 56
+
+
+class RecordPath:
+    """One path. `whole`: `values` reads the record of the row, and has to be given it; `attribute`: the attribute of
+    exchanges that the path is, if it is one.
+
+    `needs` are the paths that have to be read of a side of an API beforehand (exchanges/body_reader.py).
+    """
+
+    __slots__ = ("_get", "_needs", "attribute", "text", "whole")
+
+    def __init__(
+        self,
+        text: str,
+        get: Callable[[Settled, Record], list[Any]],
+        *,
+        whole: bool = False,
+        attribute: str = "",
+        needs: Callable[[int, Side], tuple[str, ...]] | None = None,
+    ) -> None:
+        self.text = text
+        self.attribute = attribute
+        self.whole = whole
+        self._get = get
+        self._needs = needs
+
+    def values(self, row: Settled, record: Record) -> list[Any]:
+        """The values in JSON's form; empty where the row has none, or null."""
+        return self._get(row, record)
+
+    def needs(self, key: int, side: Side) -> frozenset[str]:
+        """The paths of a side that must be read."""
+        return frozenset(self._needs(key, side)) if self._needs is not None else frozenset()
+
+
+def record_path(text: str, *, names: bool = False) -> RecordPath:
+    """The path that a text is. With `names`, numbers of bodies have their words behind them: `1 read_committed`.
+
+    Raises FilterError that says which paths there are, or which one may have been meant.
+    """
+    if text in SCALARS:
+        return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
+    name = ALIASES.get(text, text)
+    head = name.partition(".")[0]
+    if head in BODIES and name != head:
+        return _body_path(text, head, name.partition(".")[2], names=names)
+    if name in KEYS and name not in FIELDS:
+        return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True)
+    try:
+        steps = parse_path(name)
+    except ValueError as problem:
+        raise FilterError(f"{text!r} is no path (write topic, errors[].code or request.topics[].name)", 1) from problem
+    if steps[0].name in KEYS and (len(steps) > 1 or steps[0].indices):
+        below = KEYS[steps[0].name]
+        if len(steps) > 1 and below is not None and steps[1].name not in below:
+            candidates = [f"{steps[0].name}.{each}" for each in below]
+            raise FilterError(f"{steps[0].name} has no {steps[1].name!r}", 1, word=text, candidates=candidates)
+        return RecordPath(text, lambda _row, record: _each(values_at(record, steps)), whole=True)
+    return _field_path(text)
+
+
+def words() -> list[str]:
+    """Every word that a path may begin with."""
+    return list(dict.fromkeys([*SCALARS, *KEYS, *FIELDS, *ALIASES]))
+
+
+def _field_path(text: str) -> RecordPath:
+    """The path that is a field of filters. Raises FilterError."""
+    try:
+        field = field_of(text)
+    except FilterError as error:
+        raise FilterError(error.text, 1, word=text, candidates=[*words(), *error.candidates]) from None
+    get, shown = field.row.get, _SHOWN.get(field.row.kind, _plain)
+    if field.row.entity:
+        return RecordPath(text, _names_of(field.row.entity), needs=field.asked(None).needs)
+    named = field.row.kind == "error"
+
+    def values(row: Settled, _record: Record) -> list[Any]:
+        if row.kind != "exchange":
+            return []
+        found = get(row)
+        if found is None:
+            return []
+        if isinstance(found, str | bytes | int | float | UUID):
+            return [shown(found)]
+        if named:
+            found = dict.fromkeys(found)
+        return _bounded(shown(each) for each in found if each is not None)
+
+    return RecordPath(text, values, needs=field.asked(None).needs)
+
+
+def _bounded(found: Iterable[Any]) -> list[Any]:
+    """The values that fit into a cell (CELL_MAX bytes), and a text that says so where there are more."""
+    values: list[Any] = []
+    room = CELL_MAX
+    for value in found:
+        room -= _room_of(value)
+        if room < 0 and values:
+            return [*values, f"… (more than {CELL_MAX // MIB} MiB: the rest is left out)"]
+        values.append(value)
+    return values
+
+
+def _room_of(value: Any) -> int:
+    """About how many bytes of memory a value of JSON's form takes."""
+    if value.__class__ is dict:  # bytes
+        return sum(map(_room_of, value.values()))
+    if value.__class__ is str:
+        return _OBJECT_COST + len(value) * (1 if value.isascii() else 4)
+    return _OBJECT_COST
+
+
+def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
+    """A function that gives the names of an entity (topics, groups …) in both sides, each once."""
+
+    @cache
+    def sides(key: int) -> tuple[Side, ...]:
+        return tuple(side for side in SIDES if entity_paths(key, side, entity))
+
+    def values(row: Settled, _record: Record) -> list[Any]:
+        if row.kind != "exchange" or row.api_key is None:
+            return []
+        found = {name: None for side in sides(row.api_key) for name in names(row, side, entity)}
+        return [_scalar(name) for name in found]
+
+    return values
+
+
+def _body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
+    side, _ = BODIES[head]
+    if not apis_with(side, _declared(path)):
+        others = [f"{head}.{other}" for other in all_paths(side)]
+        raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
+
+    @cache
+    def steps_in(key: int) -> list[tuple[PathStep, ...]]:
+        spelt = paths_in(key, side, _declared(path))
+        rest = path[len(_declared(path)) :]
+        return [parse_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
+
+    def values(row: Settled, record: Record) -> list[Any]:
+        if row.kind != "exchange" or row.api_key is None:
+            return []
+        found = _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        sets = set(sets_in(row.api_key, side, path).values()) if names else None
+        return [_with_words(value, *sets) for value in found] if sets and len(sets) == 1 else found
+
+    return RecordPath(text, values, whole=True)
+
+
+def _with_words(value: Any, means: str) -> Any:
+    if not isinstance(value, int):
+        return value
+    words = words_for(means, value)
+    return f"{value} {words}" if words else value
+
+
+@cache
+def _declared(path: str) -> str:
+    """The part of a path that Kafka declares: the keys below `records` are kw's own form of batches."""
+    head, found, _ = path.partition("records")
+    after = path[len(head + found) :]
+    return head + found if found and after[:1] in ("[", ".") and (not head or head.endswith(".")) else path
+
+
+def _each(values: Iterable[Any]) -> list[Any]:
+    """The values without null, and the elements of lists in place of the lists."""
+    return _known(each for value in values for each in (value if isinstance(value, list) else (value,)))
+
+
+def _known(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else _known(value) if isinstance(value, list) else [value]
+
+
+def _scalar(value: Any) -> Any:
+    return json_text(value) if isinstance(value, str) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, UUID):
+        return uuid_text(value.bytes)
+    if isinstance(value, bytes):
+        return json_bytes(value)
+    return _scalar(value)
+
+
+_SHOWN: Final[dict[str, Callable[[Any], Any]]] = {"api": lambda key: api(key).name, "error": error_name}

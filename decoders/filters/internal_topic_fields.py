@@ -1,0 +1,78 @@
+"""A path such as `record.group` in, the values of its fields in the records of internal topics out.
+
+Records of `__consumer_offsets`, `__cluster_metadata` and other internal topics are read as
+`messages/internal_topic_records.py` shows them, with secrets redacted. A path is the names of fields with dots between
+them; brackets make no difference, and a list stands for each of its elements. Records that are no structure have no
+field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.embedded import STRUCTURES, TOPICS, embedded_json, record_structures, structure
+from decoders.filters.contents import records_by_topic
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Field
+
+__all__ = ["structure_paths", "structure_values"]
+
+_KEY: Final = 2
+_VALUE: Final = 3
+_CONTROL: Final = 5
+
+
+@cache
+def structure_paths() -> tuple[str, ...]:
+    """The paths of all fields of all structures in records of internal topics, in order."""
+    modules = {module for those in TOPICS.values() for module in those}
+    found: dict[str, None] = {}
+    for name, row in STRUCTURES.items():
+        if row.module in modules:
+            found.update(dict.fromkeys(_paths(structure(name).fields, "")))
+    return tuple(sorted(found))
+
+
+def _paths(fields: Iterable[Field], above: str) -> Iterator[str]:
+    for field in fields:
+        yield above + field.name
+        yield from _paths(field.fields, f"{above}{field.name}.")
+
+
+def structure_values(path: str) -> Callable[[Exchange], list[Any]]:
+    """A function that gives the values of the fields at a path in all records of an exchange; a secret has none."""
+    steps = path.split(".")
+
+    def get(exchange: Exchange) -> list[Any]:
+        found: list[Any] = []
+        for topic, row in records_by_topic(exchange):
+            if topic in TOPICS and len(row) > _CONTROL and row[_CONTROL] is None:
+                for shown in _structures(topic, row[_KEY], row[_VALUE]):
+                    found += _values(shown, steps)
+        return found
+
+    return get
+
+
+def _structures(topic: str, key: Any, value: Any) -> Iterator[dict[str, Any]]:
+    names = record_structures(topic, *(each if isinstance(each, bytes) else None for each in (key, value)))
+    for name, held in zip(names, (key, value), strict=True):
+        if name is not None and isinstance(held, bytes):
+            shown = embedded_json(name, held, behind=True)
+            if shown is not None:
+                yield shown
+
+
+def _values(value: Any, steps: list[str]) -> Iterator[Any]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _values(each, steps)
+    elif isinstance(value, dict):
+        if steps and steps[0] in value:
+            yield from _values(value[steps[0]], steps[1:])
+    elif not steps and value is not None:
+        yield value

@@ -1,0 +1,528 @@
+"""A side of an exchange in, its JSON-ready body out: secrets redacted, records as batches, error codes listed."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from binascii import Error as NotBase64
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
+from functools import cache, partial
+from typing import Any, Final, Protocol
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.public_configs import is_public
+from decoders.embedded.holders import HOLDERS, HOOKS
+from decoders.errors import DecodeError
+from decoders.exchanges.body_reader import SIDES, ApiVersion, Failure, Layout, failed
+from decoders.exchanges.exchange import Exchange
+from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
+from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
+from decoders.named_tuple import NamedTuple
+from decoders.schema import codec
+from decoders.schema.codec import CRUDE, TRAILING, json_decoder
+from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted
+from decoders.schema.large_body import BodyReader, check
+from decoders.schema.large_body import partial as partial_body
+from decoders.schema.model import Plan, Side
+from decoders.schema.plan_walker import BytePart
+from decoders.wire.conceal import Conceal, conceal_secrets, hole
+from decoders.wire.deferred_json import DeferredEach, DeferredList, DeferredText
+
+
+class Errors(Protocol):
+    """A receiver of the errors of a body: a list, or an object that only counts the errors beyond a bound."""
+
+    def append(self, error: dict[str, Any], /) -> None:
+        """Take one error."""
+
+
+Finder = Callable[[Any, Errors], None]
+
+
+def errors_in(plan: Plan, body: Any) -> list[dict[str, Any]]:
+    """The error codes of a response, in JSON or Python form, that are not 0."""
+    found: list[dict[str, Any]] = []
+    finder = error_finder(plan)
+    if finder is not None:
+        finder(body, found)
+    return found
+
+
+@cache
+def error_finder(plan: Plan) -> Finder | None:
+    """The function that adds the errors of a body to a list; None where the layout has no error code."""
+    lines = list(_lines(plan, "body", "", 1))
+    if not lines:
+        return None
+    names: dict[str, Any] = {"note": note}
+    exec("\n".join(["def find(body, found):", *lines]), names)
+    finder: Finder = names["find"]
+    return finder
+
+
+def note(found: Errors, path: str, code: int) -> None:
+    """Add an error to those found."""
+    found.append({"path": path, "code": code, "name": error_name(code)})
+
+
+def _lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
+    """The lines of code that look for error codes in one struct; `path` is the inside of an f-string."""
+    pad = " " * depth
+    for field in (*plan.fields, *plan.tagged):
+        name = path + field.name
+        if field.plan is None:
+            if field.kind == "int16" and not field.array and field.name.endswith("error_code"):
+                yield f"{pad}code = {owner}.get({field.name!r})"
+                yield f"{pad}if code: note(found, f'{name}', code)"
+            continue
+        inner, number = f"v{depth}", f"n{depth}"
+        loop = f"for {number}, {inner} in enumerate({owner}.get({field.name!r}) or ()):"
+        struct = f"if ({inner} := {owner}.get({field.name!r})) is not None:"
+        below = list(_lines(field.plan, inner, f"{name}[{{{number}}}]." if field.array else name + ".", depth + 1))
+        if below:
+            yield pad + (loop if field.array else struct)
+            yield from below
+
+
+# A side of an exchange in, its JSON-ready body out, with secrets redacted and records as batches.
+
+
+RECORDS: Final = "records"
+# Records of FetchSnapshot: a piece of a file, which may begin and end anywhere.
+PIECE: Final = "piece"
+
+# `Exchange.extra` names the sides that are not whole.
+BOTH_SIDES: Final = frozenset(("request", "response"))
+
+Hooks = Mapping[str, Callable[..., Any]]
+
+
+class Options(NamedTuple):
+    """How much a record shows: `records` lists every record of a batch, `reveal_secrets` shows secrets, `names` adds
+    the words for numbers.
+
+    With `deferred`, values that take much memory are made only as they are written (wire/deferred_json.py); the bodies
+    of one record have to be written before the next record is asked for.
+    """
+
+    records: bool = False
+    reveal_secrets: bool = False
+    deferred: bool = False
+    names: bool = False
+
+
+PLAIN: Final = Options()
+
+
+def _has_records(key: int | None, side: Side) -> bool:
+    return key in RECORD_ARRAYS and RECORD_ARRAYS[key].side == side
+
+
+@cache
+def hooks_of(key: int, side: Side) -> dict[str, str]:
+    """The fields of a body that hold structures or records: path → name in the table of hooks."""
+    held = HOLDERS.get((key, side), {})
+    if not _has_records(key, side):
+        return held
+    return {**held, RECORD_ARRAYS[key].records_path: PIECE if key in PIECES else RECORDS}
+
+
+_NO_RECORDS: Final[Hooks] = {**HOOKS, PUBLIC: is_public}
+
+
+class RecordsHook:
+    """Shows the records fields of one exchange at a time, within the budget of that exchange."""
+
+    __slots__ = ("_deferred", "_form", "_new", "_read", "_records", "budget", "hooks")
+
+    def __init__(self, options: Options, *, metadata: bool) -> None:
+        # Imported once there are records: most requests have none, and the readers of records cost more than they do.
+        from decoders.records.json_form import holds_secret, records_json
+        from decoders.records.model import Budget
+        from decoders.records.read import batches_json, deferrable_batches
+
+        self._read: Callable[..., Any] = deferrable_batches if options.deferred else batches_json
+        self._deferred = options.deferred
+        self._records = options.records
+        self._form = (
+            partial(records_json, hide=holds_secret) if metadata and not options.reveal_secrets else records_json
+        )
+        self._new = Budget
+        self.budget = Budget()
+        self.hooks: Hooks = {**_NO_RECORDS, RECORDS: self, PIECE: partial(_piece_json, self)}
+
+    def fresh(self) -> Hooks:
+        """The functions of the hooks, with a full budget for the next exchange."""
+        budget = self.budget
+        if self._deferred:
+            if budget.held < 0:  # the records of the previous exchange may still be read
+                budget = self.budget = self._new()
+            budget.held = RECORDS_HELD_MAX
+        budget.refill()
+        return self.hooks
+
+    def __call__(self, data: bytes | None) -> Any:
+        """The JSON form of one records field."""
+        return self._read(data, records=self._records, budget=self.budget, form=self._form)
+
+
+@cache
+def _records_hook(options: Options, metadata: bool) -> RecordsHook:
+    return RecordsHook(options, metadata=metadata)
+
+
+def table(options: Options, *, metadata: bool = False) -> Hooks:
+    """The functions of the hooks, for one exchange; `metadata` says that records are of the cluster's own state."""
+    return _records_hook(options, metadata).fresh()
+
+
+def _piece_json(show: Callable[[Any], Any], data: bytes | None) -> Any:
+    """A piece of a snapshot: batches where it begins with one, else one entry that says how many bytes it has."""
+    batches = show(data)
+    if not batches:
+        return batches
+    first = next(iter(batches))
+    if first["crc"] == "ok":
+        return batches
+    text = "a piece of a snapshot that does not begin with a batch"
+    sizes = {"size": len(data or b""), "crc": "unchecked", "truncated": False}
+    piece = {**dict.fromkeys(first), **sizes, "error": {"reason": "unaligned", "text": text}}
+    return [{**piece, "records": []} if "records" in piece else piece]
+
+
+class Readers:
+    """The functions that turn both sides of an API version into JSON in the common case, with the stable layouts."""
+
+    __slots__ = ("_hook", "_options", "errors", "has_records", "nameless", "plans", "request", "response")
+
+    def __init__(self, spec: ApiVersion, reveal: bool) -> None:
+        assert spec.key is not None
+        plans = (spec.layouts("request")[0].plan, spec.layouts("response")[0].plan)
+        self.plans = plans
+        self.request = json_decoder(plans[0], hooks_of(spec.key, "request"), reveal)
+        self.response = json_decoder(plans[1], hooks_of(spec.key, "response"), reveal)
+        self.has_records = spec.key in RECORD_ARRAYS
+        self.errors = error_finder(plans[1])
+        self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
+        self._options: Options | None = None
+        self._hook: RecordsHook | None = None
+
+    def hooks(self, options: Options) -> Hooks:
+        """The functions of the hooks, for one exchange that may have records."""
+        if self._hook is None or self._options is not options:  # no hash of the options for each exchange
+            self._options, self._hook = options, _records_hook(options, False)
+        return self._hook.fresh()
+
+
+def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
+    """The bodies of an exchange, and the Readers, in the common case (see ApiVersion.look); None in other cases."""
+    spec = exchange.spec
+    request, response = exchange.request_raw, exchange.response_raw
+    if not spec.quick or request is None or (exchange.extra is not None and not BOTH_SIDES.isdisjoint(exchange.extra)):
+        return None
+    size = len(request)
+    answer_size = 0 if response is None else len(response)
+    if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # body_json() asks for each side
+        return None
+    readers: Readers | None = spec.json[options.reveal_secrets]
+    if readers is None:
+        readers = spec.json[options.reveal_secrets] = Readers(spec, options.reveal_secrets)
+    hooks = readers.hooks(options) if readers.has_records else _NO_RECORDS
+    try:
+        length = request[12] << 8 | request[13]
+        at = 14 + length if length < 0x8000 else 14
+        if spec.flexible:
+            if request[at]:
+                return None
+            at += 1
+        body, after = readers.request(request, at, size, hooks)
+        if after != size:
+            return None
+        if response is None:
+            return body, None, readers
+        at = spec.response_at
+        if at == 9 and response[8]:
+            return None
+        answer, after = readers.response(response, at, answer_size, hooks)
+    except (*CRUDE, DecodeError):
+        return None
+    if after != answer_size or (options.records and holds_metadata(spec.key, "response", answer)):
+        return None
+    return body, answer, readers
+
+
+def body_json(
+    exchange: Exchange, side: Side, options: Options = PLAIN
+) -> tuple[Any, Failure | None, str | None, Plan | None]:
+    """The body of a side, why it was not decoded to its end, the release of an early layout, and the layout used."""
+    data = exchange.raw(side)
+    if data is None:
+        return None, None, None, None
+    spec = exchange.spec
+    missing = exchange.extra.get(side) if exchange.extra is not None else None
+    if missing is None:
+        try:
+            at = spec.body(side, data)
+        except DecodeError:
+            pass
+        else:
+            found = spec.try_layouts(
+                side, data, lambda layout: _decoded(spec, side, layout.plan, data, at, len(data), options)
+            )
+            if found is not None:
+                return found[0], None, found[1].release, found[1].plan
+    body, failure = _before_failure(spec, side, data, missing, options)
+    return body, failure, None, None
+
+
+def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
+    """The bytes after a request that its broker ignores (see api_versions.tolerates); None where there are none."""
+    data = exchange.request_raw
+    if data is None:
+        return None
+    at = exchange.spec.body("request", data)
+    if options.deferred and len(data) - at > BODY_WHOLE_MAX:
+        tail = data[check(plan, data, at, len(data)) :] or None
+    else:
+        tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
+    if tail is None:
+        return None
+    return redacted(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
+
+
+def _decoded(
+    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any], int] | None:
+    """The body and the offset after it; None where it cannot be read."""
+    assert spec.key is not None
+    decode = json_decoder(plan, hooks_of(spec.key, side), options.reveal_secrets)
+    if options.deferred and end - at > BODY_WHOLE_MAX:
+        return _deferred(spec, side, plan, data, at, end, options)
+    piece = spec.key in PIECES
+    hooks = table(options, metadata=piece) if _has_records(spec.key, side) else _NO_RECORDS
+    try:
+        body, after = decode(data, at, end, hooks)
+        hides = options.records and not options.reveal_secrets and not piece
+        if hides and holds_metadata(spec.key, side, body):
+            body, after = decode(data, at, end, table(options, metadata=True))
+    except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
+        return None
+    return body, after
+
+
+def _deferred(
+    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+) -> tuple[dict[str, Any], int] | None:
+    """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
+    try:
+        after = check(plan, data, at, end)
+    except (*CRUDE, DecodeError):
+        return None
+    metadata = spec.key in METADATA_HOLDERS and _has_records(spec.key, side)
+    if metadata and spec.key not in PIECES:
+        metadata = holds_metadata(spec.key, side, bare(spec, side, plan, data, at, end))
+    return reading(spec, side, options, metadata=metadata).read(plan, data, at, end)[0], after
+
+
+def reading(spec: ApiVersion, side: Side, options: Options, *, metadata: bool) -> BodyReader:
+    """The reader of a large body, within the budget of its exchange where it has records."""
+    names = hooks_of(spec.key or 0, side)
+    if not _has_records(spec.key, side):
+        return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
+    hook = _records_hook(options, metadata)
+    hooks = hook.fresh()
+    return BodyReader(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
+
+
+def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
+    """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
+    names = hooks_of(spec.key or 0, side)
+    nothing = dict.fromkeys(names.values(), _left_out)
+    return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
+
+
+def _left_out(_data: object) -> None:
+    return None
+
+
+def _before_failure(
+    spec: ApiVersion, side: Side, data: bytes, missing: str | None, options: Options
+) -> tuple[dict[str, Any], Failure]:
+    try:
+        plan = spec.stable(side)
+        at = spec.body(side, data)
+        if options.deferred and len(data) - at > BODY_WHOLE_MAX:
+            metadata = spec.key in METADATA_HOLDERS
+            how = reading(spec, side, options, metadata=metadata)
+            body, problem = partial_body(plan, data, at, len(data), how)
+            return body, failed(problem, missing)
+        body, problem = codec.partial(
+            plan,
+            data,
+            at,
+            len(data),
+            json=True,
+            hooks=hooks_of(spec.key or 0, side),
+            table=table(options, metadata=spec.key in METADATA_HOLDERS),
+            reveal=options.reveal_secrets,
+        )
+    except DecodeError as failure:
+        return {}, failed(failure, missing)
+    return body, failed(problem, missing)
+
+
+@cache
+def holds_secrets(spec_key: int | None, layouts: tuple[Layout, ...]) -> bool:
+    """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
+    return not layouts or spec_key in METADATA_HOLDERS or any(_secret(layout.plan) for layout in layouts)
+
+
+def _secret(plan: Plan) -> bool:
+    return any(
+        field.secret or (field.plan is not None and _secret(field.plan)) for field in (*plan.fields, *plan.tagged)
+    )
+
+
+# An exchange in, its error messages out without the secrets that the broker repeats in them.
+#
+# A broker that refuses a value says why, and repeats the value (`Invalid value … for configuration …`), even where the
+# value is redacted in the same exchange. So where there is an error message, the secrets of both sides are read once
+# more, in clear, and each secret that is found in a message becomes `{redacted N}`.
+#
+# The long arrays of a large body are deferred: secrets are collected while the arrays are read once more, and messages
+# are concealed whenever they are read. Only the secrets are held, SECRETS_MAX at most.
+
+
+# The APIs with a secret in one of their sides and an error message in their answer.
+ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
+REDACTED: Final = redacted(0).keys()
+_SHOWN: Final = Options(deferred=True)
+_CLEAR: Final = Options(reveal_secrets=True, deferred=True)
+
+
+def conceal_of(exchange: Exchange) -> Conceal | None:
+    """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated."""
+    if exchange.spec.key not in ECHOING or exchange.response_raw is None:
+        return None
+    return _conceal(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
+
+
+def _conceal(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
+    """The function that takes an exchange's secrets out of a text; `shown`: its bodies by side, secrets redacted."""
+    answer = exchange.response_raw or b""
+    if not _request_is_whole(exchange):
+        return hole  # which secrets the response may repeat is not known
+    return conceal_secrets(_secrets_of(exchange, shown), len(answer))
+
+
+def _request_is_whole(exchange: Exchange) -> bool:
+    """Whether a request is there to its end; True for a single response, which is shown without a request."""
+    if exchange.request_raw is None:
+        return exchange.extra is None or not exchange.extra.get("guessed")
+    return body_json(exchange, "request", _SHOWN)[1] is None
+
+
+def _secrets_of(exchange: Exchange, shown: Mapping[str, Any]) -> Iterator[str | bytes]:
+    for side in SIDES:
+        if any(isinstance(each, dict) and each.keys() == REDACTED for each in _values(shown[side])):
+            yield from _secrets(shown[side], body_json(exchange, side, _CLEAR)[0])
+
+
+def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
+    """Take the secrets of an exchange out of its error messages, in place; bodies are JSON with secrets redacted.
+
+    Returns True where messages are hidden whole: the secrets are too many, or the request is not there to its end.
+    """
+    if not any(isinstance(each, dict) and each.get(MESSAGE) for each in _values(response)):
+        return False
+    conceal = _conceal(exchange, {"request": request, "response": response})
+    if conceal is not None:
+        _hide(response, conceal)
+    return conceal is hole
+
+
+def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
+    """The parts of a response, with error messages that repeat a secret marked as secret."""
+    for part in parts:
+        told = part.path.rpartition(".")[2] == MESSAGE and isinstance(part.value, str)
+        yield part._replace(secret=True) if told and conceal(str(part.value)) != part.value else part
+
+
+def _hide(body: Any, conceal: Conceal) -> None:
+    """Conceal the error messages of a body, those of deferred lists once they are read."""
+    waiting = [body]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, dict):
+            if each.get(MESSAGE):
+                each[MESSAGE] = _hidden(each[MESSAGE], conceal)
+            for name, item in each.items():
+                if isinstance(item, DeferredList):
+                    each[name] = DeferredEach(item, partial(_hide, conceal=conceal))
+                else:
+                    waiting.append(item)
+
+
+def hide_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
+    """A copy of a body whose error messages have no secrets."""
+    made = deepcopy(body)
+    _hide(made, conceal)
+    return made
+
+
+def _hidden(message: Any, conceal: Conceal) -> Any:
+    if isinstance(message, str):
+        return conceal(message)
+    if isinstance(message, DeferredText):
+        data = message.data
+    else:
+        try:
+            data = b64decode(message["base64"], validate=True)
+        except (KeyError, TypeError, NotBase64):
+            return message
+    text = data.decode("utf-8", "surrogateescape")
+    return redacted(len(data)) if conceal(text) != text else message
+
+
+def _values(body: Any) -> Iterator[Any]:
+    """The body and all that is nested in it."""
+    waiting = [iter((body,))]
+    while waiting:
+        for each in waiting[-1]:
+            yield each
+            if isinstance(each, dict):
+                waiting.append(iter(each.values()))
+                break
+            if isinstance(each, list | DeferredList):
+                waiting.append(iter(each))
+                break
+        else:
+            waiting.pop()
+
+
+def _secrets(shown: Any, clear: Any) -> Iterator[str | bytes]:
+    """The values that are redacted in `shown` and stand in `clear`."""
+    waiting: list[Iterator[tuple[Any, Any]]] = [iter(((shown, clear),))]
+    while waiting:
+        for one, other in waiting[-1]:
+            if isinstance(one, dict) and one.keys() == REDACTED:
+                if isinstance(other, str):
+                    yield other
+                elif isinstance(other, DeferredText):
+                    yield other.data
+                elif isinstance(other, Mapping) and "base64" in other:
+                    yield b64decode(other["base64"])
+            elif isinstance(one, dict) and isinstance(other, dict):
+                waiting.append(_fields_of(one, other))
+                break
+            elif isinstance(one, list | DeferredList) and isinstance(other, list | DeferredList):
+                waiting.append(zip(one, other, strict=False))
+                break
+        else:
+            waiting.pop()
+
+
+def _fields_of(shown: Mapping[str, Any], clear: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    return ((item, clear.get(name)) for name, item in shown.items())

@@ -1,0 +1,408 @@
+"""Exchange records in, exchanges and skipped runs out: rows written as NDJSON are read as if they came from a capture.
+
+The values of a side are those of the record, in JSON form. Views are made of them, in the form that folds and filters
+know: topic ids as UUID, records as rows. A value whose type is not that of its field is an error here, so that it is
+none later. The frames' bytes are not in a record. The time of the request's last byte is not in it either: it is taken
+for the time of the first byte, which leaves latency and duration as they were.
+"""
+
+from __future__ import annotations
+
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Final, get_args
+from uuid import UUID
+
+from decoders.embedded import embedded_from_json
+from decoders.errors import EncodeError, Malformed
+from decoders.exchanges.body_reader import SIDES, SPECS_MAX, ApiVersion, Failure, Needs, Sides
+from decoders.exchanges.connection_pairing import begin
+from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
+from decoders.exchanges.learned_names import WELL_KNOWN, Topics
+from decoders.exchanges.logins import known_login
+from decoders.limits import CONNECTIONS_MAX
+from decoders.messages.redact_exchange_json import redact_record
+from decoders.schema.json_form import STRUCTURE, shown
+from decoders.schema.model import Plan, PlanField, Side
+from decoders.tls.facts import TlsInfo
+from decoders.wire.primitives import RANGES, uuid_bytes
+from decoders.wire.units import parse_time
+
+EXTRA: Final = (
+    *(
+        "closed",
+        "retransmitted",
+        "via",
+        "fault",
+        "refused",
+        "upstream_latency_ms",
+        "file",
+        "guessed",
+        "envelope",
+        "sasl",
+    ),
+    *("group", "transaction", "node", "library", "server"),
+)
+# Kinds of records that are exchanges, or stand for them.
+KINDS: Final = ("exchange", "skipped")
+STATUSES: Final = get_args(Status)
+# The place of a request in its client's stream: no record has it.
+_UNKNOWN_PLACE: Final = -1
+
+
+class RecordedExchange(Exchange):
+    """An exchange that holds the record that it was read from, without and with its secrets, and its views."""
+
+    __slots__ = ("names", "record", "revealed", "views")
+
+    names: Mapping[UUID, str]  # of the topic ids in it
+    views: tuple[Any, Any]
+
+    def topic_name(self, identity: UUID) -> str | None:
+        """The name that the record, or every cluster, has for a topic id; names from other exchanges do not count."""
+        return self.names.get(identity) or WELL_KNOWN.get(identity)
+
+
+def _record(exchange: Sides) -> Mapping[str, Any]:
+    assert isinstance(exchange, RecordedExchange)
+    assert exchange.record is not None
+    return exchange.record
+
+
+class Recorded(ApiVersion):
+    """An API version whose exchanges are read from records instead of frames."""
+
+    __slots__ = ()
+
+    def __init__(self, key: int | None, version: int | None) -> None:
+        super().__init__(key, version, Needs())
+        self.quick = False
+
+    def look(self, exchange: Sides) -> None:
+        """Set the views, made with the exchange, and the errors, failures and early layouts of the record."""
+        record = _record(exchange)
+        failures: dict[Side, Failure] = {
+            side: Failure(row["reason"], row["offset"], row["path"], "")
+            for side, row in record.get("undecoded", {}).items()
+        }
+        codes = [(error["path"], error["code"]) for error in record["errors"]]
+        assert isinstance(exchange, RecordedExchange)
+        exchange.note(*exchange.views, codes or None, failures or None, record.get("layout"))
+
+    def values(self, exchange: Sides, side: Side) -> Any:
+        """The body of a side in JSON form, as the record has it."""
+        return _record(exchange)[side]
+
+    def topic_names(self, exchange: Sides) -> dict[str, str]:
+        """The topic names in the record."""
+        names: dict[str, str] = _record(exchange).get("topic_names", {})
+        return names
+
+
+@lru_cache(SPECS_MAX)
+def _version(key: int | None, version: int | None) -> Recorded:
+    return Recorded(key, version)
+
+
+class FromRecords:
+    """Reads the records of one sequence of exchanges; exchanges of a connection share its ConnectionInfo."""
+
+    def __init__(self) -> None:
+        self._ends: dict[tuple[int, str, str], ConnectionInfo] = {}
+
+    def read(self, record: Any) -> Settled:
+        """The exchange or skipped run of a record. Raises Malformed when the record is neither."""
+        kind = record.get("kind") if isinstance(record, Mapping) else None
+        if kind not in KINDS:
+            what = f"a record of kind {shown(kind)}" if kind is not None else shown(record)
+            raise Malformed(f"no exchange, but {what}")
+        try:
+            return self._skipped(record) if kind == "skipped" else self._exchange(record)
+        except KeyError as missing:
+            raise Malformed(f"an exchange without {missing.args[0]!r}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as problem:
+            raise Malformed(f"no exchange record: {problem}") from None
+
+    def _connection(self, record: Mapping[str, Any]) -> ConnectionInfo:
+        number = record["connection"]
+        client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
+        ends = self._ends.get((number, client, broker))
+        if ends is None:
+            if len(self._ends) >= CONNECTIONS_MAX:
+                self._ends.clear()  # each record has the data of its connection
+            ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
+            ends.tls = _tls(record.get("tls"))
+            self._ends[number, client, broker] = ends
+        return ends
+
+    def _skipped(self, record: Mapping[str, Any]) -> Skipped:
+        direction = record["direction"]
+        if direction is not None and direction not in SIDES:
+            raise ValueError(f"direction {shown(direction)}")
+        return Skipped(
+            self._connection(record),
+            direction,
+            _int(record, "size") or 0,
+            str(record["reason"]),
+            str(record["detail"]),
+            parse_time(record["time"]),
+        )
+
+    def _exchange(self, record: Mapping[str, Any]) -> Exchange:
+        key, version = _int(record, "api_key"), _int(record, "api_version")
+        spec = _version(key, version)
+        exchange = RecordedExchange()
+        exchange.revealed = record
+        exchange.record = record = redact_record(record)
+        begin(exchange, self._connection(record), spec)
+        exchange.place = _UNKNOWN_PLACE
+        for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
+            setattr(exchange, name, _int(record, name))
+        exchange.client_id = _string(record["client_id"], "client_id")
+        exchange.client_software = _software(record.get("client_software"))
+        exchange.login = _login(record)
+        status = _text(record, "status")
+        if status not in STATUSES:
+            raise ValueError(f"status is {shown(status)}")
+        exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
+        extra = {name: record[name] for name in EXTRA if name in record}
+        if "partitions" in record.get("fetch_session", ()):
+            extra[SESSION_PARTITIONS] = record["fetch_session"]["partitions"]
+        if record["reason"] is not None and status != "undecoded":
+            extra["reason"] = record["reason"]
+        exchange.extra = extra or None
+        exchange.request_raw = exchange.response_raw = None
+        names = record.get("topic_names", {})
+        exchange.names = {UUID(bytes=uuid_bytes(key)): _string(name, "topic_names") for key, name in names.items()}
+        _check_said(record)
+        exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
+        _set_times(exchange, record)
+        return exchange
+
+
+def _login(record: Mapping[str, Any]) -> Login | None:
+    """The login of a record; None where its user is only the subject of a certificate."""
+    user, mechanism = (_string(record.get(name), name) for name in ("user", "mechanism"))
+    if mechanism is None and (user is None or user == (record.get("tls") or {}).get("client_subject")):
+        return None
+    return known_login(user, mechanism)
+
+
+def _tls(said: Any) -> TlsInfo | None:
+    if said is None:
+        return None
+    return {
+        "version": str(said["version"]),
+        "cipher": str(said["cipher"]),
+        "sni": _string(said["sni"], "sni"),
+        "client_subject": _string(said["client_subject"], "client_subject"),
+    }
+
+
+def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
+    exchange.time_ns = begun = parse_time(record["time"])
+    latency, duration = record["latency_ms"], record["duration_ms"]
+    packets = record["packets"]
+    exchange.request_packet, exchange.request_packet_end = _packets(packets["request"])
+    exchange.response_packet, exchange.response_packet_end = _packets(packets["response"])
+    # A broker's log has no sizes.
+    asked = exchange.request_size is not None or "server" in record
+    answered = exchange.response_size is not None or (latency is not None)
+    exchange.request_end_ns = begun if asked else None
+    orphan = begun if answered and not asked else None
+    exchange.response_ns = orphan if latency is None else begun + round(latency * 1e6)
+    exchange.response_end_ns = orphan if duration is None else begun + round(duration * 1e6)
+
+
+def _packets(span: Any) -> tuple[int | None, int | None]:
+    if span is None:
+        return None, None
+    first, last = span
+    if first.__class__ is not int or last.__class__ is not int:
+        raise ValueError(f"packets are {shown(first)} and {shown(last)}")
+    return first, last
+
+
+def _check_said(record: Mapping[str, Any]) -> None:
+    """Check the types of the errors, the undecoded sides and the Envelope of a record. Raises ValueError."""
+    for error in record["errors"]:
+        if error["code"].__class__ is not int or not all(isinstance(error[name], str) for name in ("path", "name")):
+            raise ValueError("an error without path, code and name")
+    for side, row in record.get("undecoded", {}).items():
+        if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
+            raise ValueError(f"undecoded {shown(side)}")
+        _int(row, "offset")
+    if "envelope" in record and record["envelope"]["correlation_id"].__class__ not in (int, type(None)):
+        raise ValueError(f"envelope is {shown(record['envelope'])}")
+
+
+def _int(record: Mapping[str, Any], name: str) -> int | None:
+    value = record[name]
+    if value is not None and value.__class__ is not int:
+        raise ValueError(f"{name} is {shown(value)}")
+    number: int | None = value
+    return number
+
+
+def _text(record: Mapping[str, Any], name: str) -> str | None:
+    value = record[name]
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} is {shown(value)}")
+    return value
+
+
+def _software(value: Any) -> Any:
+    if value is None:
+        return None
+    return {name: _string(value[name], "client_software") or "" for name in ("name", "version")}
+
+
+def _string(value: Any, path: str) -> Any:
+    """A string of the record: text, or its bytes in base64 where they are no UTF-8."""
+    if isinstance(value, str) or value is None:
+        return value
+    try:
+        return a2b_base64(value["base64"]).decode("utf-8", "surrogateescape")
+    except (KeyError, TypeError, NotBase64):
+        raise ValueError(f"{path} is {shown(value)}") from None
+
+
+# A body in JSON form in, its view out.
+
+
+def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
+    """The fields of a side that this version has; None where the side is not there, or has no fields."""
+    body = record[side]
+    if body is None or spec.key is None:
+        return None
+    release = record.get("layout", {}).get(side)
+    plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
+    # A broker logs nothing of a request in a version that it does not know.
+    whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
+    for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own
+        try:
+            return _struct(plan, body, side, whole=whole)
+        except ValueError:
+            if not isinstance(body, dict) or not body.keys() <= _fields(plans[-1]).keys():
+                raise
+    return _struct(plans[-1], body, side, whole=whole) if plans else {}
+
+
+@cache
+def _fields(plan: Plan) -> dict[str, PlanField]:
+    return {field.name: field for field in (*plan.fields, *plan.tagged)}
+
+
+def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
+    """The fields of a struct; `whole`: no field that every message of this version has may be missing."""
+    if not isinstance(body, dict):
+        raise ValueError(f"{path} is {shown(body)}")
+    fields = _fields(plan)
+    out = {}
+    for name, value in body.items():
+        field = fields.get(name)  # None: unknown tags, or a field that only a newer kw knows
+        if field is not None:
+            out[name] = None if value is None else _value(field, value, f"{path}.{name}", whole=whole)
+            if value is None and not field.nullable and not field.secret:
+                raise ValueError(f"{path}.{name} is null")
+    if whole and len(out) < len(fields):
+        lacking = next((field.name for field in plan.fields if field.name not in out), None)
+        if lacking is not None:
+            raise ValueError(f"{path} has no {lacking}")
+    return out
+
+
+def _value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+    if not field.array:
+        return _element(field, value, path, whole=whole)
+    if not isinstance(value, list):
+        raise ValueError(f"{path} is {shown(value)}")
+    if field.plan is not None:
+        return [_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+    return [_element(field, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+
+
+def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
+    if field.plan is not None:
+        return _struct(field.plan, value, path, whole=whole)
+    if field.secret and isinstance(value, dict):
+        return value
+    return _LEAVES[field.kind](value, path)
+
+
+def _of(*types: type) -> Callable[[Any, str], Any]:
+    def check(value: Any, path: str) -> Any:
+        if value.__class__ not in types:
+            raise ValueError(f"{path} is {shown(value)}")
+        return value
+
+    return check
+
+
+def _uuid(value: Any, path: str) -> UUID:
+    try:
+        return UUID(bytes=uuid_bytes(value))
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(f"{path} is {shown(value)}, no uuid") from None
+
+
+def _records(value: Any, path: str) -> list[dict[str, Any]]:
+    """The batches, with their records in the form that the readers of records give."""
+    if not isinstance(value, list):
+        raise ValueError(f"{path} is {shown(value)}")
+    return [_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
+
+
+def _batch(batch: Any, path: str) -> dict[str, Any]:
+    if not isinstance(batch, dict):
+        raise ValueError(f"{path} is {shown(batch)}")
+    for name in ("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp"):
+        _int(batch, name)
+    for name in ("codec", "crc"):
+        _text(batch, name)
+    batch["truncated"]  # has to be there
+    rows = batch.get("records")
+    return batch if rows is None else {**batch, "records": [_row(row) for row in rows]}
+
+
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
+    headers = tuple((_string(each["key"], "key"), _held(each["value"])) for each in row["headers"])
+    return row["offset"], row["timestamp"], _held(row["key"]), _held(row["value"]), headers, row.get("control_record")
+
+
+def _held(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if "redacted" in value:
+        return f"{{redacted {value['redacted']}}}"
+    if STRUCTURE in value:
+        return _structure(value)
+    try:
+        return a2b_base64(value["base64"])
+    except (KeyError, TypeError, NotBase64):
+        raise ValueError(f"a record holds {shown(value)}") from None
+
+
+def _structure(value: Mapping[str, Any]) -> bytes | str:
+    """The bytes of a structure; where secrets in it are redacted, a text with the size of these."""
+    try:
+        return embedded_from_json(value, "")
+    except EncodeError as failure:
+        hidden = [each["redacted"] for each in value.values() if isinstance(each, dict) and "redacted" in each]
+        if not hidden or not all(isinstance(size, int) for size in hidden):
+            raise ValueError(f"a record holds {failure}") from None
+        return f"{{redacted {sum(hidden)}}}"
+
+
+_LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {
+    **dict.fromkeys(RANGES, _of(int)),
+    "bool": _of(bool),
+    "float64": _of(int, float, str),
+    "string": _string,
+    "bytes": _of(str, dict, list),
+    "records": _records,
+    "uuid": _uuid,
+}

@@ -1,0 +1,362 @@
+"""Exchanges and skipped runs in, the exchange record out: the dict that is one line of NDJSON."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any, Final
+
+from decoders.apis.error_codes import error_name
+from decoders.apis.keys import FETCH
+from decoders.exchanges.body_reader import SIDES, Failure
+from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange, Settled, Skipped, rfc3339, session_of
+from decoders.exchanges.learned_names import at_path
+from decoders.exchanges.topic_arrays import RECORD_ARRAYS
+from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
+from decoders.messages.body_json import (
+    ECHOING,
+    PLAIN,
+    Options,
+    bare,
+    body_json,
+    both_quick,
+    error_finder,
+    errors_in,
+    hide_echoes,
+    holds_secrets,
+    trailing_json,
+)
+from decoders.schema.codec import projector
+from decoders.schema.json_form import json_bytes, json_text, redacted
+from decoders.schema.model import Plan, Side
+
+# A large side of an exchange in, its error codes out, and a body in which ids can be found.
+#
+# The problem. The error codes and names of topic ids in the record are found by going through the bodies. The body of
+# a large message is not there as values (schema/large_body.py).
+#
+# The idea. One projection gives the error codes, another one the ids. Lists that could grow without bound are cut at
+# ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
+
+
+_NOTHING: Final[frozenset[str]] = frozenset()
+# The errors that are listed, and the number of the others.
+Listed = tuple[list[dict[str, Any]], int]
+
+
+def side_is_large(exchange: Exchange, side: Side) -> bool:
+    """Whether the body of a side is so large that it is read only as it is written."""
+    data = exchange.raw(side)
+    return data is not None and len(data) > BODY_WHOLE_MAX
+
+
+def large_errors(exchange: Exchange, plan: Plan) -> Listed:
+    """The error codes of a large response that are not 0."""
+    data = exchange.response_raw
+    assert data is not None
+    spec = exchange.spec
+    at = spec.body("response", data)
+    _, codes, _ = projector(plan, _NOTHING, True)(data, at, len(data))
+    if codes is None or len(codes) < ERRORS_SHOWN_MAX:
+        return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()], 0
+    found = Most(ERRORS_SHOWN_MAX)
+    finder = error_finder(plan)
+    if finder is not None:
+        finder(bare(spec, "response", plan, data, at, len(data)), found)
+    return found.rows, found.more
+
+
+def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[str, Any]:
+    """The fields at `paths` of a side, in the stable layout, however large its body is. Raises DecodeError."""
+    data = exchange.raw(side)
+    assert data is not None
+    spec = exchange.spec
+    view: dict[str, Any] = projector(spec.stable(side), paths, False)(data, spec.body(side, data), len(data))[0]
+    return view
+
+
+def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
+    """The body of a side without records, with its long arrays deferred."""
+    data = exchange.raw(side)
+    assert data is not None
+    return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
+
+
+class Most:
+    """A list of no more than `most` rows; `more` counts the others."""
+
+    __slots__ = ("_most", "more", "rows")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.rows: list[dict[str, Any]] = []
+        self.more = 0
+
+    def append(self, row: dict[str, Any], /) -> None:
+        """Add a row, or only count it beyond the limit."""
+        if len(self.rows) < self._most:
+            self.rows.append(row)
+        else:
+            self.more += 1
+
+
+# The keys and their order are a contract, described by `record.schema.json` beside this file. Keys that are always
+# there come first, then keys that are there only when they say something.
+
+
+SCHEMA: Final = 1
+# The scalar keys in their order: the columns of CSV.
+SCALARS: Final = (
+    *("kind", "schema", "time", "latency_ms", "duration_ms", "client", "broker", "connection", "api_key", "api"),
+    *("api_version", "correlation_id", "client_id", "request_size", "response_size", "status", "reason"),
+)
+
+Plans = tuple[Plan | None, Plan | None]
+_NO_PLANS: Final[Plans] = (None, None)
+# Bodies, error codes of the response, plans to look names up by; by side: failures, early layouts, trailing bytes.
+_Read = tuple[Any, Any, Listed, Plans, Any, Any, Any]
+
+
+def to_json_dict(settled: Settled, options: Options = PLAIN) -> dict[str, Any]:
+    """The record of an exchange or of a skipped run, ready for JSON."""
+    if isinstance(settled, Skipped):
+        return skipped_json(settled)
+    if settled.record is None:
+        return exchange_json(settled, options)
+    file = settled.extra.get("file") if settled.extra else None
+    known = settled.revealed if options.reveal_secrets and settled.revealed is not None else settled.record
+    record = {**known, "file": file} if file else dict(known)
+    return with_names(record) if options.names else record
+
+
+def with_names(record: dict[str, Any]) -> dict[str, Any]:
+    """The record, with the words for numbers of its bodies added under `names`."""
+    from decoders.messages.enum_names import add_names
+
+    add_names(record)
+    return record
+
+
+def skipped_json(skipped: Skipped) -> dict[str, Any]:
+    """The record of a skipped run."""
+    ends = skipped.ends
+    return {
+        "kind": "skipped",
+        "schema": SCHEMA,
+        "time": rfc3339(skipped.time_ns),
+        "client": ends.client,
+        "broker": ends.broker,
+        "connection": ends.number,
+        "direction": skipped.direction,
+        "size": skipped.size,
+        "reason": skipped.reason,
+        "detail": skipped.detail,
+    }
+
+
+def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any]:
+    """The record of an exchange."""
+    ends = exchange.ends
+    spec = exchange.spec
+    request, response, (errors, errors_cut), plans, failures, layout, trailing = _read(exchange, options)
+    hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
+    if options.records and spec.key in RECORD_ARRAYS:
+        from decoders.messages.internal_topic_records import show_structures
+
+        show_structures(exchange, request, response, reveal=options.reveal_secrets)
+    status: str = exchange.outcome
+    reason = undecoded = None
+    if failures:
+        if status == "complete":
+            status, reason = "undecoded", next(iter(failures.values())).reason
+        undecoded = {side: undecoded_json(exchange, side, failure, options) for side, failure in failures.items()}
+    client_id = exchange.client_id
+    request_end_ns, response_ns = exchange.request_end_ns, exchange.response_ns
+    response_end_ns = exchange.response_end_ns
+    paired = request_end_ns is not None and response_ns is not None
+    whole = request_end_ns is not None and response_end_ns is not None
+    if errors and spec.expected:
+        _mark_expected(errors, spec.expected)
+    record: dict[str, Any] = {
+        "kind": "exchange",
+        "schema": SCHEMA,
+        "time": rfc3339(exchange.time_ns),
+        "latency_ms": (response_ns - request_end_ns) / 1e6 if paired else None,  # type: ignore[operator]  # both are there
+        "duration_ms": (response_end_ns - exchange.time_ns) / 1e6 if whole else None,  # type: ignore[operator]  # it is there
+        "client": ends.client,
+        "broker": ends.broker,
+        "connection": ends.number,
+        "api_key": spec.key,
+        "api": spec.name,
+        "api_version": spec.version,
+        "correlation_id": exchange.correlation_id,
+        "client_id": None if client_id is None else json_text(client_id),
+        "request_size": exchange.request_size,
+        "response_size": exchange.response_size,
+        "status": status,
+        "reason": reason,
+        "errors": errors,
+        "request": request,
+        "response": response,
+        # Packets count from 1; messages on a connection of kw's own were in no captured packet.
+        "packets": {
+            "request": [exchange.request_packet, exchange.request_packet_end] if exchange.request_packet else None,
+            "response": [exchange.response_packet, exchange.response_packet_end] if exchange.response_packet else None,
+        },
+    }
+    _add_said(record, exchange, plans, options)
+    if ends.tls is not None:
+        record["tls"] = dict(ends.tls)
+    if errors_cut:
+        record["errors_cut"] = errors_cut
+    if hidden:
+        record["messages_hidden"] = True
+    if layout or trailing or undecoded:
+        rare = {"layout": layout, "trailing": trailing, "undecoded": undecoded}
+        record |= {name: said for name, said in rare.items() if said}
+    if exchange.extra is not None:
+        _add_extra(record, exchange.extra)
+    return with_names(record) if options.names else record
+
+
+def _read(exchange: Exchange, options: Options) -> _Read:
+    """The bodies, and what `_Read` has besides: error codes, plans, failures, early layouts, trailing bytes."""
+    quick = both_quick(exchange, options)
+    if quick is not None:
+        request, response, readers = quick
+        found: list[dict[str, Any]] = []
+        if readers.errors is not None and response is not None:
+            readers.errors(response, found)
+        return request, response, (found, 0), readers.plans if readers.nameless else _NO_PLANS, None, None, None
+    if exchange.spec.key is None:
+        request, response, failures = _unread(exchange, options)
+        return request, response, ([], 0), _NO_PLANS, failures, None, None
+    request, response, plans, failures, layout, trailing = _closely(exchange, options)
+    errors: Listed = ([], 0) if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
+    return request, response, errors, plans, failures, layout, trailing
+
+
+def _errors(exchange: Exchange, plan: Plan, response: Any, options: Options) -> Listed:
+    """The error codes of a response that are not 0."""
+    if not options.deferred or not side_is_large(exchange, "response"):
+        return errors_in(plan, response), 0
+    return large_errors(exchange, plan)
+
+
+def _mark_expected(errors: list[dict[str, Any]], expected: frozenset[int]) -> None:
+    """Mark the errors that the protocol expects of the API."""
+    for error in errors:
+        if error["code"] in expected:
+            error["expected"] = True
+
+
+def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options: Options) -> None:
+    """Add the keys that bodies and connection tell: Fetch session, client software, login, topic names."""
+    if exchange.api_key == FETCH:
+        session = session_of(record["request"], record["response"])
+        if session is not None:
+            partitions = exchange.extra.get(SESSION_PARTITIONS) if exchange.extra is not None else None
+            record["fetch_session"] = session if partitions is None else {**session, "partitions": partitions}
+    software = exchange.client_software
+    if software is not None:
+        record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
+    if exchange.login is not None or exchange.ends.tls is not None:
+        user, mechanism = exchange.user, exchange.mechanism
+        if user is not None:
+            record["user"] = json_text(user)
+        if mechanism is not None:
+            record["mechanism"] = json_text(mechanism)
+    if exchange.known and plans != _NO_PLANS:
+        bodies = record["request"], record["response"]
+        if options.deferred:
+            bodies = (
+                _searchable(exchange, "request", bodies[0], plans[0]),
+                _searchable(exchange, "response", bodies[1], plans[1]),
+            )
+        names = topic_names(exchange, *bodies, plans)
+        if names:
+            record["topic_names"] = names
+
+
+def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
+    """The body of a side, but one without records where they are deferred, so that it may be looked through."""
+    return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
+
+
+def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
+    """The bodies, their layouts, failures, releases of early layouts, and bytes after the request, in any case."""
+    request, failure, release, plan = body_json(exchange, "request", options)
+    response, its_failure, its_release, its_plan = body_json(exchange, "response", options)
+    trailing = trailing_json(exchange, plan, options) if plan is not None and release is None else None
+    failures = _per_side(failure, its_failure)
+    behind = _per_side(trailing, None)
+    return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
+
+
+# The keys of `Exchange.extra` that stand at the end of the record, or are part of another key.
+_ELSEWHERE: Final = ("closed", SESSION_PARTITIONS)
+# The keys that history.py and the proxy note in many exchanges, as they stand in the record.
+_NOTED: Final = frozenset({"group", "library", "node", "transaction", "upstream_latency_ms", "via"})
+
+
+def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
+    if _NOTED.issuperset(extra):
+        record.update(extra)
+        return
+    for name, value in extra.items():
+        if name == "reason":
+            record["reason"] = value
+        elif name not in SIDES and value is not None and name not in _ELSEWHERE:
+            record[name] = value
+    if extra.get("closed") is not None:
+        record["closed"] = extra["closed"]
+
+
+def _per_side(request: Any, response: Any) -> dict[Side, Any]:
+    found: dict[Side, Any] = {}
+    if request is not None:
+        found["request"] = request
+    if response is not None:
+        found["response"] = response
+    return found
+
+
+def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, Failure]]:
+    """The bodies, and the failures, of a token or of a response without its request."""
+    if exchange.outcome == "orphan_response":
+        return None, None, exchange.failures
+    return token_json(exchange.request_raw, options), token_json(exchange.response_raw, options), {}
+
+
+def token_json(raw: bytes | None, options: Options) -> Any:
+    """A raw SASL token in JSON form, redacted unless secrets are revealed."""
+    if raw is None:
+        return None
+    return json_bytes(raw[4:]) if options.reveal_secrets else redacted(len(raw) - 4)
+
+
+def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Options) -> dict[str, Any]:
+    """The entry under `undecoded` for a side that could not be decoded."""
+    data = exchange.raw(side) or b""
+    raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
+    spec = exchange.spec
+    echoing = side == "response" and spec.key in ECHOING
+    if not options.reveal_secrets and (echoing or holds_secrets(spec.key, spec.layouts(side))):
+        raw = redacted(len(data) - 4)
+    return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
+
+
+def topic_names(
+    exchange: Exchange, request: Any, response: Any, plans: tuple[Plan | None, Plan | None]
+) -> dict[str, str]:
+    """Names learnt earlier for the topic ids in two JSON bodies."""
+    names: dict[str, str] = {}
+    texts = exchange.ends.topics.texts
+    for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
+        if plan is not None:
+            for path in exchange.spec.nameless(side):
+                for text in at_path(body, path):
+                    name = texts.get(text)
+                    if name is not None and name[1] < exchange.known:
+                        names[text] = name[0]
+    return names

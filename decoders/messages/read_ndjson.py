@@ -1,0 +1,140 @@
+"""Bytes of NDJSON that kw wrote in, the exchanges and skipped runs of its lines out.
+
+There is one record a line, also inside of one array (`-o json`), whose lines end in commas. A line that is no record is
+reported with its number and passed over. A line is held whole, up to a limit; a longer line is passed over as well.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Final
+
+import orjson
+
+from decoders.errors import DecodeError
+from decoders.exchanges.exchange import Settled
+from decoders.limits import RECORD_LINE_MAX
+from decoders.messages.exchange_from_json import FromRecords
+from decoders.named_tuple import NamedTuple
+from decoders.wire.readable_text import in_bytes
+from decoders.wire.state_serialization import fields, pack, unpack
+
+# The bytes around records: blanks, ends of lines, and the signs of an array.
+_ARRAY: Final = b"[], \t\r"
+# The most faulty lines that are reported one by one; further ones are only counted.
+TOLD_MAX: Final = 3
+# The result of `record` for a line without a record.
+BLANK: Final = object()
+
+
+class LineProblem(NamedTuple):
+    """What is wrong with a line; lines count from 1."""
+
+    line: int
+    text: str
+
+
+class LineReader(ABC):
+    """Reads the lines of one input, and counts them: `lines` all, `found` records, `broken` lines that are none.
+
+    `problems` are the first faults; `otherwise` describes an input of which no line can be read. Subclasses read the
+    record of a line (`record`).
+    """
+
+    otherwise = "neither a capture nor NDJSON of kw"
+
+    def __init__(self) -> None:
+        self.problems: list[LineProblem] = []
+        self.broken = 0
+        self.found = 0
+        self.lines = 0
+        self.begun = self.at = 0  # the offsets of the last line that has ended, and of the next one
+        self._records = FromRecords()
+        self._parts: list[bytes] = []
+        self._held = 0  # bytes of the line that has begun
+        self._is_long = False
+
+    def feed(self, data: bytes) -> list[Settled]:
+        """The records of the lines that end in this piece."""
+        found: list[Settled] = []
+        *ended, rest = data.split(b"\n")
+        for piece in ended:
+            self._hold(piece)
+            self._end_line(found)
+        self._hold(rest)
+        return found
+
+    def finish(self) -> list[Settled]:
+        """The record of a last line without an end."""
+        found: list[Settled] = []
+        if self._held:
+            self._end_line(found, whole=False)
+        return found
+
+    def _hold(self, piece: bytes) -> None:
+        self._held += len(piece)
+        if self._held > RECORD_LINE_MAX:
+            self._parts = []
+            self._is_long = True
+        elif piece:
+            self._parts.append(piece)
+
+    def _end_line(self, found: list[Settled], *, whole: bool = True) -> None:
+        self.lines += 1
+        line, size, is_long = b"".join(self._parts), self._held, self._is_long
+        self.begun, self.at = self.at, self.at + size + whole
+        self._parts, self._held, self._is_long = [], 0, False
+        if is_long:
+            self._tell(f"a line of {in_bytes(size)} is longer than any record")
+            return
+        if self.lines == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        try:
+            record = self.record(line)
+            if record is not BLANK:
+                found.append(self.settled(self._records.read(record)))
+                self.found += 1
+        except orjson.JSONDecodeError as problem:
+            why = f"no JSON ({problem.msg} at column {problem.colno})"
+            self._tell(why if whole else "cut off inside a record")
+        except DecodeError as problem:
+            self._tell(problem.text)
+
+    def settled(self, row: Settled) -> Settled:
+        """The row of a line, which begins at byte `begun`; subclasses may change it."""
+        return row
+
+    def export(self) -> bytes:
+        """The state between two pieces, for `resume`; faults and the number of records are not in it."""
+        return pack([self.lines, self.at, b"".join(self._parts), self._held, self._is_long])
+
+    def resume(self, state: bytes) -> None:
+        """Restore the state that `export` gave. Raises DecodeError."""
+        self.lines, self.at, part, self._held, self._is_long = fields(unpack(state), int, int, bytes, int, bool)
+        self._parts = [part] if part else []
+
+    @property
+    def waiting(self) -> int:
+        """Bytes of a line that has not ended."""
+        return self._held
+
+    @abstractmethod
+    def record(self, line: bytes) -> Any:
+        """The exchange record of a line; BLANK for a line that need not have one.
+
+        Raises JSONDecodeError, or DecodeError where a record is missing or wrong.
+        """
+
+    def _tell(self, text: str) -> None:
+        self.broken += 1
+        if len(self.problems) < TOLD_MAX:
+            self.problems.append(LineProblem(self.lines, text))
+
+
+class RecordLines(LineReader):
+    """Reads lines that kw wrote."""
+
+    def record(self, line: bytes) -> Any:
+        """The JSON value of a line; BLANK for a blank line."""
+        line = line.strip(_ARRAY)  # no record begins or ends with these
+        return orjson.loads(line) if line else BLANK

@@ -1,0 +1,69 @@
+"""The modules that `KW_COMPILE=1 pip install .` compiles to machine code, and the decorator that their classes need.
+
+mypyc compiles the modules from their sources as they stand; without it they run as they are. A module belongs here when
+much of the time goes into it on real traffic (`python -m tests.bench.real`), or when such a module uses one of its
+classes: compiled code reads attributes of compiled classes at their place in memory, and attributes of other classes
+slower than the interpreter does. Not here: modules that exchange the code of functions (schema/codec.py,
+schema/specialize).
+
+The rules for sources that are compiled: `kw help contributing`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    # mypyc knows the decorator by this name and leaves it out; a run needs no package for it.
+    from mypy_extensions import mypyc_attr
+else:
+
+    def mypyc_attr(**_words):
+        """A decorator that leaves a class that is not compiled as it is."""
+        return lambda of: of
+
+
+__all__ = ["MODULES", "mypyc_attr"]
+
+MODULES: Final = (
+    "decoders/wire/readable_text.py",
+    "decoders/wire/conceal.py",
+    "decoders/wire/primitives.py",
+    "decoders/schema/json_form.py",
+    "decoders/schema/decoder_codegen.py",
+    "decoders/schema/encoder_codegen.py",
+    "decoders/schema/codegen_support.py",
+    "decoders/schema/plan_walker.py",
+    "decoders/schema/projection.py",
+    "decoders/records/read_batch_v2.py",
+    "decoders/records/read.py",
+    "decoders/records/summary.py",
+    "decoders/records/json_form.py",
+    "decoders/records/read_legacy.py",
+    "decoders/records/codecs/__init__.py",
+    "decoders/records/codecs/gzip.py",
+    "decoders/records/codecs/lz4.py",
+    "decoders/records/codecs/snappy.py",
+    "decoders/records/codecs/zstd.py",
+    "decoders/capture/files.py",
+    "decoders/tcp/connections.py",
+    "decoders/tcp/connection_table.py",
+    "decoders/tcp/reassembly.py",
+    "decoders/tls/decryption.py",
+    "decoders/frames/framing.py",
+    "decoders/exchanges/body_reader.py",
+    "decoders/exchanges/exchange.py",
+    "decoders/exchanges/connection_pairing.py",
+    "decoders/exchanges/pairer.py",
+    "decoders/exchanges/pairer_state.py",
+    "decoders/messages/body_json.py",
+    "decoders/messages/exchange_from_json.py",
+    "decoders/messages/exchange_json.py",
+    "decoders/messages/exchange_serialization.py",
+    "decoders/messages/internal_topic_records.py",
+    "kwcli/output/fact_functions.py",
+    "kwcli/output/compile_facts.py",
+    "kwcli/output/text.py",
+    "kwcli/output/json.py",
+    "kwcli/output/short_texts.py",
+)

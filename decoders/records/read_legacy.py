@@ -1,0 +1,308 @@
+"""An outer message of magic 0 or 1 in, its JSON-ready dict out, with the messages inside a wrapper.
+
+A message: int64 offset, int32 size, then uint32 CRC-32 of what follows, int8 magic, int8 attributes, in magic 1 an
+int64 timestamp, and key and value as int32-sized bytes. A compressed message is a wrapper: its value is a message set.
+Inner offsets are absolute in magic 0. In magic 1 they are relative, and the last inner message has the wrapper's offset
+(Kafka's AbstractLegacyRecordBatch); librdkafka may leave 0 in the wrapper, the inner offsets are then absolute.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from struct import Struct
+from typing import Any, ClassVar, Final
+
+from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
+from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RECORD_NESTING_MAX
+from decoders.named_tuple import NamedTuple
+from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
+from decoders.records.json_form import DeferredRecords, Failures
+from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank, failed
+from decoders.records.read_batch_v2 import Problem, int64, spend
+from decoders.wire.readable_text import in_bytes
+
+# offset, size, crc, magic, attributes
+_HEAD: Final = Struct(">qiIbb")
+_INT64: Final = Struct(">q")
+_INT32: Final = Struct(">i")
+_CRC_START: Final = 16
+_ATTRIBUTES_AT: Final = 17
+# The size of the smallest message.
+_LEAST: Final = 26
+# The smallest value of the size field by magic: checksum, magic, attributes, (timestamp,) two lengths.
+SIZE_MIN: Final[dict[int, int]] = {0: 14, 1: 22}
+
+
+class _Message(NamedTuple):
+    """One message as it is on the wire, without checksum; `timestamp` is None in magic 0."""
+
+    offset: int
+    attributes: int
+    timestamp: int | None
+    key: bytes | None
+    value: bytes | None
+
+
+class _Found:
+    """What reading a message collects: rows while the budget allows, and always count and first offset.
+
+    Where the rows would take too much memory they are `deferred`: `rows` is empty, `taken` says how many may be shown.
+    """
+
+    def __init__(self, budget: Budget, *, keep: bool) -> None:
+        self.rows: list[Row] = []
+        self.count = 0
+        self.taken = 0
+        self.first: int | None = None
+        self.budget = budget
+        self.keep = keep
+        self.deferred = False
+
+    def add(self, row: Row) -> None:
+        if self.first is None:
+            self.first = row[0]
+        self.count += 1
+        budget = self.budget
+        if self.keep and budget.records > 0:
+            budget.records -= 1
+            self.taken += 1
+            if self.deferred:
+                return
+            self.rows.append(row)
+            budget.held -= (_LEAST + len(row[2] or b"") + len(row[3] or b"")) * RECORD_BYTE_COST
+            if budget.held < 0:
+                if not budget.deferring:
+                    raise TooLarge
+                self.deferred = True
+                self.rows.clear()
+
+
+def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
+    """The JSON-ready dict from the first 18 bytes of an outer message, and the message's attributes."""
+    offset, _, _, magic, attributes = _HEAD.unpack_from(data, at)
+    fields = blank(size)
+    fields["last_offset"] = offset
+    fields["magic"] = magic
+    fields["codec"] = CODEC_NAMES[attributes & CODEC_MASK]
+    if magic:
+        fields["timestamp_type"] = "log_append" if attributes & LOG_APPEND else "create"
+    if not attributes & CODEC_MASK:
+        fields["base_offset"] = offset
+        fields["record_count"] = 1
+    return fields, attributes
+
+
+def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
+    """The JSON-ready dict of a truncated message, of which only `size` bytes are there."""
+    if size < _HEAD.size:
+        fields = blank(size)
+        (fields["last_offset"],) = _INT64.unpack_from(data, at)
+        fields["magic"] = data[at + _CRC_START]
+    else:
+        fields, _ = _head_fields(data, at, size)
+        if fields["magic"] and size >= _HEAD.size + 8:
+            (fields["max_timestamp"],) = _INT64.unpack_from(data, at + _HEAD.size)
+    fields["truncated"] = True
+    return fields
+
+
+def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
+    """The JSON-ready dict of the whole outer message from `at` to `stop`; with its records if a form is given."""
+    fields, attributes = _head_fields(data, at, stop - at)
+    problem: Problem | None = None
+    found = _Found(budget, keep=form is not None)
+    message: _Message | None = None
+    try:
+        message = _message(data, at, stop)
+    except _BadChecksum as mismatch:
+        fields["crc"] = "bad"
+        problem = "crc", mismatch.text
+        with suppress(DecodeError):
+            message = _message(data, at, stop, checked=False)
+            fields["max_timestamp"] = message.timestamp
+            _collect(message, fields["magic"], found)
+    except DecodeError as failure:
+        fields["crc"] = "ok"
+        problem = "malformed", failure.text
+    else:
+        fields["crc"] = "ok"
+        fields["max_timestamp"] = message.timestamp
+        problem = _collect(message, fields["magic"], found)
+        if attributes & CODEC_MASK:
+            fields["base_offset"] = found.first
+            fields["record_count"] = found.count if problem is None else None
+    if problem is not None:
+        failed(fields, *problem)
+    if form is None:
+        return fields
+    if found.deferred and message is not None:
+        again = partial(_again, message, fields["magic"])
+        fields["records"] = DeferredRecords(again, found.taken, found.count, budget, form)
+        return fields
+    records = form(iter(found.rows))
+    if len(records) < found.count:
+        fields["records_cut"] = found.count - len(records)
+    fields["records"] = records
+    return fields
+
+
+def count_records(data: bytes, at: int, stop: int, budget: Budget) -> int:
+    """How many records the whole compressed message from `at` to `stop` holds; 0 where it is damaged."""
+    try:
+        return _count(data, at, stop, budget, 1)
+    except DecodeError:
+        return 0
+
+
+def _count(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
+    """How many records a compressed message holds at nesting level `depth`. Raises DecodeError, as `_unwrap` does."""
+    magic = data[at + _CRC_START]
+    _, attributes, _, value = _places(data, at, stop, checked=True)
+    inner = _inflated(_sized(data, value), attributes, magic, budget, depth)
+    _last(inner)
+    count = 0
+    for begin, end in _inner_places(inner, magic):
+        if inner[begin + _ATTRIBUTES_AT] & CODEC_MASK:
+            count += _count(inner, begin, end, budget, depth + 1)
+        else:
+            _places(inner, begin, end, checked=True)
+            count += 1
+    return count
+
+
+class _BadChecksum(Malformed):
+    reason: ClassVar[str] = "crc"
+
+
+class _BadCodec(Malformed):
+    reason: ClassVar[str] = "codec"
+
+
+def _collect(message: _Message, magic: int, found: _Found) -> Problem | None:
+    """Collect the rows of a message or wrapper; returns the problem that ended it early, None if none did."""
+    try:
+        for row in _rows(message, magic, found.budget):
+            found.add(row)
+    except DecodeError as failure:
+        return failure.reason, failure.text
+    return None
+
+
+def _again(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
+    """The rows of an outer message, read again: a failure just ends them, and the exchange's budget is not charged."""
+    with suppress(DecodeError):
+        yield from _rows(message, magic, Budget())
+
+
+def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
+    """The rows of an outer message: one if it is plain, those of its inner messages if it is a wrapper."""
+    if message.attributes & CODEC_MASK:
+        yield from _unwrap(message, message.offset, magic, budget, 1)
+    else:
+        yield message.offset, message.timestamp, message.key, message.value, (), None
+
+
+def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
+    """The decompressed message set of a wrapper at nesting level `depth`. Raises LimitExceeded or Malformed."""
+    if depth > RECORD_NESTING_MAX:
+        raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
+    if value is None:
+        raise Malformed("a compressed message without a value")
+    cap = BATCH_INFLATED_MAX if depth == 1 else NESTED_MAX
+    try:
+        return spend(attributes & CODEC_MASK, memoryview(value), budget, magic, cap)
+    except LimitExceeded:
+        raise
+    except DecodeError as failure:
+        raise _BadCodec(failure.text) from None
+
+
+def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
+    """The start and end of each message of an inner set, whose sizes `_last` has checked."""
+    at, end = 0, len(data)
+    while at < end:
+        stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
+        if data[at + _CRC_START] != magic:
+            raise Malformed(f"a message of magic {data[at + _CRC_START]} inside one of magic {magic}")
+        if data[at + _ATTRIBUTES_AT] & CODEC_MASK and stop - at > NESTED_MAX:
+            raise LimitExceeded(f"a compressed message of {in_bytes(stop - at)} inside another one")
+        yield at, stop
+        at = stop
+
+
+def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
+    """The rows of the messages in a wrapper whose absolute offset is `offset`."""
+    data = _inflated(wrapper.value, wrapper.attributes, magic, budget, depth)
+    last = _last(data)
+    base = 0
+    if magic and offset:
+        base = offset - _INT64.unpack_from(data, last)[0]
+    for at, stop in _inner_places(data, magic):
+        inner = _message(data, at, stop)
+        absolute = int64(base + inner.offset)
+        if inner.attributes & CODEC_MASK:
+            yield from _unwrap(inner, absolute, magic, budget, depth + 1)
+        else:
+            append = wrapper.attributes & LOG_APPEND
+            timestamp = wrapper.timestamp if append else inner.timestamp
+            yield absolute, timestamp, inner.key, inner.value, (), None
+
+
+def _last(data: bytes) -> int:
+    """The start of the last message of an inner set. Raises DecodeError if the set does not end with a message."""
+    last = -1
+    at, end = 0, len(data)
+    while at < end:
+        if at + LOG_OVERHEAD + SIZE_MIN[0] > end:
+            raise Truncated("the last inner message is cut", offset=at)
+        (size,) = _INT32.unpack_from(data, at + 8)
+        stop = at + LOG_OVERHEAD + size
+        if size < SIZE_MIN[0] or stop > end:
+            raise Malformed(f"an inner message of {in_bytes(size)}, {end - at - LOG_OVERHEAD} are left", offset=at)
+        last, at = at, stop
+    if last < 0:
+        raise Malformed("a compressed message with nothing inside")
+    return last
+
+
+def _message(data: bytes, at: int, stop: int, *, checked: bool = True) -> _Message:
+    """One whole message; its checksum is verified if `checked`. Raises DecodeError."""
+    offset, attributes, key, value = _places(data, at, stop, checked=checked)
+    timestamp = _INT64.unpack_from(data, key - 8)[0] if data[at + _CRC_START] else None
+    return _Message(offset, attributes, timestamp, _sized(data, key), _sized(data, value))
+
+
+def _places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int, int, int]:
+    """The offset and attributes of a whole message, and where the size fields of its key and its value are."""
+    offset, size, crc, magic, attributes = _HEAD.unpack_from(data, at)
+    if checked:
+        found = zlib.crc32(memoryview(data)[at + _CRC_START : stop])
+        if found != crc:
+            raise _BadChecksum(f"the CRC-32 of message {offset} is {found:08x}, it says {crc:08x}", offset=at)
+    if size < SIZE_MIN[1 if magic else 0]:
+        raise Malformed(f"a message of magic {magic} in {in_bytes(size)}", offset=at)
+    key = at + _HEAD.size + (8 if magic else 0)
+    value = _behind(data, key, stop)
+    end = _behind(data, value, stop)
+    if end != stop:
+        raise Malformed(f"{in_bytes(stop - end)} after the value of message {offset}", offset=end)
+    return offset, attributes, key, value
+
+
+def _behind(data: bytes, at: int, stop: int) -> int:
+    """The offset after int32-sized bytes at `at`. Raises Truncated."""
+    if at + 4 > stop:
+        raise Truncated("the message is cut", offset=at)
+    size: int = _INT32.unpack_from(data, at)[0]
+    if size > stop - at - 4:
+        raise Truncated(f"{in_bytes(size)}, {stop - at - 4} are left in the message", offset=at)
+    return at + 4 + max(size, 0)
+
+
+def _sized(data: bytes, at: int) -> bytes | None:
+    """The int32-sized bytes at `at`, None if the size is negative; `_behind` has checked them."""
+    size: int = _INT32.unpack_from(data, at)[0]
+    return data[at + 4 : at + 4 + size] if size >= 0 else None

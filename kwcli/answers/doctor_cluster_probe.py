@@ -1,0 +1,127 @@
+"""Brokers' addresses in, observations about their cluster out, for the doctor; the requests change nothing.
+
+Each server that was given is asked: does it accept the login, what does it say of the cluster (all topics with their
+replicas, all brokers with their addresses), can each of these brokers be reached from here, which versions do they
+speak, does the controllers' clock agree with this machine's. The answers are read by the same fold as captures.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis.keys import DESCRIBE_QUORUM, METADATA
+from decoders.apis.likeness import likeness
+from decoders.errors import without_frames
+from decoders.exchanges.learned_names import METADATA_TOPIC
+from decoders.messages.whole_messages import encode_message
+from decoders.schema.model import NONE
+from kwcli.calling.as_exchanges import Tape
+from kwcli.net import metadata_requests
+from kwcli.net.addresses import shown
+from kwcli.net.cluster import ClusterClient
+from kwcli.net.deadline import Deadline
+from kwcli.net.metadata_requests import decoded
+from kwcli.output.renderers import Wanted
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from decoders.analysis.doctor.doctor import Doctor
+    from kwcli.net.config.client_config import ClientConfig
+    from kwcli.net.metadata_requests import Node
+    from kwcli.net.session.blocking import Connection, Reply
+    from kwcli.run_environment import Environment
+
+__all__ = ["examine"]
+
+# The first version of DescribeQuorum whose responses have times.
+_TIMES_SINCE: Final = 1
+_NS_PER_MS: Final = 1_000_000
+# The feature that says which records and APIs the cluster uses; others are switched on when somebody wants them.
+_FEATURE: Final = "metadata.version"
+
+
+def examine(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
+    """Have the doctor observe the cluster from each of the servers. Raises Failure where all of them fail."""
+    deadline = Deadline(config.timeout_s, env.monotonic)
+    failures = []
+    for server in config.servers:
+        one = config._replace(servers=(server,))
+        try:
+            _Examination(doctor, one, deadline).run()
+        except Failure as failure:
+            failures.append(without_frames(failure))
+            doctor.observe("unreachable", env.now_ns(), shown(server), None, failure.text)
+    if len(failures) == len(config.servers):
+        raise failures[0]
+
+
+class _Examination:
+    """The examination of a cluster as one of its servers describes it."""
+
+    def __init__(self, doctor: Doctor, config: ClientConfig, deadline: Deadline) -> None:
+        self._doctor = doctor
+        self._config = config
+        self._deadline = deadline
+        self._tape = Tape(Wanted(doctor.needs))
+
+    def run(self) -> None:
+        with ClusterClient(self._config, self._deadline, witness=self._witness) as cluster:
+            first = cluster.any()
+            if METADATA in first.versions:
+                version = cluster.version(first, METADATA)
+                cluster.ask(first, METADATA, version, metadata_requests.topics_request(version, None))
+            nodes = cluster.nodes(fresh=True)
+            for left, node in zip(range(len(nodes), 0, -1), nodes.values(), strict=True):
+                # A node that hangs leaves the other nodes and the controller their share of the time.
+                self._reach(cluster, node, self._deadline.left() * left / (left + 1))
+            # Where no time is left, the controller would be blamed wrongly.
+            if first.versions.get(DESCRIBE_QUORUM, NONE).high >= _TIMES_SINCE and self._deadline.left():
+                try:
+                    self._look_at_clock(cluster, first)
+                except Failure as failure:
+                    why = without_frames(failure).text
+                    self._doctor.observe("controller-silent", time.time_ns(), shown(first.address), why)
+
+    def _witness(self, connection: Connection, reply: Reply) -> None:
+        self._doctor.add(self._tape.play(connection.local, connection.peer, reply))
+
+    def _reach(self, cluster: ClusterClient, node: Node, spare_s: float) -> None:
+        now_ns = time.time_ns()
+        if not self._deadline.left():
+            self._doctor.observe("not-looked-at", now_ns, shown(node.address), node.id)
+            return
+        try:
+            connection = cluster.node(node.id, spare_s=spare_s)
+        except Failure as failure:
+            if failure.code == Exit.REFUSED:
+                raise
+            self._doctor.observe("unreachable", now_ns, shown(node.address), node.id, without_frames(failure).text)
+            return
+        looks = likeness(connection.versions)
+        self._doctor.observe("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
+        levels = {row["name"]: row["max_version_level"] for row in _rows(connection, "finalized_features")}
+        for row in _rows(connection, "supported_features"):
+            if row["name"] == _FEATURE and row["name"] in levels:
+                level, most = levels[row["name"]], row["max_version"]
+                self._doctor.observe("feature", now_ns, row["name"], node.id, level=level, most=most)
+
+    def _look_at_clock(self, cluster: ClusterClient, connection: Connection) -> None:
+        """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
+        version = cluster.version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
+        asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
+        body = encode_message(DESCRIBE_QUORUM, version, "request", asked)
+        reply = connection.request(DESCRIBE_QUORUM, version, body)
+        answer = decoded(connection, reply, DESCRIBE_QUORUM, version)
+        for topic in answer["topics"]:
+            for part in topic["partitions"]:
+                for voter in part["current_voters"]:
+                    if voter["replica_id"] == part["leader_id"] and voter["last_caught_up_timestamp"] > 0:
+                        between = (reply.sent_ns + reply.first_ns) // 2
+                        apart = voter["last_caught_up_timestamp"] * _NS_PER_MS - between
+                        self._doctor.observe("controller-clock", between, part["leader_id"], apart=abs(apart))
+
+
+def _rows(connection: Connection, name: str) -> list[dict[str, Any]]:
+    found = connection.offer.answer.get(name)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,176 @@
+"""The short words of a Fetch (`topic=orders partition=0 offset=-10`) in, the request in JSON form out.
+
+Offsets that only the cluster knows are looked up with ListOffsets. All other fields are as a Java consumer sends them,
+and can be set by path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from decoders.apis import api
+from decoders.apis.keys import FETCH
+from decoders.apis.names import known_fields
+from decoders.schema.model import Versions
+from kwcli.calling.words.record_words import (
+    OFFLINE,
+    TopicLookup,
+    check_names,
+    need,
+    parse_moment,
+    said,
+    split,
+    topic_field,
+)
+from kwcli.run_environment import Exit, Failure
+from kwcli.spelling import did_you_mean
+
+WORDS: Final = ("topic", "partition", "offset")
+# Timestamps of ListOffsets that stand for the ends of a partition.
+LATEST, EARLIEST = -1, -2
+_ENDS: Final = {
+    **dict.fromkeys(("latest", "end", "newest"), LATEST),
+    **dict.fromkeys(("earliest", "beginning", "start", "oldest"), EARLIEST),
+}
+_EXPRESSION: Final = re.compile(
+    rf"(?P<end>{'|'.join(_ENDS)})(?P<step>[+-]\d{{1,19}})?|(?P<away>[+-]\d{{1,19}})|(?P<number>\d{{1,19}})|s?@(?P<time>.+)"
+)
+_PARTITIONS: Final = re.compile(r"(\d{1,10})(?:(?:-|\.\.)(\d{1,10}))?")
+# The most partitions that a topic has in practice; a range is expanded into a list.
+_PARTITIONS_MAX: Final = 100_000
+_INT32_MAX: Final = (1 << 31) - 1
+_INT64_MAX: Final = (1 << 63) - 1
+# A Java consumer's defaults.
+_WAIT_MS: Final = 500
+_MAX_BYTES: Final = 50 << 20
+_PARTITION_MAX_BYTES: Final = 1 << 20
+
+
+class Offsets(TopicLookup, Protocol):
+    """The cluster's answers about topics and offsets that a Fetch needs."""
+
+    def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
+        """The first offset at or after a time (LATEST: the end, EARLIEST: the first one); None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A start offset: `step` away from the offset at `timestamp`; without a timestamp `step` is the offset itself."""
+
+    step: int
+    timestamp: int | None = None
+
+    @classmethod
+    def parse(cls, text: str, now_ms: int) -> Position:
+        """`-10` (before the end), `1042`, `beginning`, `end-10`, `@2026-11-21T03:04:05Z`. Raises Failure (usage)."""
+        match = _EXPRESSION.fullmatch(text.strip().lower() if text[:1].isalpha() else text.strip())
+        if match is None:
+            meant = did_you_mean(text, tuple(_ENDS))
+            raise Failure(
+                f"offset={text} is no offset{meant}: write a number, -10 (the last ten), beginning, end, end-10 "
+                "or @2026-11-21T03:04:05Z",
+                Exit.USAGE,
+            )
+        if match["time"]:
+            return cls(0, max(0, parse_moment(match["time"], now_ms, "offset=")))
+        if match["end"]:
+            return cls(int(match["step"] or 0), _ENDS[match["end"]])
+        if match["away"]:
+            step = int(match["away"])
+            return cls(step, EARLIEST if match["away"][0] == "+" else LATEST)
+        step = int(match["number"])
+        if step > _INT64_MAX:
+            raise Failure(f"offset={text} is outside 0 to {_INT64_MAX}", Exit.USAGE)
+        return cls(step)
+
+    def find(self, topic: str, partition: int, offsets: Offsets | None) -> int:
+        """The offset to fetch from, never before the first one; the end offset for a time after the last record."""
+        if self.timestamp is None:
+            return self.step
+        if offsets is None:
+            raise Failure("only the cluster knows where a partition begins and ends: give offset= a number", Exit.USAGE)
+        found = offsets.offset_at(topic, partition, self.timestamp)
+        if found is None:
+            found = offsets.offset_at(topic, partition, LATEST) or 0
+        if self.step < 0:
+            first = offsets.offset_at(topic, partition, EARLIEST) or 0
+            return max(first, found + self.step)
+        return min(_INT64_MAX, found + self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """A fetch from one topic; empty `partitions`: all of them; `position` None: from the earliest offset."""
+
+    topic: str
+    partitions: Sequence[int]
+    position: Position | None
+    offsets: Mapping[int, int] | None = None  # partition → offset, instead of `partitions` and `position`
+
+    def at(self, offsets: Mapping[int, int]) -> Fetch:
+        """A fetch of this topic from these offsets of partitions."""
+        return Fetch(self.topic, sorted(offsets), None, offsets)
+
+    def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
+        """The versions among these that can carry this fetch. Raises Failure (usage) when there is none."""
+        return need(FETCH, versions, () if connected else [OFFLINE[FETCH]])
+
+    def body(self, version: int, offsets: Offsets | None) -> dict[str, Any]:
+        """The request in JSON form. Without `offsets` (not connected), it defaults to partition 0 from offset 0."""
+        position = self.position or (Position(0) if offsets is None else Position(0, EARLIEST))
+        partitions = []
+        for index in self._partitions(offsets):
+            begin = position.find(self.topic, index, offsets) if self.offsets is None else self.offsets[index]
+            asked = {"partition": index, "fetch_offset": begin}
+            partitions.append(asked | {"partition_max_bytes": _PARTITION_MAX_BYTES})
+        topic = topic_field(FETCH, version, self.topic, offsets)
+        topics = [{**topic, "partitions": partitions}]
+        body = {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _MAX_BYTES, "topics": topics}
+        return known_fields(api(FETCH).request.fields, version, body)
+
+    def _partitions(self, offsets: Offsets | None) -> Sequence[int]:
+        if self.partitions:
+            return self.partitions
+        return [0] if offsets is None else offsets.partitions(self.topic)
+
+
+def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
+    """The fetch that short words describe (None where none names a topic, partition or offset), and the other words.
+
+    Raises Failure (usage).
+    """
+    ours, rest = split(words, WORDS)
+    check_names(FETCH, rest, WORDS)
+    if not ours:
+        return None, rest
+    topics = [said(word) for word in ours if word.name == "topic"]
+    positions = [said(word) for word in ours if word.name == "offset"]
+    if len(topics) != 1:
+        raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
+    if len(positions) > 1:
+        raise Failure("offset= is given twice", Exit.USAGE)
+    partitions = _named([said(word) for word in ours if word.name == "partition"])
+    position = Position.parse(positions[0], now_ms) if positions else None
+    return Fetch(topics[0], partitions, position), rest
+
+
+def _named(texts: Sequence[str]) -> list[int]:
+    """The partitions of `3`, `0,2` or `0-5`, each once; an empty list for `all`. Raises Failure (usage)."""
+    found: list[int] = []
+    for part in (part.strip() for text in texts for part in text.split(",")):
+        if part == "all":
+            return []
+        match = _PARTITIONS.fullmatch(part)
+        if match is None:
+            raise Failure(f"partition={part} is no number: write 0, several (0,2 or 0-5), or all", Exit.USAGE)
+        low = int(match[1])
+        high = int(match[2] or low)
+        if high > _INT32_MAX:
+            raise Failure(f"partition={part} is outside 0 to {_INT32_MAX}", Exit.USAGE)
+        if not 0 <= high - low < _PARTITIONS_MAX:
+            raise Failure(f"partition={part} is no range of partitions", Exit.USAGE)
+        found += range(low, high + 1)
+    return list(dict.fromkeys(found))

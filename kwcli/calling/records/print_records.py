@@ -1,0 +1,153 @@
+"""Exchange records of Fetch in, the Kafka records in them out: one value a line, after its key if a separator is given.
+
+A response begins with the batch that holds the requested offset. Records before that offset are left out, and so are
+transaction markers. Secrets are hidden, as in the exchange record that the values come from.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from decoders.apis.error_codes import error_name
+from decoders.named_tuple import NamedTuple
+from decoders.wire.deferred_json import DeferredText
+from kwcli.output.body import scalar
+from kwcli.output.short_texts import count_of
+from kwcli.output.value_writers import JsonWriter
+
+# Output formats for records alone.
+FORMATS: Final = ("text", "ndjson", "json")
+_LISTED: Final = 5
+
+
+class PartitionAnswer(NamedTuple):
+    """The answer for one partition, and the requested offset."""
+
+    name: str  # orders[0]
+    number: int
+    asked: int
+    answer: Mapping[str, Any]
+
+
+class Said(NamedTuple):
+    """A line for standard error; a `problem` is printed with -q too."""
+
+    text: str
+    problem: bool = False
+
+
+class RecordValues:
+    """Writes the records of Fetch responses: values, or with `separator` pairs (in JSON {"key", "value"}).
+
+    A response ends at the end of a log segment, or at a limit. With `follow`, further() says where to go on.
+    """
+
+    def __init__(
+        self, write: Callable[[bytes], None], form: str, separator: bytes | None, *, follow: bool = False
+    ) -> None:
+        self._write = write
+        self._text = form == "text"
+        self._separator = separator
+        self._json = JsonWriter(write, lines=form == "ndjson")
+        self._follow = follow
+        self._further: dict[int, int] = {}
+        self._ends: dict[str, int] = {}
+        self._shown = 0
+        self._empty: dict[str, None] = {}  # partitions without records
+
+    def show(self, record: Mapping[str, Any]) -> Iterator[Said]:
+        """Write the records of an exchange record; yield messages about its partitions (errors, records left out)."""
+        for part in _parts(record):
+            if part.answer["error_code"]:
+                yield Said(f"{part.name}: {error_name(part.answer['error_code'])}{_there(part.answer)}", problem=True)
+                continue
+            count, last = 0, part.asked - 1
+            for batch in part.answer["records"] or ():
+                if "error" in batch:
+                    why = batch["error"]["text"]
+                    yield Said(f"{part.name}: the batch at offset {batch['base_offset']}: {why}", problem=True)
+                for each in () if batch["control"] else batch.get("records", ()):
+                    if each["offset"] >= part.asked:
+                        self._add(each)
+                        count += 1
+                if batch.get("records_cut"):
+                    cut = f"{count_of(batch['records_cut'], 'record')} of the batch at offset {batch['base_offset']}"
+                    yield Said(f"{part.name}: {cut} left out", problem=True)
+                if not batch["truncated"]:
+                    last = max(last, batch["last_offset"] or 0)
+            self._shown += count
+            # The end is the high watermark of the first response: a busy topic never ends.
+            left = self._ends.setdefault(part.name, part.answer["high_watermark"]) - last - 1
+            if left > 0 and self._follow and last >= part.asked:
+                self._further[part.number] = last + 1
+            elif left > 0:
+                yield Said(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
+            elif not count:
+                self._empty[part.name] = None
+
+    def further(self) -> dict[int, int]:
+        """Partition → offset to go on from, for partitions with more records; each is returned once."""
+        found, self._further = self._further, {}
+        return found
+
+    def close(self) -> Iterator[Said]:
+        """End the JSON array; yield a message if there was no record at all."""
+        if not self._text:
+            self._json.close()
+        if self._empty and not self._shown:
+            names = list(self._empty)
+            more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
+            yield Said(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
+
+    def _add(self, record: Mapping[str, Any]) -> None:
+        if self._text:
+            key = b"" if self._separator is None else _bytes(record["key"]) + self._separator
+            self._write(key + _bytes(record["value"]) + b"\n")
+        elif self._separator is None:
+            self._json.add(record["value"])
+        else:
+            self._json.add({"key": record["key"], "value": record["value"]})
+
+
+def _parts(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
+    """The partitions of a response, with topic names where those of topic ids are known."""
+    request, response = record["request"], record["response"]
+    if not isinstance(request, dict) or not isinstance(response, dict):
+        return
+    asked = {
+        (_topic(topic), each["partition"]): each["fetch_offset"]
+        for topic in request.get("topics", ())
+        for each in topic["partitions"]
+    }
+    names = record.get("topic_names") or {}
+    for topic in response.get("responses", ()):
+        place = _topic(topic)
+        for each in topic.get("partitions", ()):
+            index = each["partition_index"]
+            yield PartitionAnswer(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
+
+
+def _topic(value: Mapping[str, Any]) -> str:
+    name: str = value["topic"] if "topic" in value else value["topic_id"]
+    return name
+
+
+def _there(answer: Mapping[str, Any]) -> str:
+    """` (there are 5 to 9)`: the offsets of a partition, where an answer tells them."""
+    first, end = answer.get("log_start_offset", -1), answer["high_watermark"]
+    return f" (there are {first} to {end - 1})" if 0 <= first < end else ""
+
+
+def _bytes(value: Any) -> bytes:
+    """The bytes of a key or a value; empty for null."""
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, DeferredText):
+        return value.data
+    if value.keys() == {"base64"}:
+        return b64decode(value["base64"])
+    return scalar(value).encode()

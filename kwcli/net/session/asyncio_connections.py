@@ -1,0 +1,203 @@
+"""Addresses and settings in, connected asyncio transports and login mechanisms out: the proxy's way to brokers.
+
+Every failure is a Failure of one line that begins with the address, in the words of `kw call`. Calls that may take long
+and cannot be interrupted (name servers, token endpoints, Kerberos) run in threads, bounded by a deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Final
+
+from decoders.errors import without_frames
+from kwcli.net.config.client_config import Address, ClientConfig, Tls
+from kwcli.net.connector import Connector, Place, resolve, text_of, unreachable
+from kwcli.net.deadline import Deadline
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    import ssl
+
+    from kwcli.net.sasl.mechanism import Mechanism
+
+# Mechanisms that need no network.
+_AT_ONCE: Final = frozenset({"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"})
+
+_ACCEPT_AGAIN_S: Final = 0.5
+
+Factory = Callable[[], asyncio.Protocol]
+
+
+class Dialler:
+    """The way to the brokers of one cluster. Failure (usage) at once where the TLS settings make no sense."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        self._config = config
+        self._tls = config.tls or Tls()
+        self._context: ssl.SSLContext | None = None
+        if "SSL" in config.protocol:
+            from kwcli.net.tls_connect import client_context
+
+            self._context = client_context(self._tls)
+
+    async def dial(self, address: Address, factory: Factory) -> asyncio.Transport:
+        """A transport whose protocol comes from `factory`, speaking TLS where that is wanted. Raises Failure.
+
+        The broker's certificate is checked against the host of `address`, wherever --dial-map leads.
+        """
+        way = Connector(address, self._config)
+        deadline = Deadline(self._config.connect_timeout_s, time.monotonic)
+        link = await self._connected(way, deadline)
+        loop = asyncio.get_running_loop()
+        if self._context is None:
+            transport, _ = await loop.create_connection(factory, sock=link)
+            return transport
+        name = self._tls.server_name or address[0]
+        try:
+            async with asyncio.timeout(max(deadline.left(), 0.001)):
+                transport, _ = await loop.create_connection(factory, sock=link, ssl=self._context, server_hostname=name)
+        except TimeoutError:
+            text = f"{way.text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
+            raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
+        except OSError as error:
+            from kwcli.net.tls_connect import explained
+
+            raise way.failure(explained(error, self._tls, name)) from None
+        return transport
+
+    def alerted(self, address: Address, error: BaseException | None) -> str | None:
+        """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
+        if not isinstance(error, OSError):
+            return None
+        way = Connector(address, self._config)
+        stop = way.alerted(error)
+        return None if stop is None else stop.line(way.text)
+
+    async def _connected(self, way: Connector, deadline: Deadline) -> socket.socket:
+        target = self._config.dial_map.get(way.address, way.address)
+        loop = asyncio.get_running_loop()
+        if _is_literal(target[0]):
+            places = resolve(target, way.text, deadline)
+        else:
+            places = await loop.run_in_executor(None, resolve, target, way.text, deadline)
+        failures: list[OSError] = []
+        for left_over, place in zip(range(len(places), 0, -1), places, strict=True):
+            try:
+                async with asyncio.timeout(max(deadline.left() / left_over, 0.001)):
+                    return await _connect(place)
+            except OSError as error:  # TimeoutError is one
+                failures.append(without_frames(error))
+        raise unreachable(way.text, failures, deadline)
+
+
+class Logins:
+    """Fresh mechanisms for the connections of one cluster; tokens are shared while they are good."""
+
+    def __init__(self, config: ClientConfig) -> None:
+        from kwcli.net.session.mechanism_factory import credentials_of
+
+        assert config.sasl is not None
+        self._config = config
+        self._sasl = config.sasl
+        self._credentials = credentials_of(config)
+
+    async def mechanism(self, address: Address) -> Mechanism:
+        """A mechanism for one login to the broker at `address`; its first message is made already. Raises Failure."""
+        if self._sasl.mechanism in _AT_ONCE:
+            return self._make(address)
+        return await asyncio.get_running_loop().run_in_executor(None, self._make, address)
+
+    def _make(self, address: Address) -> Mechanism:
+        from kwcli.net.sasl.mechanism import SaslRefused
+        from kwcli.net.session.authentication import failed
+        from kwcli.net.session.mechanism_factory import Begun, SaslLogin
+
+        deadline = Deadline(self._config.timeout_s, time.monotonic)
+        made = SaslLogin(self._sasl, address, deadline, self._credentials)()
+        try:
+            return Begun(made)
+        except SaslRefused as refused:
+            stop = failed(self._sasl.mechanism, refused)
+            raise Failure(stop.line(Connector(address, self._config).text), stop.code) from None
+
+
+class TlsServer:
+    """Accepts connections on a socket that listens, and does the handshake before a protocol gets them.
+
+    asyncio's own servers do not report handshakes that fail: `failed` gets the client's address and the error.
+    """
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        context: Callable[[], ssl.SSLContext],
+        factory: Factory,
+        failed: Callable[[str, BaseException], None],
+        *,
+        timeout_s: float,
+    ) -> None:
+        """Begin to accept at once, in the running loop; `context` is called for each connection."""
+        self._sock = sock
+        self._context = context
+        self._factory = factory
+        self._failed = failed
+        self._timeout_s = timeout_s
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._keep(self._accept())
+
+    def close(self) -> None:
+        """Accept no more, and give up handshakes that are not done."""
+        for task in self._tasks:
+            task.cancel()
+        self._sock.close()
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                link, peer = await loop.sock_accept(self._sock)
+            except OSError as error:  # too many open files: later there may be fewer
+                loop.call_exception_handler({"message": "socket.accept() failed", "exception": error})
+                await asyncio.sleep(_ACCEPT_AGAIN_S)
+                continue
+            self._keep(self._greet(link, peer[:2]))
+
+    async def _greet(self, link: socket.socket, peer: Address) -> None:
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._factory, link, ssl=self._context(), ssl_handshake_timeout=self._timeout_s
+            )
+        except (OSError, Failure) as error:
+            self._failed(text_of(peer), error)
+
+
+def _is_literal(host: str) -> bool:
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host)
+        except (OSError, ValueError):
+            continue
+        return True
+    return False
+
+
+async def _connect(place: Place) -> socket.socket:
+    family, where = place
+    link = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        link.setblocking(False)
+        link.connect_ex(where)  # within one machine it is done then, and not waited for (tests/bench/fairness.py)
+        await asyncio.get_running_loop().sock_connect(link, where)
+        link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        link.close()
+        raise
+    return link

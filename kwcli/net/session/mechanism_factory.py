@@ -1,0 +1,85 @@
+"""SASL settings in, a mechanism for each login out; settings that cannot work are a Failure before anything is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from kwcli.net.config.client_config import Address, ClientConfig, Sasl
+from kwcli.net.connector import text_of
+from kwcli.net.deadline import Deadline
+from kwcli.net.sasl import SaslRefused, mechanism
+from kwcli.net.sasl.mechanism import Around
+from kwcli.net.session.authentication import failed
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from kwcli.net.sasl import Mechanism
+    from kwcli.net.session.oauth_tokens import Credentials
+
+Outcome = TypeVar("Outcome")
+
+
+class SaslLogin:
+    """The logins of one connection. `deadline` bounds requests for tokens and tickets; the connection moves it on."""
+
+    def __init__(self, sasl: Sasl, address: Address, deadline: Deadline, credentials: Credentials | None) -> None:
+        self.deadline = deadline
+        self._sasl = sasl
+        self._address = address
+        self._credentials = credentials
+        self._made: list[Mechanism] = [self._make()]
+
+    def __call__(self) -> Mechanism:
+        """A fresh mechanism for one login. Raises Failure."""
+        return self._made.pop() if self._made else self._make()
+
+    def _make(self) -> Mechanism:
+        token = self._credentials.token(self.deadline) if self._credentials else None
+        try:
+            if self._sasl.mechanism == "GSSAPI":
+                return _Patient(self._sasl, self._address[0], self)
+            return mechanism(self._sasl, self._address[0], token)
+        except SaslRefused as refused:
+            line = failed(self._sasl.mechanism, refused).line(text_of(self._address))
+            raise Failure(line, Exit.REFUSED) from None
+
+
+class Begun(Around):
+    """A mechanism whose first message, for which a KDC may have to be asked, is made at once."""
+
+    def __init__(self, inner: Mechanism) -> None:
+        super().__init__(inner)
+        self._first = inner.first()
+
+    def first(self) -> bytes:
+        return self._first
+
+
+class _Patient(Around):
+    """GSSAPI within the deadline of a login: its library would wait for a KDC without end."""
+
+    def __init__(self, sasl: Sasl, host: str, login: SaslLogin) -> None:
+        self._login = login
+        super().__init__(self._in_time(lambda: mechanism(sasl, host, None)))
+
+    def first(self) -> bytes:
+        return self._in_time(self._inner.first)
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        return self._in_time(lambda: self._inner.answer(challenge))
+
+    def _in_time(self, step: Callable[[], Outcome]) -> Outcome:
+        from kwcli.net.deadline import in_time
+
+        return in_time(step, self._login.deadline, "the Kerberos library (is the KDC silent?) did not answer")
+
+
+def credentials_of(config: ClientConfig) -> Credentials | None:
+    """The source of tokens, shared by all connections of a cluster; None where the login needs no tokens."""
+    if config.sasl is None or (config.sasl.oauth is None and config.sasl.aws is None):
+        return None
+    from kwcli.net.session.oauth_tokens import Credentials
+
+    return Credentials(config.sasl, now_s=time.time, monotonic=time.monotonic)

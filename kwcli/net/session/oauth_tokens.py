@@ -1,0 +1,268 @@
+"""SASL settings in, tokens for OAUTHBEARER out: as given, unsigned, from a file or an endpoint, or signed by AWS."""
+
+from __future__ import annotations
+
+import http.client
+import importlib
+import json
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
+
+from decoders.named_tuple import NamedTuple
+from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
+from kwcli.net.config.client_properties import shown_url
+from kwcli.net.deadline import Deadline, in_time
+from kwcli.run_environment import Exit, Failure
+
+# A year: no connection lives as long, and larger numbers may be too large to compute with.
+_LIFETIME_MAX_S: Final = 365 * 86_400
+# How much of an answer that is no token is shown.
+_SHOWN: Final = 200
+
+
+class OAuthToken(NamedTuple):
+    """A token and its lifetime in seconds (None where the endpoint does not say)."""
+
+    text: str
+    lifetime_s: float | None
+
+
+class TokenRefused(ValueError):
+    """The endpoint gave no token; the message has its answer, without secrets."""
+
+
+def unsigned(oauth: OAuth, now_s: float) -> str:
+    """A JWT without a signature (RFC 7515, appendix A.5), for brokers that are set up to believe it."""
+    claims = {"iat": now_s, "exp": now_s + oauth.lifetime_s, **(oauth.claims or {})}
+    parts = [{"alg": "none"}, claims]
+    return "".join(urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") + "." for part in parts)
+
+
+def form(oauth: OAuth) -> bytes:
+    """The body of a token request."""
+    fields = {"grant_type": "client_credentials"}
+    if oauth.scope:
+        fields["scope"] = oauth.scope
+    return urlencode(fields).encode()
+
+
+def authorization(oauth: OAuth) -> str:
+    """The Authorization header of a token request, with client id and secret."""
+    client, secret = oauth.client_id or "", oauth.client_secret or ""
+    if oauth.url_encoded:
+        client, secret = quote_plus(client), quote_plus(secret)
+    return "Basic " + b64encode(f"{client}:{secret}".encode()).decode()
+
+
+def read(status: int, content: bytes) -> OAuthToken:
+    """The token in the endpoint's answer. TokenRefused says what the answer has instead."""
+    try:
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        raise TokenRefused(f"answered {status} with no JSON object{_quoted(content)}")
+    token = answer.get("access_token")
+    if 200 <= status < 300 and isinstance(token, str) and token:
+        return OAuthToken(token.strip(), _lifetime_s(answer.get("expires_in")))
+    said = ", ".join(str(answer[name]) for name in ("error", "error_description") if answer.get(name))
+    if said:
+        raise TokenRefused(f"refuses the client: {said[:_SHOWN]} (HTTP {status})")
+    raise TokenRefused(f"answered {status} without an access_token")
+
+
+def _lifetime_s(told: Any) -> float | None:
+    """A lifetime in seconds, at most a year; None where the endpoint told no number, or one below 0."""
+    if not isinstance(told, int | float) or not told >= 0:
+        return None
+    return float(min(told, _LIFETIME_MAX_S))
+
+
+def _quoted(content: bytes) -> str:
+    text = " ".join(content[:_SHOWN].decode("utf-8", "replace").split())
+    return f": {text}" if text else ""
+
+
+# SASL settings in, OAUTHBEARER's token out: as given, made here, from a file, or asked for over HTTPS.
+
+
+_ANSWER_MAX: Final = 1024 * 1024
+# The part of a token's life in which it is used again: brokers refuse a token that expires on its way.
+_GOOD_FOR: Final = 0.8
+
+
+class Credentials:
+    """The tokens of one set of settings; a token that is still good is not asked for again."""
+
+    def __init__(self, sasl: Sasl, *, now_s: Callable[[], float], monotonic: Callable[[], float]) -> None:
+        self._oauth = sasl.oauth
+        self._aws = sasl.aws
+        self._now_s = now_s
+        self._monotonic = monotonic
+        self._kept: tuple[str, float] | None = None
+
+    def token(self, deadline: Deadline) -> str | None:
+        """A token that is good now; None for mechanisms without one. Raises Failure."""
+        oauth, aws = self._oauth, self._aws
+        if aws is not None:
+            return self._kept_token(lambda: signed_by_aws(aws, deadline, self._now_s))
+        if oauth is None or oauth.token is not None:
+            return oauth.token if oauth else None
+        if oauth.endpoint is None:
+            return unsigned(oauth, self._now_s())
+        return self._kept_token(lambda: ask(oauth, deadline))
+
+    def _kept_token(self, fetch: Callable[[], OAuthToken]) -> str:
+        """The last token while it is good, else a fresh one."""
+        if self._kept is None or self._monotonic() >= self._kept[1]:
+            asked = self._monotonic()
+            token = fetch()
+            self._kept = token.text, asked + (token.lifetime_s or 0.0) * _GOOD_FOR
+        return self._kept[0]
+
+
+def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
+    """A token for Amazon MSK, signed (SigV4) by AWS' own library. Raises Failure.
+
+    Signing needs no network, getting credentials may: a role is assumed, an instance asks its metadata service.
+    """
+    try:
+        signer: Any = importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider")
+    except ImportError as error:
+        raise Failure(
+            f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}): pip install 'kw[msk]'",
+            Exit.USAGE,
+        ) from None
+    more = (aws.session,) if aws.session else ()
+
+    def sign() -> tuple[str, int]:
+        if aws.role is not None:
+            signed = signer.generate_auth_token_from_role_arn(aws.region, aws.role, *more)
+        elif aws.profile is not None:
+            signed = signer.generate_auth_token_from_profile(aws.region, aws.profile)
+        else:
+            signed = signer.generate_auth_token(aws.region)
+        text, good_until_ms = signed
+        return text, good_until_ms
+
+    try:
+        text, good_until_ms = in_time(sign, deadline, "AWS did not give credentials")
+    except Failure:
+        raise
+    except AttributeError:  # of None, which the library takes for credentials
+        remedy = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name -X sasl.aws.profile=NAME"
+        raise Failure(f"AWS_MSK_IAM found no AWS credentials: {remedy}", Exit.REFUSED) from None
+    except Exception as error:  # boto's own, of which there are many
+        said = " ".join(str(error).split())[:_SHOWN]
+        raise Failure(f"AWS gives no credentials: {said}", Exit.REFUSED) from None
+    return OAuthToken(text, max(0.0, good_until_ms / 1000 - now_s()))
+
+
+def ask(oauth: OAuth, deadline: Deadline) -> OAuthToken:
+    """A fresh token from the endpoint, or from the file that `file:` names. Raises Failure."""
+    try:
+        url = urlsplit(oauth.endpoint or "")
+        where = f"{url.hostname}:{url.port}" if url.port is not None else url.hostname
+    except ValueError:  # the error repeats a part of the URL, which may be a password
+        raise _no_address(oauth.endpoint or "") from None
+    if url.scheme == "file":
+        return _from_file(unquote(url.path))
+    if url.scheme not in ("http", "https") or not where:
+        raise _no_address(oauth.endpoint or "")
+    exchange = _Exchange(oauth, url, f"token endpoint {where}")
+    try:
+        # A server that sends a byte now and then would never run into a socket's time-out.
+        return in_time(lambda: exchange.token(deadline), deadline, f"{exchange.where} did not answer")
+    finally:
+        exchange.end()
+
+
+def _no_address(endpoint: str) -> Failure:
+    text = f"sasl.oauthbearer.token.endpoint.url {shown_url(endpoint)} is no https:// address"
+    return Failure(text, Exit.USAGE)
+
+
+def _from_file(path: str) -> OAuthToken:
+    try:
+        return OAuthToken(Path(path).read_text(encoding="utf-8").strip(), None)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
+
+
+class _Exchange:
+    """One request to the token endpoint: run in a thread, its outcome read by another thread."""
+
+    def __init__(self, oauth: OAuth, url: SplitResult, where: str) -> None:
+        self._oauth = oauth
+        self.where = where  # for messages: without the URL's user, which may come with a password
+        self._url = url
+        host, port = url.hostname or "", url.port
+        if url.scheme == "https":
+            from kwcli.net.tls_connect import client_context
+
+            self._tls = Tls(authorities=oauth.authorities)
+            context = client_context(self._tls)
+            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, context=context)
+        else:
+            self._connection = http.client.HTTPConnection(host, port)
+
+    def end(self) -> None:
+        """Close the connection; a thread that still reads from it then ends as well."""
+        with suppress(OSError):
+            if self._connection.sock is not None:
+                self._connection.sock.shutdown(2)
+
+    def token(self, deadline: Deadline) -> OAuthToken:
+        """Ask for a token. Raises Failure."""
+        where = self.where
+        try:
+            status, content = self._ask(deadline.left())
+            return read(status, content)
+        except TokenRefused as refused:
+            remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
+            raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
+        except TimeoutError:
+            raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
+        except OSError as error:
+            if self._url.scheme == "https":
+                raise self._tls_failure(error, where) from None
+            raise Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE) from None
+        except (http.client.HTTPException, ValueError):
+            text = f"{where} does not speak HTTP; check sasl.oauthbearer.token.endpoint.url"
+            raise Failure(text, Exit.UNREACHABLE) from None
+        finally:
+            self._connection.close()
+
+    def _ask(self, timeout_s: float) -> tuple[int, bytes]:
+        self._connection.timeout = max(timeout_s, 0.001)
+        headers = {
+            "Authorization": authorization(self._oauth),
+            "Content-Type": "application/x-www-form-urlencoded",
+            "Accept": "application/json",
+            "User-Agent": "kw",
+        }
+        path = (self._url.path or "/") + (f"?{self._url.query}" if self._url.query else "")
+        self._connection.request("POST", path, form(self._oauth), headers)
+        response = self._connection.getresponse()
+        return response.status, response.read(_ANSWER_MAX)
+
+    def _tls_failure(self, error: OSError, where: str) -> Failure:
+        import ssl
+
+        if not isinstance(error, ssl.SSLError):
+            return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
+        from kwcli.net.connection_stops import Cause, tls_stop
+
+        stop = tls_stop(error, self._tls, self._url.hostname or "")
+        if stop.cause is Cause.NAME:
+            stop.remedy = "check the host in sasl.oauthbearer.token.endpoint.url"
+        elif "ssl.ca.location" in stop.remedy:
+            stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
+        elif "security.protocol" in stop.remedy:
+            stop.remedy = "is it http:// rather than https://?"
+        return Failure(stop.line(where), stop.code)

@@ -1,0 +1,116 @@
+"""An exchange in, the indented lines below its own out: bodies (-v), headers too (-vv), records (--records)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.exchanges.topic_arrays import batch_array, partitions_in
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
+from decoders.wire.deferred_json import Deferred, DeferredList
+from decoders.wire.readable_text import clean
+from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded
+from kwcli.output.short_texts import Palette, cell_width, cut, palette
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Side
+    from kwcli.run_environment import Settings
+
+ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
+
+
+def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
+    """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
+    record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
+    colors = palette(settings.color)
+    if settings.verbose == 0:
+        yield from _records(exchange, record, settings, colors)
+        return
+    body = BodyPrinter(settings.width, colors, record.get("topic_names"))
+    for side, arrow in ARROWS.items():
+        value = record[side]
+        size = record[f"{side}_size"]
+        if value is None and size is None:
+            continue
+        head, *more = _head(exchange, record, side, settings.verbose > 1)
+        yield f"  {colors.api}{arrow}{colors.off} {head}"
+        for line in more:
+            yield f"    {line if settings.width is None else cut(line, settings.width - 4)}"
+        if isinstance(value, dict):
+            yield from body.lines(value, plan_of(exchange, side), 2)
+        elif value is not None:
+            yield f"    {scalar(value)}"
+        yield from (f"    {line}" for line in undecoded(record, side, colors))
+    yield from body.meanings(explained)
+    yield ""
+
+
+def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
+    """`999 B · 1.234 ms`; with `headers` also a line of header fields, and one of addresses and packets."""
+    size = record[f"{side}_size"]
+    parts = ["size unknown" if size is None else f"{size:,} B"]
+    if side == "response" and exchange.latency_ms is not None:
+        parts.append(f"{exchange.latency_ms:.3f} ms")
+    yield " · ".join(parts)
+    if not headers:
+        return
+    fields = [f"correlation_id {scalar(exchange.correlation_id)}"]
+    if side == "request":
+        fields.insert(0, f"api_key {scalar(exchange.api_key)} · api_version {scalar(exchange.api_version)}")
+        fields.append(f"client_id {scalar(exchange.client_id)}")
+    yield " · ".join(fields)
+    client, broker = exchange.client, exchange.broker
+    way = f"{client} → {broker}" if side == "request" else f"{broker} → {client}"
+    packets = record["packets"][side]
+    if packets:
+        way += f" · packet {packets[0]}" if packets[0] == packets[1] else f" · packets {packets[0]}–{packets[1]}"
+    yield f"{way} · connection {exchange.connection}"
+
+
+def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    """One line for each record: `orders[0]@42  key  value  headers`."""
+    array = batch_array(exchange.api_key)
+    if array is None:
+        return
+    for topic, part in partitions_in(record[array.side], array):
+        name = topic.get("name") or topic.get("topic")
+        if name is None:
+            name = record.get("topic_names", {}).get(topic.get("topic_id")) or topic.get("topic_id")
+        for batch in part.get(array.records) or ():
+            yield from _batch(f"{scalar(name)}[{part.get(array.number)}]", batch, settings, colors)
+
+
+def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    yield from _error(place, batch, colors)
+    long = LongValues(settings.width, scalar)
+    records = batch.get("records") or ()
+    for one in records:
+        head = f"  {place}@{one['offset']}"
+        parts = [_cell(one["key"], long), _cell(one["value"], long)]
+        if one.get("headers"):
+            parts.append(" ".join(f"{scalar(each['key'])}={_cell(each['value'], long)}" for each in one["headers"]))
+        if one.get("control_record"):
+            parts.append(clean(str(one["control_record"])))
+        text = GAP.join(parts)
+        if settings.width is not None:
+            text = cut(text, max(settings.width - cell_width(head) - len(GAP), 8))
+        yield from long.spelled(f"{colors.dim}{head}{colors.off}{GAP}{text}")
+    beside = batch
+    if isinstance(records, DeferredList):
+        beside = records.beside()
+        yield from _error(place, {**batch, **beside}, colors)
+    if beside.get("records_cut"):
+        yield f"  {place}{GAP}{beside['records_cut']:,} records more than kw shows of one exchange"
+
+
+def _error(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
+    error = batch.get("error")
+    if error:
+        text = clean(f"{error['reason']}: {error['text']}")
+        yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
+
+
+def _cell(value: Any, long: LongValues) -> str:
+    return long.mark(value) if isinstance(value, Deferred) else scalar(value)

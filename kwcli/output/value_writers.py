@@ -1,0 +1,164 @@
+"""JSON values in, each written as it comes: as JSON, YAML, CSV, or the values at the paths of -e."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from decoders.apis.paths import PathStep, parse_path, values_at
+from decoders.wire.deferred_json import json_pieces
+from kwcli.run_environment import Exit, Failure
+from kwcli.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from kwcli.output.renderers import Write
+    from kwcli.run_environment import Settings
+
+
+class RecordWriter(Protocol):
+    """Writes values one after the other; `close` ends what was begun."""
+
+    def add(self, value: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) -> RecordWriter:
+    """The writer of the format in `settings`: ndjson, json, yaml, csv or fields.
+
+    `keys`: all keys that an object may have, where not all objects have the same.
+    """
+    if settings.format == "yaml":
+        return YamlWriter(write)
+    if settings.format == "csv":
+        return CsvWriter(settings, write)
+    if settings.format == "fields":
+        return FieldWriter(settings, write, keys)
+    return JsonWriter(write, lines=settings.format != "json")
+
+
+class JsonWriter:
+    """Writes values one after the other: with `lines` each on its own line; else as one array, which `close` ends."""
+
+    def __init__(self, write: Write, *, lines: bool) -> None:
+        self._write = write
+        self._lines = lines
+        self._begun = False
+
+    def add(self, value: Any) -> None:
+        """Write one value, which may be deferred."""
+        if not self._lines:
+            self._write(b",\n" if self._begun else b"[\n")
+            self._begun = True
+        for piece in json_pieces(value):
+            self._write(piece)
+        if self._lines:
+            self._write(b"\n")
+
+    def close(self) -> None:
+        """End the array."""
+        if not self._lines:
+            self._write(b"\n]\n" if self._begun else b"[]\n")
+
+
+class YamlWriter:
+    """Writes each value as a YAML document."""
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+
+    def add(self, value: Any) -> None:
+        """Write one document."""
+        from kwcli.output.yaml import yaml_pieces
+
+        for piece in yaml_pieces(value):
+            self._write(piece)
+
+    def close(self) -> None:
+        """Do nothing: a document needs no end."""
+
+
+class _Rows:
+    """Base of the writers of lines. Cells are the values at the paths asked for, else at those keys of the first object
+    that hold no object.
+    """
+
+    def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
+        self._settings = settings
+        self._write = write
+        self._keys = keys
+        self._names: Sequence[str] = tuple(settings.columns)
+        self._steps: list[tuple[PathStep, ...]] | None = None
+
+    def _cells(self, value: Any) -> list[list[Any]]:
+        """The values at each path. Raises Failure (usage) where no object has such a key."""
+        found = value if isinstance(value, dict) else {"value": value}
+        if self._steps is None:
+            self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
+            self._steps = [_steps(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
+            self._head(self._names)
+        return [[each for each in values_at(found, steps) if each is not None] for steps in self._steps]
+
+    def _head(self, names: Sequence[str]) -> None:
+        """Write the heading above the rows, in formats that have one."""
+
+    def close(self) -> None:
+        """Do nothing: rows need no end."""
+
+
+class FieldWriter(_Rows):
+    """Writes a line for each value, as `-o fields` does for exchanges."""
+
+    def __init__(self, settings: Settings, write: Write, keys: Sequence[str] = ()) -> None:
+        from kwcli.output.fields import FieldMarks
+
+        super().__init__(settings, write, keys)
+        self._marks = FieldMarks.parse(settings.marks)
+
+    def add(self, value: Any) -> None:
+        """Write one line."""
+        self._line(self._cells(value))
+
+    def _head(self, names: Sequence[str]) -> None:
+        if self._marks.header:
+            self._line([[name] for name in names])
+
+    def _line(self, cells: list[list[Any]]) -> None:
+        flat = ([part for value in values for part in _parts(value)] for values in cells)
+        self._write(self._marks.line(flat).encode("utf-8", "backslashreplace"))
+
+
+class CsvWriter(_Rows):
+    """Writes a line for each value, below a line of names."""
+
+    def add(self, value: Any) -> None:
+        """Write one line."""
+        from kwcli.output.row_cells import cell
+
+        self._line([cell([part for each in values for part in _parts(each)]) for values in self._cells(value)])
+
+    def _head(self, names: Sequence[str]) -> None:
+        self._line(names)
+
+    def _line(self, cells: Sequence[Any]) -> None:
+        from kwcli.output.csv import csv_lines
+
+        self._write(csv_lines([cells], safe=self._settings.csv_safe).encode("utf-8", "backslashreplace"))
+
+
+def _parts(value: Any) -> Sequence[Any]:
+    """The elements of a list of scalars; anything else is one part."""
+    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        return [each for each in value if each is not None]
+    return [value]
+
+
+def _steps(name: str, first: dict[str, Any]) -> tuple[PathStep, ...]:
+    try:
+        steps = parse_path(name)
+    except ValueError:
+        raise Failure(f"-e {name!r} is no path (write name, versions[0] or fields[].name)", Exit.USAGE) from None
+    if steps[0].name not in first:
+        hint = did_you_mean(steps[0].name, first)
+        raise Failure(f"-e: there is no field {steps[0].name!r}{hint}; there are {', '.join(first)}", Exit.USAGE)
+    return steps

@@ -1,0 +1,63 @@
+"""The numbers of a watch and of a compaction in, metrics and lines of text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from decoders.named_tuple import NamedTuple
+from decoders.wire.readable_text import format_size
+from kwcli.output.short_texts import count_of
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.store.compaction import Compacted
+    from kwcli.pipeline.watch.captures import Lag
+    from kwcli.telemetry.prometheus import Family
+
+__all__ = ["WatchProgress", "compacted_line", "metrics_text"]
+
+
+class WatchProgress(NamedTuple):
+    """How far a watch is: its latest batch, how long that took and how long ago that was, what went wrong."""
+
+    batch: int
+    lag: Lag
+    took_s: float
+    since_s: float | None
+    retries: int
+    damaged: int
+    unreachable: int
+
+
+def compacted_line(done: Compacted) -> str:
+    """`exchanges 2026-11-21: 1,200 files, 31.0MB → 1 file, 12.1MB`."""
+    before = f"{count_of(done.files, 'file')}, {format_size(done.size)}"
+    return f"{done.table} {done.day}: {before} → {count_of(done.now, 'file')}, {format_size(done.size_now)}"
+
+
+def metrics_text(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
+    """The metrics in the text format of Prometheus; `last_ns` is the time of the packet read last, by capture point."""
+    from kwcli.telemetry.prometheus import family_lines
+
+    return "".join(f"{line}\n" for line in family_lines(_families(now, exchanges, packets, last_ns)))
+
+
+def _families(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
+    from kwcli.telemetry.prometheus import Family
+
+    for name, kind, text, value in (
+        ("kw_watch_batches_total", "counter", "Batches that are committed.", now.batch),
+        ("kw_watch_exchanges_total", "counter", "Exchanges in committed batches.", exchanges),
+        ("kw_watch_packets_total", "counter", "Packets in committed batches.", packets),
+        ("kw_watch_retries_total", "counter", "Batches that failed and were tried again.", now.retries),
+        ("kw_watch_damaged_total", "counter", "Captures that were lost, late or damaged.", now.damaged),
+        ("kw_watch_lag_bytes", "gauge", "Bytes of capture that are there and not read.", now.lag.size),
+        ("kw_watch_lag_seconds", "gauge", "How long the first of these bytes have been there.", now.lag.seconds),
+        ("kw_watch_unreachable_sources", "gauge", "Sources that cannot be looked at.", now.unreachable),
+        ("kw_watch_batch_seconds", "gauge", "How long the latest batch took.", now.took_s),
+    ):
+        yield Family(name, kind, text, [({}, float(value))])
+    if now.since_s is not None:
+        yield Family("kw_watch_idle_seconds", "gauge", "Seconds since the latest commit.", [({}, now.since_s)])
+    read = [({"point": point}, at / 1e9) for point, at in sorted(dict(last_ns).items())]
+    yield Family("kw_watch_read_time_seconds", "gauge", "Time of the packet read last.", read)

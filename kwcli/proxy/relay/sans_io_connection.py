@@ -1,0 +1,111 @@
+"""A client's connection and the connection to its broker: bytes of both sides in, commands (see state.py) out.
+
+The problem. Clients must never hear of a broker's own address, or they would go around the proxy; but looking at every
+byte of every frame would make the proxy slower than the broker.
+
+The idea. Only a request's header is read, and the request noted as in flight; its API decides how the answer passes:
+
+```
+request   ──▶ head: API, version, correlation id ──▶ request_handling.py ──▶ on to the broker as it came
+response  ◀── names no broker: as it came, in the chunks in which it came
+          ◀── names brokers: buffered whole (memory_share.py), addresses replaced (rewrite.py), ApiVersions capped
+```
+
+Frames may also have to be changed, answered, delayed or lost on purpose: see frame_decisions.py. Without deciders that
+costs nothing.
+
+What always holds: no socket and no clock here, times come in with the bytes, in ns; any cut of the bytes gives the same
+commands; a client gets the broker's bytes or a rewritten answer, never a part of both. What is given up: an answer that
+cannot be rewritten ends the connection, since passing it on would tell where the broker is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Interventions
+from kwcli.proxy.relay.requests import Requests
+from kwcli.proxy.relay.responses import Responses
+from kwcli.proxy.relay.rewrite import Address
+from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
+from kwcli.proxy.relay.state import CLIENT, Command, State
+
+
+class RelayCore:
+    """Feed it with `client_bytes(data, now_ns)` and `server_bytes(data, now_ns)`; `timed` asks for ANSWERED commands.
+
+    After RESERVE and RESOLVE nothing should be read from the broker until they are answered; bytes that come all the
+    same are kept. After CLOSE it returns no more commands. `rewritten_answers` has answers rewritten before, for all
+    connections. `interventions` decides about frames, if given.
+    """
+
+    __slots__ = ("_requests", "_responses", "_state", "client_bytes", "reserved", "server_bytes")
+
+    def __init__(
+        self,
+        *,
+        timed: bool = False,
+        rewritten_answers: RewrittenAnswers | None = None,
+        interventions: Interventions | None = None,
+    ) -> None:
+        self._state = State()
+        known = RewrittenAnswers() if rewritten_answers is None else rewritten_answers
+        self._responses = Responses(self._state, self._logged_in, known, interventions, timed=timed)
+        self._requests = Requests(self._state, self._responses, interventions)
+        self.client_bytes = self._requests.feed
+        self.server_bytes = self._responses.feed
+        self.reserved = self._responses.reserved
+
+    @property
+    def in_flight(self) -> int:
+        """Requests that wait for an answer."""
+        return len(self._state.in_flight)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the connection can end now without losing an answer."""
+        if self._state.swallowed:
+            return True
+        return not self._state.in_flight and not self._responses.busy and not self._requests.blocked
+
+    @property
+    def inside_request(self) -> bool:
+        """Whether the client has not sent all of a request."""
+        return self._requests.inside
+
+    @property
+    def swallowed(self) -> bool:
+        """Whether nothing gets through any more in either direction, on purpose."""
+        return self._state.swallowed
+
+    def _logged_in(self, now_ns: int) -> list[Command]:
+        return self._requests.resume(now_ns)
+
+    def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
+        """Carry out an awaited decision: about the request, or about the answer once there is one."""
+        if exchange.response is None:
+            return self._requests.apply_decision(exchange, decision, now_ns)
+        return self._responses.apply_decision(exchange, decision, now_ns)
+
+    def timer_expired(self, side: int, now_ns: int) -> list[Command]:
+        """Go on with a delayed frame: the time that TIMER asked for has passed."""
+        return self._requests.timer_expired(now_ns) if side == CLIENT else self._responses.timer_expired(now_ns)
+
+    def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
+        """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""
+        return self._responses.resolved(ticket, where, now_ns)
+
+    def go_on(self, side: int, now_ns: int) -> list[Command]:
+        """Handle the rest of a side's bytes, a turn after YIELD."""
+        return self._requests.go_on(now_ns) if side == CLIENT else self._responses.go_on(now_ns)
+
+    def client_eof(self, now_ns: int) -> list[Command]:
+        """Handle that the client ended its side."""
+        if self._state.closed:
+            return []
+        self._state.gone = True
+        return self._requests.finish(now_ns)
+
+    def server_eof(self) -> list[Command]:
+        """Handle that the broker ended its side."""
+        return [] if self._state.closed else self._responses.finish()

@@ -1,0 +1,305 @@
+"""`--as-kafka`, `--max`, `--hide` in; offered versions, refused requests, and messages about them, out.
+
+The problem. What a client does with an old broker, or without an API, is seen only with such a broker; brokers of old
+releases are hard to come by.
+
+The idea. A client knows a broker by its ApiVersions answer, and by its reaction to requests that it does not serve. So
+the brokers' ApiVersions answers are cut down to what the release served (`rewrite.py` asks `offered` and `levels`), and
+requests that the release did not serve never reach the brokers:
+
+```
+ApiVersions, in a version it lacks   ──▶ UNSUPPORTED_VERSION in the layout of version 0, as since 0.10
+anything else that it lacks          ──▶ the connection is closed, as brokers of all releases do
+```
+
+What always holds: no version is offered that the brokers lack. What is given up: brokers serve requests in their own
+way, not in that of the release; a release before 0.10 knows no ApiVersions, and neither does the proxy then.
+
+`kw audit` judges clients by the same code: the requests are counted in an `Audit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from decoders.apis.keys import API_VERSIONS, METADATA, PRODUCE
+
+if TYPE_CHECKING:
+    from decoders.analysis.client_compatibility import Audit, AuditedClient
+    from decoders.filters.prefilter import Possible
+    from decoders.schema.model import Versions
+    from kwcli.proxy.deciders import ClientConnection
+    from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange
+
+# Since this release a broker that lacks the version of an ApiVersions request says which it has (KIP-511).
+_RANGE_TOLD: Final = "2.4"
+# Since this release brokers list Produce 0 to 2, and do not serve them (KAFKA-18659).
+_PRODUCE_LISTED: Final = "4.0"
+_UNSUPPORTED_VERSION: Final = 35
+# How many clients are reported one by one at the end.
+_TOLD_MAX: Final = 20
+
+
+class ServedVersions:
+    """The versions that a release served, cut down to `limits`; without a release all versions within `limits`."""
+
+    def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
+        from decoders.apis.likeness import stable
+        from decoders.apis.releases import RELEASES, features
+
+        self.release = release
+        self._limits = dict(limits)
+        self._stable = None if release is None else stable(release)
+        self._features = None if release is None else features(release)
+        self._newer = {name: release is not None and RELEASES.index(release) >= RELEASES.index(name) for name in _SINCE}
+
+    @property
+    def name(self) -> str:
+        """The release and the limits for people: `Kafka 2.8, Fetch up to 11, no ListGroups`."""
+        from decoders.apis import api
+
+        parts = [] if self.release is None else [f"Kafka {self.release}"]
+        for key, versions in self._limits.items():
+            parts.append(f"{api(key).name} up to {versions.high}" if versions else f"no {api(key).name}")
+        return ", ".join(parts)
+
+    def served_versions(self, api_key: int) -> Versions:
+        """The versions of an API that are served."""
+        from decoders.schema.model import ALL, NONE
+
+        known = ALL if self._stable is None else self._stable.get(api_key, NONE)
+        return known & self._limits.get(api_key, ALL)
+
+    def refusal(self, api_key: int, version: int) -> tuple[str, str]:
+        """The option that excludes such a request (`--as-kafka 2.8`), and a text of the versions that are served."""
+        from decoders.apis import NAMES, api
+        from decoders.schema.model import NONE
+
+        name = api(api_key).name if api_key in NAMES else str(api_key)
+        if self._stable is not None and version not in self._stable.get(api_key, NONE):
+            by = f"--as-kafka {self.release}"
+        else:
+            most = self._limits.get(api_key, NONE)
+            by = f"--max {name}={most.high}" if most else f"--hide {name}"
+        return by, served_text(self.served_versions(api_key))
+
+    def offered_versions(self, api_key: int, versions: Versions) -> Versions:
+        """The versions of an API that clients are told, of those that brokers offer."""
+        left = self.served_versions(api_key) & versions
+        if left and api_key == PRODUCE and self._newer[_PRODUCE_LISTED]:
+            return left._replace(low=versions.low)
+        return left
+
+    def feature_levels(self, feature: str) -> Versions | None:
+        """The levels of a feature that clients may be told; None: any."""
+        from decoders.schema.model import NONE
+
+        return None if self._features is None else self._features.get(feature, NONE)
+
+    def lacking(self, offered: Mapping[int, Versions]) -> list[str]:
+        """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
+        from decoders.apis import api
+        from decoders.apis.likeness import OPTIONAL
+        from decoders.apis.releases import served_of
+        from decoders.schema.model import NONE
+
+        found = []
+        have = served_of(offered)
+        for key in sorted(self._stable or ()):
+            wanted, its = self.served_versions(key), have.get(key, NONE)
+            if key in OPTIONAL or "broker" not in api(key).listeners or not wanted or (wanted & its) == wanted:
+                continue
+            left = wanted & its
+            part = f"{wanted} ({left} left)" if left else str(wanted)
+            found.append(f"{api(key).name} {part}")
+        return found
+
+    def lines(self, offered: Mapping[int, Versions] | None) -> list[str]:
+        """The lines that the proxy prints at its start; `offered` None: the brokers' versions are not known yet."""
+        said = [f"clients are served as by {self.name}"]
+        if self.release is None:
+            return said
+        if offered is None:
+            return [*said, "the brokers' versions are not known yet: clients are offered only those that brokers have"]
+        lacking = self.lacking(offered)
+        if lacking:
+            said.append(f"brokers lack what Kafka {self.release} served: {', '.join(lacking)}")
+        if API_VERSIONS not in (self._stable or ()):
+            said.append(
+                f"Kafka {self.release} knew no ApiVersions: clients that send it are cut off, as by that release"
+            )
+        return said
+
+    def fallback(self, correlation_id: int) -> bytes:
+        """The answer to an ApiVersions request in a version that is not served; with its size field."""
+        from decoders.frames.live_framing import with_size
+        from decoders.messages.whole_messages import encode_response
+
+        versions = self.served_versions(API_VERSIONS)
+        told = self.release is None or self._newer[_RANGE_TOLD]
+        row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
+        body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
+        return with_size(encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id))
+
+
+_SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)
+
+
+class VersionGate:
+    """A `Decider` that refuses requests that are not served, and remembers which clients sent them."""
+
+    def __init__(self, served: ServedVersions) -> None:
+        from decoders.analysis.client_compatibility import Audit
+
+        self.served = served
+        self._audit: Audit = Audit()
+        # Client → its requests that were refused, and how often.
+        self._refused: dict[AuditedClient, dict[tuple[int, int], int]] = {}
+        # Clients with other requests than ApiVersions, by client id and host: not all their requests tell more of them.
+        self._further: set[tuple[str | None, str]] = set()
+        self._asked: dict[AuditedClient, None] = {}
+
+    def wants(self, api_key: int, version: int) -> bool:
+        """Whether such requests are not served, or tell clients apart (ApiVersions, Metadata)."""
+        return api_key in (API_VERSIONS, METADATA) or version not in self.served.served_versions(api_key)
+
+    def connection(self, relay: ClientConnection) -> ConnectionGate:
+        """The decider for one connection."""
+        return ConnectionGate(self, relay)
+
+    def refuses(self, relay: ClientConnection) -> bool:  # noqa: ARG002  # as a Decider has it
+        """False: no client is turned away before its first request."""
+        return False
+
+    def count_request(
+        self, client: AuditedClient, broker: str, use: tuple[int, int], now_ns: int, *, served: bool
+    ) -> None:
+        """Count a request of a client; `use` is its API key and version."""
+        from decoders.limits import HISTORY_MAX
+
+        if client not in self._asked and len(self._asked) >= HISTORY_MAX:
+            return
+        self._asked[client] = None
+        self._audit.count(client, broker, use, now_ns)
+        if use[0] != API_VERSIONS:
+            self._further.add(client[:2])
+        if not served:
+            its = self._refused.setdefault(client, {})
+            its[use] = its.get(use, 0) + 1
+
+    def lines(self) -> list[str]:
+        """Lines about clients that could not work, in the words of `kw audit` where it says that they break."""
+        said = []
+        why = self._verdicts()
+        for client, uses in self._refused.items():
+            key = (client.client_id or client.host, client.software, client.software_version)
+            said.append(f"{_named(client)} could not work: {why.get(key) or _refusals(uses, self.served)}")
+        said += [
+            f"{_named(client)} asked for the versions (ApiVersions) and then nothing more"
+            for client in self._asked
+            if client[:2] not in self._further and client not in self._refused
+        ]
+        more = len(said) - _TOLD_MAX
+        return said[:_TOLD_MAX] + ([f"and {more:,} more clients"] if more > 0 else [])
+
+    def _verdicts(self) -> dict[tuple[str | None, str | None, str | None], str]:
+        """Why clients break, as `kw audit` says it, by client id, software and its version."""
+        from decoders.analysis.client_compatibility import AuditTarget
+        from decoders.apis import KEYS
+
+        served = {key: versions for key in KEYS if (versions := self.served.served_versions(key))}
+        rows = self._audit.rows(AuditTarget(self.served.name, served, self.served.release))
+        found = {}
+        for row in rows:
+            if row["verdict"] == "breaks":
+                software = row["client_software"] or {"name": None, "version": None}
+                found[row["client_id"], software["name"], software["version"]] = row["why"]
+        return found
+
+
+def served_text(versions: Versions) -> str:
+    """`0 to 12 are served`, `is not served`."""
+    return f"{versions.low} to {versions.high} are served" if versions else "is not served"
+
+
+def _named(client: AuditedClient) -> str:
+    software = f"{client.software} {client.software_version or ''}".strip() + ", " if client.software else ""
+    return f"client {client.client_id or 'without an id'} ({software}{client.host})"
+
+
+def _refusals(uses: Mapping[tuple[int, int], int], served: ServedVersions) -> str:
+    from decoders.apis import NAMES, api
+
+    parts = []
+    for key, version in sorted(uses):
+        name = api(key).name if key in NAMES else f"API {key}"
+        parts.append(f"{name} {version} ({served_text(served.served_versions(key))})")
+    return ", ".join(parts)
+
+
+class ConnectionGate:
+    """The part of a `VersionGate` that is about one connection."""
+
+    __slots__ = ("_gate", "_relay", "_software")
+
+    def __init__(self, gate: VersionGate, relay: ClientConnection) -> None:
+        self._gate = gate
+        self._relay = relay
+        self._software: tuple[str | None, str | None] = (None, None)
+
+    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
+        """Whether the gate wants requests of this API and version."""
+        return self._gate.wants(api_key, version)
+
+    def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
+        """Refuse a request that is not served, else let it pass."""
+        from kwcli.proxy.relay.frame_decisions import PASS, Decision, Then
+
+        key, version = exchange.api_key, exchange.version
+        served = version in self._gate.served.served_versions(key)
+        if key == API_VERSIONS:
+            self._learn(exchange)
+        fallback = key == API_VERSIONS and bool(self._gate.served.served_versions(key))
+        listener = self._relay.listener
+        self._gate.count_request(
+            self._client(exchange), listener.title, (key, version), now_ns, served=served or fallback
+        )
+        if served:
+            return PASS
+        self._relay.tell_refusal(exchange.correlation_id, *self._gate.served.refusal(key, version))
+        if fallback:
+            return Decision(reply=self._gate.served.fallback(exchange.correlation_id))
+        reason = f"{exchange.base} is not served by {self._gate.served.name}"
+        return Decision(b"", then=Then.CLOSE, reason=reason)
+
+    def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:  # noqa: ARG002  # as a decider has it
+        """PASS: the gate does not look at answers."""
+        from kwcli.proxy.relay.frame_decisions import PASS
+
+        return PASS
+
+    def leave(self) -> None:
+        """Called when the connection is over; nothing is to be done."""
+
+    def _learn(self, exchange: InterceptedExchange) -> None:
+        from decoders.errors import DecodeError
+        from decoders.messages.whole_messages import decode_request
+
+        try:
+            body = decode_request(exchange.request[4:]).body
+        except DecodeError:
+            return
+        self._software = (body.get("client_software_name") or None, body.get("client_software_version") or None)
+
+    def _client(self, exchange: InterceptedExchange) -> AuditedClient:
+        from decoders.analysis.client_compatibility import AuditedClient
+        from decoders.errors import DecodeError
+        from decoders.frames.headers import request_head
+
+        try:
+            data = request_head(exchange.request, 0, len(exchange.request)).client_id
+        except DecodeError:
+            data = None
+        client_id = None if data is None else data.decode("utf-8", "replace")
+        return AuditedClient(client_id, self._relay.peer.rpartition(":")[0], *self._software)

@@ -1,0 +1,84 @@
+"""Options in; where a proxy or mock listens, and which versions it serves (--as-kafka, --max, --hide), out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from decoders.named_tuple import NamedTuple
+from kwcli.options import Command, gather_options, with_options
+from kwcli.run_environment import Exit, Failure
+from kwcli.spelling import find_api, find_release, find_version
+
+if TYPE_CHECKING:
+    from kwcli.net.config.client_config import Address
+    from kwcli.proxy.served_versions import ServedVersions
+    from kwcli.proxy.settings import Listening
+
+__all__ = ["ListeningOptions", "ServedOptions", "served_options"]
+
+
+class ServedOptions(NamedTuple):
+    """The options --as-kafka, --max and --hide as given."""
+
+    as_kafka: str | None = None
+    most: tuple[str, ...] = ()
+    hide: tuple[str, ...] = ()
+
+    def served(self) -> ServedVersions | None:
+        """The versions that these options serve; None where none of them was given. Raises Failure (usage)."""
+        if self == ServedOptions():
+            return None
+        from decoders.schema.model import NONE, Versions
+
+        limits: dict[int, Versions] = {}
+        for word in _words(self.most):
+            name, equals, number = word.partition("=")
+            if not equals:
+                raise Failure(f"--max {word}: write API=VERSION, as in fetch=11", Exit.USAGE)
+            found = find_api(name.strip())
+            limits[found.key] = Versions(0, find_version(found, number.strip()))
+        for word in _words(self.hide):
+            limits[find_api(word).key] = NONE
+        from kwcli.proxy.served_versions import ServedVersions
+
+        release = None if self.as_kafka is None else find_release(self.as_kafka)
+        return ServedVersions(release, limits)
+
+
+class ListeningOptions(NamedTuple):
+    """The options about where clients find the proxy, and which versions they are offered."""
+
+    port_base: int
+    bind: str
+    advertise: str | None
+    metrics: Address | None
+    served: ServedOptions
+
+    def place(self) -> Listening:
+        """The settings that these options mean. Raises Failure (usage)."""
+        from kwcli.proxy.settings import Listening
+
+        return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.served())
+
+
+def _words(given: tuple[str, ...]) -> Iterator[str]:
+    return (word.strip() for each in given for word in each.split(",") if word.strip())
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--as-kafka", metavar="RELEASE", help="Serve clients only the APIs and versions of this release (2.8)."
+    ),
+    click.option(
+        "--max", "most", multiple=True, metavar="API=VERSION,...", help="Cap these APIs at VERSION; repeatable."
+    ),
+    click.option("--hide", multiple=True, metavar="API,...", help="Hide these APIs, by name or number; repeatable."),
+)
+
+
+def served_options(command: Command) -> Command:
+    """Add the options of `ServedOptions` to a command, which gets them as `served`."""
+    return with_options(gather_options("served", ServedOptions, ServedOptions._fields)(command), *_OPTIONS)

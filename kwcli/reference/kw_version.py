@@ -1,0 +1,100 @@
+"""What `kw version` tells: versions of kw, Python, Kafka and libraries, which a report of a defect should have."""
+
+from __future__ import annotations
+
+import platform
+import re
+import textwrap
+from importlib import metadata
+from typing import Any, Final
+
+import orjson
+
+from decoders.apis import NAMES
+from decoders.apis.releases import RELEASES
+from decoders.wire import primitives
+from kwcli.run_environment import Environment
+
+_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def is_compiled() -> bool:
+    """Whether the library's busiest modules are machine code: all of them are, or none (decoders/mypyc_modules.py)."""
+    return not (primitives.__file__ or "").endswith(".py")
+
+
+def versions() -> dict[str, Any]:
+    """kw, compiled, python, implementation, platform, kafka {oldest, newest, apis}, libraries and extras {name: …}.
+
+    A version is null where it is not installed.
+    """
+    from kwcli import VERSION
+
+    needed, extras = _requirements()
+    return {
+        "kw": VERSION,
+        "compiled": is_compiled(),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "platform": f"{platform.system()} {platform.machine()}",
+        "kafka": {"oldest": RELEASES[0], "newest": RELEASES[-1], "apis": len(NAMES)},
+        "libraries": {name: _installed(name) for name in needed},
+        "extras": {name: _installed(name) for name in extras},
+    }
+
+
+def _requirements() -> tuple[list[str], list[str]]:
+    """The names of the packages that kw needs, and of those that its extras need besides, but for the test extra."""
+    try:
+        stated = metadata.requires("kw") or []
+    except metadata.PackageNotFoundError:  # run from its sources
+        stated = []
+    needed: set[str] = set()
+    extras: set[str] = set()
+    for line in stated:
+        match = _NAME.match(line)
+        if match is None or match[0] == "kw":
+            continue
+        if "extra ==" not in line:
+            needed.add(match[0])
+        elif not re.search(r"extra == ['\"]test['\"]", line):
+            extras.add(match[0])
+    return sorted(needed), sorted(extras - needed)
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def write_versions(env: Environment, found: dict[str, Any], output: str) -> None:
+    """Write the versions as text, as an indented JSON object, or as a JSON object on one line."""
+    if output != "text":
+        option = orjson.OPT_INDENT_2 if output == "json" else 0
+        env.stdout.write(orjson.dumps(found, option=option) + b"\n")
+        return
+    kafka = found["kafka"]
+    lines = [
+        f"kw      {found['kw']}{', compiled' * found['compiled']}",
+        f"Python  {found['python']} ({found['implementation']}, {found['platform']})",
+        f"Kafka   {kafka['oldest']} to {kafka['newest']}, {kafka['apis']} APIs",
+    ]
+    for title, key in (("with", "libraries"), ("extras", "extras")):
+        there = [f"{name} {version}" for name, version in found[key].items() if version]
+        if there:
+            lines.append(f"{title:<8}{', '.join(there)}")
+    missing = [name for name, version in found["extras"].items() if not version]
+    if missing:
+        lines.append(f"without {', '.join(missing)}")
+    if env.columns is not None:
+        lines = [part for line in lines for part in _wrapped(line, env.columns)]
+    env.stdout.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """A line wrapped to a width, broken between libraries only."""
+    held = re.sub(r" (?=\d)", "\0", line)  # a version stays with its name
+    parts = textwrap.wrap(held, max(width, 40), subsequent_indent=" " * 8, break_on_hyphens=False)
+    return [part.replace("\0", " ") for part in parts]

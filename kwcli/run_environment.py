@@ -1,0 +1,423 @@
+"""The environment of one run: streams, variables, clock, exit codes, the user's folders, the settings of output."""
+
+from __future__ import annotations
+
+import errno
+import gc
+import io
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+
+from decoders.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from decoders.exchanges.exchange import Ended, Settled
+    from kwcli.pager import PagedOutput
+    from kwcli.terminal_escaping import Writable
+
+# Errors of a write that are no defect of kw: the target is full, closed, broken or too large.
+_UNWRITABLE: Final = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO, errno.EROFS, errno.ESTALE
+})  # fmt: skip
+
+
+class Exit(IntEnum):
+    """Exit codes of `kw`; scripts rely on them."""
+
+    DONE = 0
+    FAILURE = 1  # of the input, or a Kafka-level error in the answer to a call
+    USAGE = 2
+    LOSSY = 3  # only under --strict: traffic was lost or could not be decoded
+    FINDINGS = 4  # a check found something
+    UNREACHABLE = 5  # could not connect
+    REFUSED = 6  # authentication refused
+    TIMEOUT = 124
+    INTERRUPTED = 130
+
+
+def unwritten(error: OSError, what: str = "the output") -> str | None:
+    """The message that `what`, or the file of the error, cannot be written; None where the error is of another kind."""
+    if error.errno not in _UNWRITABLE:
+        return None
+    return f"{error.filename or what} cannot be written: {(error.strerror or str(error)).lower()}"
+
+
+class Failure(Exception):
+    """An end that is not a defect: `text` is the one line shown to the user, after `kw: `."""
+
+    def __init__(self, text: str, code: Exit = Exit.FAILURE) -> None:
+        super().__init__(text)
+        self.text = text
+        self.code = code
+
+
+# A kind of folder and variables in, the user's own folder out.
+
+
+Kind = Literal["cache", "config", "state"]
+# The variable that names the base folder of all programs, and the folder's place in the user's home without it.
+_HOMES: Final[dict[Kind, tuple[str, str]]] = {
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+}
+
+
+def own_folder_name(kind: Kind, variables: Mapping[str, str]) -> str:
+    """The name of kw's own folder of a kind: `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
+    name, usual = _HOMES[kind]
+    above = variables.get(name) or os.path.join(variables.get("HOME") or os.path.expanduser("~"), usual)
+    return os.path.join(above, "kw")
+
+
+def own_folder(kind: Kind, variables: Mapping[str, str]) -> Path:
+    """kw's own folder of a kind, as a Path."""
+    from pathlib import Path
+
+    return Path(own_folder_name(kind, variables))
+
+
+# Options and environment in, the settings of the output out: format, width, colours.
+
+
+# Formats that have colours; every value in them is cleaned before it is written.
+PAINTED: Final = frozenset({"text", "table", "hex"})
+
+
+class Settings(NamedTuple):
+    """How output is shown. `width` None: lines of any width, nothing is shortened."""
+
+    format: str = "text"
+    width: int | None = None
+    color: bool = False
+    verbose: int = 0
+    quiet: bool = False
+    records: bool = False
+    reveal_secrets: bool = False
+    names: bool = False  # in JSON and similar formats, words beside numbers that have names
+    heading: bool = True  # write the names of the columns above them
+    prompt: bool = False  # rows are written as they settle, not in large pieces
+    csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
+    columns: Sequence[str] = ()  # the paths given by -e or --columns
+    marks: Sequence[str] = ()  # the words of -E: the marks around fields
+    zone: str = ""  # time zone of times for people, as find_zone (output/short_texts.py) takes it; empty: UTC
+
+    def allow_colors(self, env: Environment) -> None:
+        """Let colour codes pass to a terminal where these settings produce them."""
+        env.allow_colors(self.color and self.format in PAINTED)
+
+
+def settings(env: Environment, *, output: str, color: str, live: bool = False) -> Settings:
+    """Settings by the rules of every command: colours on a terminal only, NO_COLOR and COLUMNS honoured.
+
+    Raises Failure.
+    """
+    if env.csv_safe and output != "csv":
+        raise Failure("--csv-safe is for -o csv", Exit.USAGE)
+    found = Settings(
+        format=output,
+        width=env.columns,
+        color=_color(env, color),
+        prompt=live or env.stdout_terminal,
+        csv_safe=env.csv_safe,
+    )
+    found.allow_colors(env)
+    return found
+
+
+_OFF: Final = frozenset({"", "0", "false", "no", "never"})
+
+
+def _color(env: Environment, color: str) -> bool:
+    """Whether to use colours: by --color, else by variables (no-color.org, bixense.com/clicolors, force-color.org)."""
+    if color != "auto":
+        return color == "always"
+    variables = env.variables
+    if variables.get("NO_COLOR"):
+        return False
+    if force := variables.get("FORCE_COLOR"):
+        return force not in _OFF
+    if variables.get("CLICOLOR_FORCE", "0") not in _OFF:
+        return True
+    if variables.get("CLICOLOR", "1") == "0":
+        return False
+    return env.stdout_terminal and variables.get("TERM") != "dumb"
+
+
+# The outside world as one value: streams, variables, terminal facts and clocks, handed to every command.
+#
+# Commands touch the process only through an `Environment`, so that a test can hand them another one.
+
+
+class Readable(Protocol):
+    """A byte stream for standard input: `read1` returns what is there now, at least one byte, or b"" at the end."""
+
+    def read1(self, size: int = -1, /) -> bytes: ...
+
+
+class StoredRows(Protocol):
+    """The exchanges and skipped runs in a folder of tables (pipeline/tables/stored_exchanges.py)."""
+
+    place: str
+    rows: int
+    size: int
+    span: tuple[int, int] | None
+    faults: list[str]
+    problems: list[str]
+
+    @property
+    def lacking(self) -> str | None: ...
+
+    def read(self) -> Iterator[tuple[str, list[Settled]]]: ...
+
+    def ends(self) -> Iterator[Ended]: ...
+
+
+def _no_tables(place: str) -> StoredRows:
+    raise Failure(f"{place}: a folder of tables, which this command does not read")
+
+
+# The buffer of standard output that is no terminal. Python's own is a block, 4 KiB on a pipe, for which NDJSON of small
+# exchanges takes a system call for every three lines, and none at all with PYTHONUNBUFFERED.
+OUTPUT_BUFFER: Final = 64 << 10
+
+
+class Terminals(NamedTuple):
+    """Which of the three streams are terminals."""
+
+    stdin: bool = False
+    stdout: bool = False
+    stderr: bool = False
+
+
+class Environment:
+    """Everything a command may know of its surroundings. `columns` is None where no width was given.
+
+    Everything written to a terminal passes `kwcli.terminal_escaping.Terminal`, which escapes control characters.
+    """
+
+    __slots__ = (
+        "_hide",
+        "_pager",
+        "_secrets",
+        "_unsaid",
+        "columns",
+        "csv_safe",
+        "debug",
+        "monotonic",
+        "no_pager",
+        "now_ns",
+        "open_tables",
+        "profile_output",
+        "stderr",
+        "stderr_terminal",
+        "stdin",
+        "stdin_terminal",
+        "stdout",
+        "stdout_terminal",
+        "variables",
+    )
+
+    def __init__(
+        self,
+        *,
+        stdin: Readable,
+        stdout: Writable,
+        stderr: Writable,
+        variables: Mapping[str, str],
+        terminals: Terminals = Terminals(),  # noqa: B008  # a tuple, which nothing changes
+        columns: int | None = None,
+        now_ns: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.stdin = stdin
+        self.stdout = _screened(stdout) if terminals.stdout else stdout
+        self.stderr = _screened(stderr) if terminals.stderr else stderr
+        self.variables = variables
+        self.stdin_terminal, self.stdout_terminal, self.stderr_terminal = terminals
+        self.columns = columns
+        self.now_ns = now_ns
+        self.monotonic = monotonic
+        self.debug = False
+        self.csv_safe = False  # asked for by --csv-safe
+        # The output format of a profile, of the one in use where the name is None; empty where it states none.
+        self.profile_output: Callable[[str | None], str] = lambda _: ""
+        # Opens a folder of tables (pipeline/tables/stored_exchanges.py, a module that few runs need to import).
+        self.open_tables: Callable[[str], StoredRows] = _no_tables
+        self.no_pager = False  # asked for by --no-pager
+        self._pager: PagedOutput | None = None
+        self._unsaid: list[str] = []  # diagnostic lines held back until the pager is closed
+        self._secrets: frozenset[str] = frozenset()
+        self._hide: Callable[[str], str] | None = None
+
+    @classmethod
+    def of_process(cls) -> Environment:
+        """The environment of this process. A stream that the caller closed (`>&-`) is the null device."""
+        source = sys.stdin.buffer if sys.stdin else open(os.devnull, "rb")  # noqa: SIM115  # lives as long as the process
+        stdout = sys.stdout.buffer if sys.stdout else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
+        stderr = sys.stderr.buffer if sys.stderr else open(os.devnull, "wb")  # noqa: SIM115  # lives as long as the process
+        stdout_terminal = stdout.isatty()
+        if sys.stdout and not stdout_terminal and isinstance(stdout, io.BufferedWriter | io.FileIO):
+            stdout = open(stdout.fileno(), "wb", OUTPUT_BUFFER, closefd=False)  # noqa: SIM115  # lives as long, too
+        stated = os.environ.get("COLUMNS", "")
+        columns = int(stated) if stated.isdecimal() and int(stated) > 0 else None
+        if columns is None and stdout_terminal:
+            columns, _ = _terminal_size()
+        return cls(
+            stdin=cast(Readable, source),  # a BufferedReader in both cases
+            stdout=stdout,
+            stderr=stderr,
+            variables=os.environ,
+            terminals=Terminals(source.isatty(), stdout_terminal, stderr.isatty()),
+            columns=columns,
+        )
+
+    def allow_colors(self, allowed: bool) -> None:
+        """Let colour codes pass to the terminal, or escape them; they may pass where kw alone writes such codes."""
+        if self.stdout_terminal:
+            from kwcli.terminal_escaping import Terminal
+
+            assert isinstance(self.stdout, Terminal)
+            self.stdout.allow_colors(allowed)
+
+    @property
+    def paging(self) -> bool:
+        """Whether a pager has the terminal, or will when there is more to show."""
+        return self._pager is not None and self._pager.begun
+
+    def start_paging(self, *, short: bool = False) -> None:
+        """Page output that is longer than the screen, or `short` output too, where stdin and stdout are terminals."""
+        if self.no_pager or self._pager is not None or not (self.stdout_terminal and self.stdin_terminal):
+            return
+        from kwcli.pager import PagedOutput, pager_program
+        from kwcli.terminal_escaping import Terminal
+
+        program = pager_program(self.variables)
+        assert isinstance(self.stdout, Terminal)
+        if program and _is_standard_output(self.stdout):
+            columns, rows = _terminal_size()
+            size = (columns, 0 if short else rows)
+            self._pager = PagedOutput(self.stdout.beneath, program, self.variables, size)
+            self.stdout.beneath = self._pager
+
+    def end_paging(self) -> None:
+        """Wait until the user has closed the pager; then write the diagnostic lines that were held back."""
+        if self._pager is None:
+            return
+        try:
+            self._pager.close()
+        finally:
+            unsaid, self._unsaid, self._pager = self._unsaid, [], None
+            for text in unsaid:
+                self.say(text)
+
+    def keep_secret(self, values: Iterable[str]) -> None:
+        """Hide these values, passwords and the like, in everything that is said from now on."""
+        known = self._secrets | frozenset(values)
+        if known != self._secrets:
+            from decoders.wire.conceal import concealer
+
+            self._secrets, self._hide = known, concealer(known)
+
+    def hide(self, text: str) -> str:
+        """A text from a broker or a library, without the secrets that this process was given."""
+        return text if self._hide is None else self._hide(text)
+
+    def say(self, text: str) -> None:
+        """Write one diagnostic line to standard error, without secrets or control characters; hold it while paging."""
+        if self.paging and self.stderr_terminal:
+            self._unsaid.append(text)
+            return
+        text = self.hide(text)
+        if not text.isprintable():
+            from decoders.wire.readable_text import clean
+
+            text = clean(text)
+        try:
+            self.stderr.write(text.encode() + b"\n")
+            self.stderr.flush()
+        except OSError:
+            return  # nobody reads standard error
+
+
+def switch_on(attribute: str) -> Callable[[Any, object, bool], None]:
+    """The callback (click's) of a flag that sets an attribute of the command's Environment to True."""
+
+    def set_attribute(context: Any, _param: object, value: bool) -> None:
+        if value and isinstance(context.obj, Environment):
+            setattr(context.obj, attribute, True)
+
+    return set_attribute
+
+
+class Complaints(io.TextIOBase):
+    """A `sys.stderr` for what Python itself writes, tracebacks of threads and warnings, with secrets hidden."""
+
+    def __init__(self, env: Environment) -> None:
+        self._env = env
+
+    def write(self, text: str, /) -> int:
+        """Write the text, without secrets; returns its length."""
+        with suppress(OSError):  # nobody reads standard error
+            self._env.stderr.write(self._env.hide(text).encode("utf-8", "backslashreplace"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush standard error."""
+        with suppress(OSError):
+            self._env.stderr.flush()
+
+    def fileno(self) -> int:
+        """The descriptor of standard error."""
+        return self._env.stderr.fileno()
+
+    def writable(self) -> bool:
+        """True: the stream can be written to."""
+        return True
+
+
+def _is_standard_output(stream: Writable) -> bool:
+    """Whether a stream is the process's own standard output, which a pager would inherit."""
+    try:
+        return stream.fileno() == 1
+    except OSError:
+        return False
+
+
+def _terminal_size() -> tuple[int, int]:
+    """Columns and rows of the terminal."""
+    import shutil  # not loaded where the streams are pipes
+
+    return shutil.get_terminal_size()
+
+
+def _screened(stream: Writable) -> Writable:
+    from kwcli.terminal_escaping import Terminal  # not loaded where the streams are pipes
+
+    return Terminal(stream)
+
+
+# How often Python's garbage collector runs: seldom, since rows are many, small and without reference cycles.
+
+
+# Thresholds of gc: a hundred times those of Python. A process that holds thousands of exchanges would spend a fifth of
+# its time in collections.
+SELDOM: Final = (100_000, 50, 100)
+
+
+@contextmanager
+def seldom() -> Iterator[None]:
+    """A context in which the garbage collector runs seldom."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -1,0 +1,130 @@
+"""Exchanges that a filter leaves out in; if nothing matches, a line out that says which values there were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from decoders.apis import NAMES, api
+from decoders.apis.error_codes import error_name
+from decoders.exchanges.exchange import rfc3339
+from decoders.filters.named_numbers import NamedNumber
+from decoders.wire.readable_text import clean, format_latency, format_size
+from kwcli.output.short_texts import count_of
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.filters import Filter
+    from decoders.filters.expression import Atom
+
+__all__ = ["Unmatched"]
+
+# Different values that are kept of a condition, and that a sentence lists.
+VALUES_MAX: Final = 1000
+LISTED_MAX: Final = 8
+
+
+def _api(key: int) -> str:
+    return api(key).name if key in NAMES else str(key)
+
+
+def _body_value(value: Any) -> str | None:
+    """A body value as text: a number with its words, the size of a secret; None for a struct or list."""
+    if isinstance(value, dict):
+        return f"{{redacted {value['redacted']}}}" if "redacted" in value else None
+    if isinstance(value, NamedNumber):
+        return " ".join([str(int(value)), ",".join(sorted(value.words))]).rstrip()
+    return None if isinstance(value, list) else str(value)
+
+
+# Kind of a field → how one of its values is written: values to list, then those of which only the ends are shown.
+_LISTED: Final[dict[str, Callable[[Any], str]]] = {
+    "text": str,
+    "address": lambda address: str(address).rpartition(":")[0],
+    "any": str,
+    "api": _api,
+    "error": error_name,
+}
+_RANGED: Final[dict[str, Callable[[Any], str]]] = {
+    "number": str,
+    "version": str,
+    "duration": format_latency,
+    "size": format_size,
+    "time": rfc3339,
+}
+# Names of fields in sentences, where they differ.
+_SAID: Final = {"client_id": "client id", "api": "API", "error": "error code", "txn": "transactional id"}
+
+
+class Unmatched:
+    """Examines exchanges until one matches; `line` says why none did. `wrong` is the filter of --errors."""
+
+    def __init__(self, selection: Filter, wrong: Filter) -> None:
+        self._selection = selection
+        self._parts = [(part, part.atoms(), Counter[Any]()) for part in selection.parts()]
+        self._matched = [False] * len(self._parts)
+        self._wrong = [atom.name for atom in wrong.atoms()]
+        self._looked = 0
+
+    def look(self, rows: Iterable[Settled]) -> None:
+        """Collect the values of exchanges that did not match."""
+        can_be = self._selection.can_be
+        for row in rows:
+            if row.kind != "exchange":
+                continue
+            self._looked += 1
+            for number, (part, atoms, values) in enumerate(self._parts):
+                if self._matched[number]:
+                    continue
+                if part.matches(row):
+                    self._matched[number] = True
+                elif _is_told(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
+                    found = atoms[0].values(row)
+                    if atoms[0].kind == "any":
+                        found = [text for value in found if (text := _body_value(value)) is not None]
+                    if len(values) < VALUES_MAX or all(value in values for value in found):
+                        values.update(found)
+
+    def line(self) -> str | None:
+        """A sentence that says why nothing matched, and which values there are."""
+        if not self._looked:
+            return None
+        for (_, atoms, values), matched in zip(self._parts, self._matched, strict=True):
+            if matched:
+                continue
+            names = [atom.name for atom in atoms]
+            if names == self._wrong:
+                return "nothing went wrong: no error code, nothing undecoded, no unanswered request"
+            if len(set(names)) != 1:
+                return "nothing matches the filter"
+            if not _is_told(atoms):
+                return f"no {names[0]} matches"
+            return _there_is(names[0], atoms[0].kind, values)
+        if len(self._parts) == 1:
+            return None
+        return "nothing matches all conditions of the filter, though each condition alone has matches"
+
+
+def _is_told(atoms: list[Atom]) -> bool:
+    """Whether a condition is about one field whose values may be listed: not what records hold."""
+    return len({atom.name for atom in atoms}) == 1 and (atoms[0].kind in _LISTED or atoms[0].kind in _RANGED)
+
+
+def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
+    """`no topic matches; there are orders, payments, metrics`."""
+    said = name if "." in name else _SAID.get(name, name.replace("_", " "))
+    if not values:
+        return f"no {said} matches: no exchange has any"
+    if kind in _RANGED:
+        least, greatest = _RANGED[kind](min(values)), _RANGED[kind](max(values))
+        there = f"there is {least}" if least == greatest else f"they go from {least} to {greatest}"
+    else:
+        texts = Counter[str]()
+        for value, count in values.items():
+            texts[clean(_LISTED[kind](value)) or '""'] += count
+        listed = [text for text, _ in texts.most_common(LISTED_MAX)]
+        rest = len(texts) - len(listed)
+        more = f" and {count_of(rest, 'other')}" if rest else ""
+        there = f"there {'is' if len(texts) == 1 else 'are'} {', '.join(listed)}{more}"
+    return f"no {said} matches; {there}"

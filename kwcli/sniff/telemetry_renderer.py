@@ -1,0 +1,128 @@
+"""Exchanges for a renderer in; the same exchanges reported to Prometheus and an OpenTelemetry collector out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from kwcli.net.addresses import shown
+from kwcli.run_environment import Failure
+from kwcli.telemetry.exchange_metrics import Traffic
+from kwcli.telemetry.http_server import MetricsServer
+from kwcli.telemetry.prometheus import family_lines
+
+if TYPE_CHECKING:
+    from decoders.exchanges.exchange import Settled
+    from decoders.schema.model import Side
+    from kwcli.options import CaptureOptions
+    from kwcli.output.renderers import Needs, Renderer, Write
+    from kwcli.run_environment import Environment, Settings
+    from kwcli.telemetry.otlp import Exporter
+
+__all__ = ["watch"]
+
+Open = Callable[["Write"], "Renderer"]
+
+
+def watch(
+    env: Environment, settings: Settings, capture: CaptureOptions, needs: Needs, opened: Open
+) -> tuple[Needs, Open]:
+    """The paths of bodies to read, and the opener of a renderer that reports its exchanges, too. Raises Failure."""
+    traffic = Traffic()
+    exporter = _exporter(env, capture) if capture.otlp is not None else None
+
+    def of(key: int, side: Side) -> frozenset[str]:
+        more = exporter.needs(key, side) if exporter is not None else frozenset()
+        return needs(key, side) | traffic.needs(key, side) | more
+
+    def opening(write: Write) -> Renderer:
+        watcher = _Watcher(env, opened(write), traffic, exporter, quiet=settings.quiet)
+        if capture.metrics is not None:
+            watcher.serve(capture.metrics)
+        return watcher
+
+    return of, opening
+
+
+def _exporter(env: Environment, capture: CaptureOptions) -> Exporter:
+    try:
+        from kwcli.telemetry.otlp import Exporter
+    except ImportError:
+        raise Failure('--otlp needs OpenTelemetry, which is not installed: install "kw[otel]"') from None
+    return Exporter(capture.otlp or "", env.say, waits=not capture.is_live)
+
+
+class _Watcher:
+    """Wraps a renderer and counts its exchanges, under a lock: Prometheus asks from another thread."""
+
+    def __init__(
+        self, env: Environment, renderer: Renderer, traffic: Traffic, exporter: Exporter | None, *, quiet: bool
+    ) -> None:
+        self._env = env
+        self._renderer = renderer
+        self._traffic = traffic
+        self._exporter = exporter
+        self._quiet = quiet
+        self._lock = Lock()
+        self._server: MetricsServer | None = None
+
+    def serve(self, where: tuple[str, int]) -> None:
+        """Serve the metrics to Prometheus, from now on."""
+        self._server = MetricsServer(where, self._text)
+        if not self._quiet:
+            self._env.say(f"kw: metrics on http://{shown(self._server.address)}/metrics")
+
+    def _text(self) -> str:
+        with self._lock:
+            families = self._traffic.families()
+            return "".join(f"{line}\n" for line in family_lines(families))
+
+    @property
+    def shows_skipped(self) -> bool:
+        """Whether the renderer shows rows of skipped bytes."""
+        return self._renderer.shows_skipped
+
+    @property
+    def errors(self) -> int:
+        """The renderer's count of exchanges with an unexpected error code."""
+        return self._renderer.errors
+
+    @property
+    def expected(self) -> int:
+        """The renderer's count of exchanges with only error codes that the protocol expects."""
+        return self._renderer.expected
+
+    @property
+    def undecoded(self) -> int:
+        """The renderer's count of exchanges that could not be decoded."""
+        return self._renderer.undecoded
+
+    def write(self, rows: list[Settled]) -> None:
+        """Report the exchanges, then show the rows: a renderer may let go of what it has shown."""
+        with self._lock:
+            for row in rows:
+                if row.kind == "exchange":
+                    self._traffic.add(row)
+        if self._exporter is not None:
+            for row in rows:
+                if row.kind == "exchange":
+                    self._exporter.add(row)
+            self._exporter.send_metrics_if_due(self._traffic.families)
+        self._renderer.write(rows)
+
+    def notice(self, rows: list[Settled]) -> None:
+        """Learn offsets from all rows, before the filters choose."""
+        with self._lock:
+            for row in rows:
+                if row.kind == "exchange":
+                    self._traffic.learn(row)
+        self._renderer.notice(rows)
+
+    def close(self) -> None:
+        """Close the renderer and the server, and export the last values."""
+        self._renderer.close()
+        if self._server is not None:
+            self._server.close()
+        if self._exporter is not None:
+            self._exporter.close(self._traffic.families())
