@@ -252,9 +252,9 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     _check_installed()
     from datetime import timedelta
 
+    from kwcli.pipeline.run_messages import compacted_line
     from kwcli.pipeline.store.compaction import compact
     from kwcli.pipeline.store.run_store import as_failures
-    from kwcli.pipeline.watch.metrics import compacted_line
 
     with as_failures(folder):
         for done in compact(folder, timedelta(seconds=lateness), keep_days):

@@ -1,4 +1,4 @@
-"""The counts of a run in, its progress bar and the lines at its end out."""
+"""The counts of a run in, its progress bar and the lines at its end out; and the line of a compaction."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from kwcli.progress import Transient, bar
 from kwcli.sniff.closing_lines import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
+    from kwcli.pipeline.store.compaction import Compacted
     from kwcli.pipeline.tables.write import RunCounts, WrittenFile
     from kwcli.run_environment import Environment
 
-__all__ = ["ProgressBar", "closing_line", "tables_line"]
+__all__ = ["ProgressBar", "closing_line", "compacted_line", "tables_line"]
 
 WIDTH: Final = 24
 
@@ -100,6 +101,12 @@ def tables_line(written: Iterable[WrittenFile], out: str) -> str:
         sizes[file.table] += file.size
     each = [f"{name} {count_of(rows[name], 'row')}, {format_size(sizes[name])}" for name in ALL_TABLES if rows[name]]
     return f"{out}: {'; '.join(each) or 'no rows'}"
+
+
+def compacted_line(done: Compacted) -> str:
+    """`exchanges 2026-11-21: 1,200 files, 31.0MB → 1 file, 12.1MB`."""
+    before = f"{count_of(done.files, 'file')}, {format_size(done.size)}"
+    return f"{done.table} {done.day}: {before} → {count_of(done.now, 'file')}, {format_size(done.size_now)}"
 
 
 def duration_text(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The numbers of a watch and of a compaction in, metrics and lines of text out."""
+"""The numbers of a watch in, its metrics in the text format of Prometheus out."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.readable_text import format_size
-from kwcli.output.short_texts import count_of
 
 if TYPE_CHECKING:
-    from kwcli.pipeline.store.compaction import Compacted
     from kwcli.pipeline.watch.captures import Lag
     from kwcli.telemetry.prometheus import Family
 
-__all__ = ["WatchProgress", "compacted_line", "metrics_text"]
+__all__ = ["WatchProgress", "metrics_text"]
 
 
 class WatchProgress(NamedTuple):
@@ -27,12 +24,6 @@ class WatchProgress(NamedTuple):
     retries: int
     damaged: int
     unreachable: int
-
-
-def compacted_line(done: Compacted) -> str:
-    """`exchanges 2026-11-21: 1,200 files, 31.0MB → 1 file, 12.1MB`."""
-    before = f"{count_of(done.files, 'file')}, {format_size(done.size)}"
-    return f"{done.table} {done.day}: {before} → {count_of(done.now, 'file')}, {format_size(done.size_now)}"
 
 
 def metrics_text(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
