@@ -272,9 +272,8 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_a_folder_has_few_files() -> None:
     found = Counter(path.parent.relative_to(ROOT).as_posix() for path, _ in trees().values())
-    assert {
-        folder: count for folder, count in found.items() if count > FOLDER_FILES and folder not in UNBOUNDED_FOLDERS
-    } == {}
+    full = [folder for folder, count in found.items() if count > FOLDER_FILES and folder not in UNBOUNDED_FOLDERS]
+    assert not full, f"more than {FOLDER_FILES} files in {full}: join two files of one concept, or make a subfolder"
 
 
 def test_modules_are_short_and_declarations_are_data() -> None:

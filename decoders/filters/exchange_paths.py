@@ -59,18 +59,20 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "direction": (),
     "detail": (),
 }
+# Those that are there, or have more in them, only if earlier exchanges are remembered (exchanges/history.py).
+HISTORY: Final = frozenset({"fetch_session", "group", "transaction", "node", "library"})
 Record = Mapping[str, Any]
 _OBJECT_COST: Final = 56
 
 
 class RecordPath:
     """One path. `whole`: `values` reads the record of the row, and has to be given it; `attribute`: the attribute of
-    exchanges that the path is, if it is one.
+    exchanges that the path is, if it is one; `history`: there may be more values if earlier exchanges are remembered.
 
     `needs` are the paths that have to be read of a side of an API beforehand (exchanges/body_reader.py).
     """
 
-    __slots__ = ("_get", "_needs", "attribute", "text", "whole")
+    __slots__ = ("_get", "_needs", "attribute", "history", "text", "whole")
 
     def __init__(
         self,
@@ -78,12 +80,14 @@ class RecordPath:
         get: Callable[[Settled, Record], list[Any]],
         *,
         whole: bool = False,
+        history: bool = False,
         attribute: str = "",
         needs: Callable[[int, Side], tuple[str, ...]] | None = None,
     ) -> None:
         self.text = text
         self.attribute = attribute
         self.whole = whole
+        self.history = history
         self._get = get
         self._needs = needs
 
@@ -108,7 +112,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
     if head in BODIES and name != head:
         return _body_path(text, head, name.partition(".")[2], names=names)
     if name in KEYS and name not in FIELDS:
-        return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True)
+        return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True, history=name in HISTORY)
     try:
         steps = parse_path(name)
     except ValueError as problem:
@@ -118,7 +122,8 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
         if len(steps) > 1 and below is not None and steps[1].name not in below:
             candidates = [f"{steps[0].name}.{each}" for each in below]
             raise FilterError(f"{steps[0].name} has no {steps[1].name!r}", 1, word=text, candidates=candidates)
-        return RecordPath(text, lambda _row, record: _each(values_at(record, steps)), whole=True)
+        history = steps[0].name in HISTORY
+        return RecordPath(text, lambda _row, record: _each(values_at(record, steps)), whole=True, history=history)
     return _field_path(text)
 
 
@@ -150,7 +155,7 @@ def _field_path(text: str) -> RecordPath:
             found = dict.fromkeys(found)
         return _bounded(shown(each) for each in found if each is not None)
 
-    return RecordPath(text, values, needs=field.asked(None).needs)
+    return RecordPath(text, values, history=field.row.history, needs=field.asked(None).needs)
 
 
 def _bounded(found: Iterable[Any]) -> list[Any]:

@@ -40,7 +40,7 @@ Role = Literal[
     "volatile",
 ]
 
-_ROWS: Final[dict[Role, str]] = {
+ROLES: Final[dict[Role, str]] = {
     "topic_id": "topic_id",
     "generation": "generation_id generation_id_or_member_epoch member_epoch group_epoch assignment_epoch",
     "producer": """
@@ -80,7 +80,7 @@ _ROWS: Final[dict[Role, str]] = {
     "telemetry": "client_instance_id subscription_id",
     "volatile": "throttle_time_ms error_message acknowledge_error_message batch_index_error_message",
 }
-ROLES: Final[dict[str, Role]] = {name: role for role, names in _ROWS.items() for name in names.split()}
+_BY_FIELD: Final[dict[str, Role]] = {name: role for role, names in ROLES.items() for name in names.split()}
 _OF_KINDS: Final[dict[str, Role]] = {
     "topics": "topic",
     "groups": "group",
@@ -95,7 +95,7 @@ _CHOSEN: Final = frozenset({"group_instance_id", "instance_id", "process_id"})
 @cache
 def role_of(owner: str, name: str) -> Role | None:
     """The role of a field, by its name and the name of the array, struct or message around it; None if it has none."""
-    found = ROLES.get(f"{owner}.{name}") or ROLES.get(name)
+    found = _BY_FIELD.get(f"{owner}.{name}") or _BY_FIELD.get(name)
     if found is not None or name in _CHOSEN:
         return found
     kind = kind_of(owner, f"{owner}.{name}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-__all__ = ["BY_SIBLING", "KINDS", "ROWS", "Kind", "kind_of"]
+__all__ = ["BY_FIELD", "BY_SIBLING", "KINDS", "Kind", "kind_of"]
 
 # Names that --keep accepts: topics … members. `other`: names of all other kinds, always replaced. `word`: one of
 # Kafka's own words, kept if it is in the list of these, else a name. `config`: the name of a config, kept if it is in a
@@ -40,7 +40,7 @@ Kind = Literal[
     "structure",
 ]
 
-ROWS: Final[dict[Kind, str]] = {
+KINDS: Final[dict[Kind, str]] = {
     "topics": """
         topic topics topic_name topic_names source_topics sink_topic repartition_sink_topics subscribed_topic_names
         subscribed_topic_regex source_topic_regex regular_expression topic_data.name topics.name responses.name
@@ -101,7 +101,7 @@ ROWS: Final[dict[Kind, str]] = {
         protocols.metadata supported_protocols.metadata members.metadata
     """,
 }
-KINDS: Final[dict[str, Kind]] = {name: kind for kind, names in ROWS.items() for name in names.split()}
+BY_FIELD: Final[dict[str, Kind]] = {name: kind for kind, names in KINDS.items() for name in names.split()}
 
 _COORDINATORS: Final[dict[object, Kind]] = {0: "groups", 1: "transactions", 2: "groups"}
 _ENTITIES: Final[dict[object, Kind]] = {"user": "users", "client-id": "clients", "ip": "hosts"}
@@ -132,4 +132,4 @@ def kind_of(message: str, path: str) -> Kind | None:
     """The kind of a field, by the message's name and the field's path without indices; None if the table lacks it."""
     above, _, name = path.rpartition(".")
     owner = above.rpartition(".")[2] or message
-    return KINDS.get(f"{owner}.{name}") or KINDS.get(name)
+    return BY_FIELD.get(f"{owner}.{name}") or BY_FIELD.get(name)

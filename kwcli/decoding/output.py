@@ -10,14 +10,12 @@ from decoders.messages.body_json import Options
 from decoders.messages.single_message import Told, conceal_of_message, message_json
 from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.messages import NamedMessage, doubt_of
-from kwcli.output.value_writers import record_writer
+from kwcli.output.value_writers import VALUE_WRITERS, record_writer
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment, Settings
 
 ARROWS: Final = {"request": "→", "response": "←"}
-# Formats whose rows are records.
-RECORDS: Final = ("json", "ndjson", "yaml", "fields")
 # The most candidates that are listed; the others are hardly better than chance.
 CANDIDATES: Final = 6
 
@@ -29,8 +27,13 @@ class MessageOutput:
         self._env = env
         self._settings = settings
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
-        self._records = record_writer(settings, self._write)
+        self._records = record_writer(settings, self._write) if settings.format in VALUE_WRITERS else None
         self._explained: set[int] = set()
+
+    @property
+    def takes_records(self) -> bool:
+        """Whether the rows of the format are records; else they are lines."""
+        return self._records is not None
 
     def show(self, message: NamedMessage) -> Told:
         """Write one message; returns its record and failure, as `message_json` makes them."""
@@ -40,7 +43,7 @@ class MessageOutput:
             if doubt:
                 told.record["doubtful"] = doubt
         form = self._settings.format
-        if form in RECORDS:
+        if self._records is not None:
             record = dict(told.record)
             if message.candidates:
                 record["candidates"] = _candidates(message)
@@ -50,7 +53,8 @@ class MessageOutput:
         return told
 
     def record(self, record: dict[str, Any]) -> None:
-        """Write one record."""
+        """Write one record, in the formats whose rows are records."""
+        assert self._records is not None
         self._records.add(record)
 
     def text(self, lines: list[str]) -> None:
@@ -63,7 +67,7 @@ class MessageOutput:
 
     def close(self) -> None:
         """End the output of records, such as a JSON array, and flush standard output."""
-        if self._settings.format in RECORDS:
+        if self._records is not None:
             self._records.close()
         self._env.stdout.flush()
 

@@ -20,7 +20,8 @@ from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
 from kwcli.decoding.messages import MessageHints, NamedMessage, doubt_of, find_messages
-from kwcli.decoding.output import RECORDS, MessageOutput, failure_text
+from kwcli.decoding.output import MessageOutput, failure_text
+from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _named(message: NamedMessage) -> str:
 
 def run_explain(words: Sequence[str], env: Environment, settings: Settings, form: str) -> Exit:
     """Explain bytes, numbers and lines of a log; the exit code is 1 when nothing is known of one of them."""
-    screen = MessageOutput(env, settings if settings.format in RECORDS else settings._replace(format="text"))
+    screen = MessageOutput(env, settings if settings.format in VALUE_WRITERS else settings._replace(format="text"))
     code = Exit.DONE
     known = 0
     try:
@@ -85,7 +86,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
                 code = Exit.FAILURE
                 env.say(f"kw: {given.name or 'these bytes'}: no protocol or file that kw knows begins so")
             for finding in found:
-                if settings.format in RECORDS:
+                if screen.takes_records:
                     screen.record({"kind": "explanation", **finding._asdict()})
                 else:
                     screen.text(_lines(finding, settings))

@@ -9,7 +9,7 @@ from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, read_structure
 from decoders.errors import DecodeError
 from decoders.messages.exchange_json import SCHEMA, with_names
 from kwcli.decoding.inputs import gather
-from kwcli.decoding.output import RECORDS, MessageOutput
+from kwcli.decoding.output import MessageOutput
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def list_structures(env: Environment, settings: Settings) -> Exit:
 
     screen = MessageOutput(env, settings)
     rows = [(name, row.module.replace("_", " ")) for name, row in STRUCTURES.items()]
-    if settings.format in RECORDS:
+    if screen.takes_records:
         for name, where in rows:
             screen.record({"kind": "structure_name", "schema": SCHEMA, "name": name, "of": where})
     else:
@@ -53,7 +53,7 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
                 code = failure.code
                 env.say(f"kw: {failure.text}")
                 continue
-            if settings.format in RECORDS:
+            if screen.takes_records:
                 record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}
                 screen.record(with_names(record) if settings.names else record)
             else:

@@ -12,6 +12,7 @@ from kwcli.output import COLUMN_FORMATS, FACT_FORMATS, FORMATS, RECORD_FORMATS, 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
+    from kwcli.output.row_cells import RowColumn
     from kwcli.run_environment import Settings
 
 __all__ = ["Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "has_columns", "needs", "open_renderer"]
@@ -20,8 +21,6 @@ Write = Callable[[bytes], None]
 # API key and side → the paths that are read of that side before anything is shown.
 Needs = Callable[[int, "Side"], frozenset[str]]
 
-# Keys of the record that are there, or have more in them, only if earlier exchanges are remembered.
-HISTORY: Final = ("group", "transaction", "node", "fetch_session", "library")
 # Text with the columns of --columns.
 CHOSEN: Final = Format("table", "ChosenColumns")
 
@@ -96,13 +95,11 @@ def has_columns(settings: Settings) -> bool:
 def needs(settings: Settings) -> Needs:
     """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
     if has_columns(settings):
-        from kwcli.output.row_cells import asked_columns, columns
-
-        found = columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
+        found = _columns(settings)
         return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
     if settings.format not in FACT_FORMATS:
         return _nothing
-    from kwcli.output.fact_functions import needs as of_facts
+    from kwcli.output.facts.fact_functions import needs as of_facts
 
     return of_facts
 
@@ -110,10 +107,14 @@ def needs(settings: Settings) -> Needs:
 def asks_history(settings: Settings) -> bool:
     """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
     if has_columns(settings):
-        from kwcli.output.row_cells import asked_columns
-
-        return any(name.partition(".")[0] in HISTORY and "." in name for name in asked_columns(settings))
+        return any(column.path is not None and column.path.history for column in _columns(settings))
     return settings.format in RECORD_FORMATS
+
+
+def _columns(settings: Settings) -> list[RowColumn]:
+    from kwcli.output.row_cells import asked_columns, columns
+
+    return columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
 
 
 def _nothing(_key: int, _side: Side) -> frozenset[str]:

@@ -42,7 +42,7 @@ class RowColumn(NamedTuple):
         """The paths that the column reads of one side of an API."""
         if self.path is not None:
             return self.path.needs(key, side)
-        from kwcli.output.fact_functions import needs
+        from kwcli.output.facts.fact_functions import needs
 
         return needs(key, side)  # `node` and `summary` read what lines of text read
 
@@ -106,7 +106,7 @@ class RowReader:
         return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _own(self, name: str) -> Values:
-        from kwcli.output.fact_functions import summary
+        from kwcli.output.facts.fact_functions import summary
 
         if name == "node":
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []

@@ -9,8 +9,8 @@ from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
-from kwcli.output.compile_facts import FactRoom
-from kwcli.output.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
+from kwcli.output.facts.compile_facts import FactRoom
+from kwcli.output.facts.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
 from kwcli.output.short_texts import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from decoders.exchanges.body_reader import ApiVersion
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
-    from kwcli.output.compile_facts import Facts
+    from kwcli.output.facts.compile_facts import Facts
     from kwcli.output.renderers import Write
     from kwcli.run_environment import Settings
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis.paths import PathStep, parse_path, values_at
 from decoders.wire.deferred_json import json_pieces
@@ -24,17 +24,11 @@ class RecordWriter(Protocol):
 
 
 def record_writer(settings: Settings, write: Write, keys: Sequence[str] = ()) -> RecordWriter:
-    """The writer of the format in `settings`: ndjson, json, yaml, csv or fields.
+    """The writer of the format in `settings`, one of VALUE_WRITERS.
 
     `keys`: all keys that an object may have, where not all objects have the same.
     """
-    if settings.format == "yaml":
-        return YamlWriter(write)
-    if settings.format == "csv":
-        return CsvWriter(settings, write)
-    if settings.format == "fields":
-        return FieldWriter(settings, write, keys)
-    return JsonWriter(write, lines=settings.format != "json")
+    return VALUE_WRITERS[settings.format](settings, write, keys)
 
 
 class JsonWriter:
@@ -144,6 +138,16 @@ class CsvWriter(_Rows):
         from kwcli.output.csv import csv_lines
 
         self._write(csv_lines([cells], safe=self._settings.csv_safe).encode("utf-8", "backslashreplace"))
+
+
+# The writers of values by format: those of `FORMATS` that are records, and the two that are rows of chosen fields.
+VALUE_WRITERS: Final[dict[str, Callable[[Settings, Write, Sequence[str]], RecordWriter]]] = {
+    "ndjson": lambda _settings, write, _keys: JsonWriter(write, lines=True),
+    "json": lambda _settings, write, _keys: JsonWriter(write, lines=False),
+    "yaml": lambda _settings, write, _keys: YamlWriter(write),
+    "csv": CsvWriter,
+    "fields": FieldWriter,
+}
 
 
 def _parts(value: Any) -> Sequence[Any]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # errors in exchanges that the log had to drop are not counted, but the dropped exchanges are.
 
 
-# Pairs of an API and an error that are counted; there are some 130 errors, on 95 APIs.
+# Pairs of an API and an error that are counted; there are some 130 errors, on some 100 APIs.
 _ERRORS_MAX: Final = 10_000
 # The key for all unknown APIs, so that a client that makes up API keys makes no new rows.
 _OTHER: Final = -1

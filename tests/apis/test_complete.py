@@ -17,8 +17,8 @@ from decoders.apis.returned import LISTED, OBSERVED
 from decoders.apis.routing import ROUTES
 from decoders.replaying.api_classes import API_CLASSES
 from kwcli.declarations.notation import declared
-from kwcli.output.fact_functions import FUNCTIONS
-from kwcli.output.facts_by_api import ROWS
+from kwcli.output.facts.fact_functions import FUNCTIONS
+from kwcli.output.facts.facts_by_api import ROWS
 
 # The table and its file → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
@@ -28,7 +28,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "EXAMPLES in decoders/apis/examples.py": EXAMPLES,
     "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
     "ERROR_PLACES in decoders/apis/error_places.py": ERROR_PLACES,
-    "ROWS in kwcli/output/facts_by_api.py": {*ROWS, *FUNCTIONS},
+    "ROWS in kwcli/output/facts/facts_by_api.py": {*ROWS, *FUNCTIONS},
     "API_CLASSES in decoders/replaying/api_classes.py": API_CLASSES,
 }
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from decoders.exchanges.exchange import Summary
-from kwcli.output import FORMATS
+from decoders.filters.fields import FIELDS
+from kwcli.output import FORMATS, RECORD_FORMATS
 from kwcli.output.renderers import open_renderer
+from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.progress import Progress
 from kwcli.run_environment import Exit, settings
 from kwcli.sniff.closing_lines import ShownCounts, closing_lines, is_lossy, left_over
@@ -18,6 +20,24 @@ from kwcli.sniff.row_output import WRITE_SIZE, Output
 from kwcli.terminal_escaping import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written
+
+TOUR = str(Path(__file__).parents[2] / "captures" / "tour.pcapng")
+
+
+@pytest.mark.parametrize("name", RECORD_FORMATS)
+def test_every_format_of_records_writes_values(name: str) -> None:
+    """Commands that write records of their own (`kw call`, `kw apis`) take the writer of values, not the renderer."""
+    assert name in VALUE_WRITERS, f"{name}: no row in VALUE_WRITERS of kwcli/output/value_writers.py"
+
+
+# The recorded broker has no rack.
+@pytest.mark.parametrize("name", [name for name, row in FIELDS.items() if row.history and name != "node.rack"])
+def test_a_column_remembers_what_its_filter_remembers(name: str) -> None:
+    """A field that asks earlier exchanges has a value in as many rows as the filter finds."""
+    wanted = f"{name} >= 0" if FIELDS[name].kind == "number" else name
+    found = kw("sniff", TOUR, "-q", "-f", wanted, "-e", "api").out.splitlines()
+    shown = [line for line in kw("sniff", TOUR, "-q", "-e", name).out.splitlines() if line]
+    assert len(shown) == len(found) > 0
 
 
 @pytest.mark.parametrize("name", FORMATS)

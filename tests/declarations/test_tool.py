@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,18 @@ def messages(one: Api) -> int:
 MESSAGES = sum(map(messages, map(api, KEYS)))
 
 
-def jar(version: str) -> Path:
+def fetched(fetch: Callable[[str], list[Path]], version: str) -> list[Path]:
     problem = missing_tools()
     if problem:
         pytest.skip(problem)
     try:
-        found = client_jars(version)
+        return fetch(version)
     except Missing as missing:
-        pytest.skip(str(missing))
-    return next(path for path in found if path.name.startswith("kafka-clients"))
+        pytest.skip(f"{missing} (the releases are those of PATCHES in tests/reference/jars.py)")
+
+
+def jar(version: str) -> Path:
+    return next(path for path in fetched(client_jars, version) if path.name.startswith("kafka-clients"))
 
 
 @pytest.mark.long
@@ -66,7 +70,11 @@ def test_our_declarations_are_those_of_the_newest_releases() -> None:
 def test_every_structure_of_the_jars_is_declared() -> None:
     """Structures of coordinators, controllers and storage: a missing or different one is named."""
     names = re.compile(rf"kafka-(group|share|transaction|metadata|storage|raft)\S*-{TRUTHS[-1]}\.jar")
-    jars = [path for path in coordinator_jars(TRUTHS[-1]) if names.fullmatch(path.name) and "-api-" not in path.name]
+    jars = [
+        path
+        for path in fetched(coordinator_jars, TRUTHS[-1])
+        if names.fullmatch(path.name) and "-api-" not in path.name
+    ]
     done = CliRunner().invoke(main, ["check", *map(str, jars)])
     counts = re.findall(r"(\d+) structures, (\d+) differences", done.stderr)
     assert (done.exit_code, done.stdout) == (0, "")

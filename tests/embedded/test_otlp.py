@@ -258,7 +258,7 @@ def test_what_a_broker_wants() -> None:
 )
 def test_masks(wanted: list[str], fact: str, field: str) -> None:
     from kwcli.output.body import requested_metrics
-    from kwcli.output.compile_facts import NULL_FORMS, FactRoom
+    from kwcli.output.facts.compile_facts import NULL_FORMS, FactRoom
 
     assert NULL_FORMS["masks"](wanted, "", lambda _: None, FactRoom()) == fact
     assert requested_metrics(wanted) == field

@@ -11,10 +11,12 @@ import pytest
 
 from decoders import read_exchanges
 from decoders.apis import NAMES, api
+from decoders.apis.keys import FETCH
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.connection_pairing import put_no_request, put_no_response
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
 from decoders.filters import parse
+from decoders.filters.exchange_paths import HISTORY
 from decoders.filters.fields import FIELDS, FieldRow, Kind, Phase
 from decoders.schema.model import Field, Side
 from tests.filters.test_rows import Wanted, data
@@ -40,6 +42,8 @@ EXTRA: Final[dict[str, Any]] = {
     "reason": "r",
     SESSION_PARTITIONS: {"orders": [0]},
 }
+# Those that are attached only if earlier exchanges are remembered.
+REMEMBERED: Final = HISTORY | {SESSION_PARTITIONS}
 # Known with the response as far as the value goes; but only what is settled has no other side any more, and the proxy
 # decodes the fields that it needs, which are not all that may fail.
 LATER: Final = frozenset({"side", "undecoded_side"})
@@ -154,6 +158,17 @@ def test_values_are_of_the_declared_kind(name: str) -> None:
     assert (row.kind == "held") is isinstance(row.get(settled()[0]), Iterator), told
     assert (row.kind == "time") is any(isinstance(each, int) and each > _YEAR_NS for each in found), told
     assert row.kind != "address" or all(each.rpartition(":")[2].isdecimal() for each in found), told
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_of_earlier_exchanges_says_so(name: str) -> None:
+    """A field that reads what is attached only if earlier exchanges are remembered has `history`."""
+    row = FIELDS[name]
+    attached = next(each for each in settled() if each.api_key == FETCH)
+    bare = copy(attached)
+    bare.extra = {word: said for word, said in (attached.extra or {}).items() if word not in REMEMBERED}
+    told = f"{name}: `history` in FIELDS, decoders/filters/fields.py"
+    assert row.history is (value(row, attached) != value(row, bare)), told
 
 
 @pytest.mark.one_in(5)

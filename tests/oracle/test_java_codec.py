@@ -37,7 +37,7 @@ EARLY: Final[dict[str, list[Case]]] = {
 }
 # Styles whose JSON has everything in the bytes, so that Kafka can build the message from it.
 REBUILT: Final = ("plain", "empty", "nulls", "tagged")
-# Structures that are definitions only since a later release.
+# Structures that are definitions only since a later release → that release, of the key and of the value of a record.
 LATER: Final = {"ControlRecordTypeSchema": "4.3", "EndTxnMarker": "4.1", "AbortedTxn": "4.4"}
 # Modules of structures that the client's jar has.
 OF_CLIENTS: Final = ("control_records", "consumer_protocol")

@@ -14,8 +14,8 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
-from kwcli.output.compile_facts import FactRoom
-from kwcli.output.fact_functions import row_of
+from kwcli.output.facts.compile_facts import FactRoom
+from kwcli.output.facts.fact_functions import row_of
 from kwcli.output.renderers import Wanted, needs
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTarget
+from decoders.apis import NAMES
 from decoders.apis.likeness import stable
 from decoders.apis.releases import RELEASES, features, spoken
 from decoders.messages.whole_messages import decode_response, encode_message
@@ -256,7 +257,7 @@ def test_what_brokers_lack_is_told_at_the_start() -> None:
         (ServedOptions(None, ("fetsch=3",)), "no API has the name 'fetsch' (did you mean \"Fetch\"?)"),
         (ServedOptions(None, ("fetch=33",)), "Fetch has versions 0-18, not 33"),
         (ServedOptions(None, ("fetch",)), "--max fetch: write API=VERSION, as in fetch=11"),
-        (ServedOptions(None, (), ("produce,268",)), "no API has the number 268 (kw knows 0 to 94)"),
+        (ServedOptions(None, (), ("produce,268",)), f"no API has the number 268 (kw knows 0 to {max(NAMES)})"),
     ],
 )
 def test_words_that_are_wrong(options: ServedOptions, text: str) -> None:

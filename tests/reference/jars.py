@@ -70,6 +70,8 @@ def _fetch(folder: Path, patches: list[str]) -> None:
         command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy", f"-DoutputDirectory={scratch}/jars"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            pytest.skip(f"Maven could not fetch the releases: {done.stdout.strip()[-2000:]}")
+            pytest.skip(
+                f"Maven could not fetch the releases of PATCHES, {' '.join(patches)}: {done.stdout.strip()[-2000:]}"
+            )
         for jar in (Path(scratch) / "jars").iterdir():
             jar.rename(folder / jar.name)

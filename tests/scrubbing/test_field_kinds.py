@@ -10,7 +10,7 @@ from decoders.apis import KEYS, api
 from decoders.embedded import INSIDE, STRUCTURES, structure
 from decoders.embedded.holders import HOLDERS
 from decoders.schema.model import Field, Message
-from decoders.scrubbing.field_kinds import BY_SIBLING, KINDS, ROWS, kind_of
+from decoders.scrubbing.field_kinds import BY_FIELD, BY_SIBLING, KINDS, kind_of
 from decoders.scrubbing.names import KEPT
 
 FILE: Final = "decoders/scrubbing/field_kinds.py"
@@ -42,8 +42,8 @@ def test_every_row_has_a_field() -> None:
     for message in messages():
         for path, field in texts(message.fields):
             above = path.rpartition(".")[0].rpartition(".")[2] or message.name
-            used.add(f"{above}.{field.name}" if f"{above}.{field.name}" in KINDS else field.name)
-    left = sorted(set(KINDS) - used)
+            used.add(f"{above}.{field.name}" if f"{above}.{field.name}" in BY_FIELD else field.name)
+    left = sorted(set(BY_FIELD) - used)
     assert not left, "\n".join([f"rows of KINDS in {FILE} for fields that no declaration has:", *left])
 
 
@@ -86,13 +86,13 @@ def test_fields_that_hold_structures_are_known() -> None:
 
 
 def test_a_name_has_one_kind() -> None:
-    names = Counter(name for names in ROWS.values() for name in names.split())
+    names = Counter(name for names in KINDS.values() for name in names.split())
     wrong = [name for name, times in names.items() if times > 1]
     assert not wrong, f"several times in KINDS of {FILE}: {', '.join(wrong)}"
 
 
 def test_what_siblings_say_is_a_kind() -> None:
     assert {kind for _, kinds in BY_SIBLING.values() for kind in kinds.values()} - {*KEPT, "number"} == set()
-    assert {name.rpartition(".")[2] for name, kind in KINDS.items() if kind == "sibling"} - {"coordinators.key"} == set(
-        BY_SIBLING
-    )
+    assert {name.rpartition(".")[2] for name, kind in BY_FIELD.items() if kind == "sibling"} - {
+        "coordinators.key"
+    } == set(BY_SIBLING)

@@ -47,7 +47,7 @@ def now_ns() -> int:
 
 
 READ: Final = 64 << 10
-# Longer than any line: 95 APIs with some errors each.
+# Longer than any line: each API with some errors.
 LINE_MOST: Final = 1 << 20
 
 # A longer record is sent without its bodies; how many records wait at most, the oldest are dropped.

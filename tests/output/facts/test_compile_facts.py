@@ -12,9 +12,9 @@ import pytest
 from decoders.apis import api
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
-from kwcli.output.compile_facts import TOPIC_FIELDS, FactRoom
-from kwcli.output.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
-from kwcli.output.facts_by_api import ROWS
+from kwcli.output.facts.compile_facts import TOPIC_FIELDS, FactRoom
+from kwcli.output.facts.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
+from kwcli.output.facts.facts_by_api import ROWS
 from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)

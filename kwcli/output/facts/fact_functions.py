@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api
 from decoders.records.summary import sole, summarize_view
 from decoders.wire.readable_text import clean, format_size
-from kwcli.output.compile_facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
-from kwcli.output.compile_facts import row as compiled
-from kwcli.output.facts_by_api import ROWS
+from kwcli.output.facts.compile_facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
+from kwcli.output.facts.compile_facts import row as compiled
+from kwcli.output.facts.facts_by_api import ROWS
 from kwcli.output.short_texts import count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Field, Side
-    from kwcli.output.compile_facts import Facts
+    from kwcli.output.facts.compile_facts import Facts
 
 NO_VIEW: Final[View] = {}
 
