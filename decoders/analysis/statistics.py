@@ -18,7 +18,8 @@ from decoders.analysis.exchange_facts import (
     records_of,
     waited_ns,
 )
-from decoders.analysis.fold import Row, bins_of, in_order, percentile
+from decoders.analysis.fold import Row, in_order
+from decoders.analysis.percentiles import bins_of, percentile
 from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, Join, join_slices, merge_slices, shift_for
 from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed

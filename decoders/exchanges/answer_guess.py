@@ -28,7 +28,7 @@ from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, layouts
-from decoders.frames.headers import ERROR_CODE_MAX, THROTTLE_MAX, after_tags, flexible
+from decoders.frames.header_checks import ERROR_CODE_MAX, THROTTLE_MAX, after_tags, flexible
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import Walker

@@ -28,7 +28,7 @@ from decoders.apis.keys import (
 )
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
-from decoders.frames.headers import flexible, request_head, response_body
+from decoders.frames.header_checks import flexible, request_head, response_body
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple

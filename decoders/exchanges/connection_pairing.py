@@ -65,7 +65,7 @@ from decoders.frames.framing import (
     Unframed,
     close,
 )
-from decoders.frames.headers import NO, YES, request_head, request_verdict, response_verdict
+from decoders.frames.header_checks import NO, YES, request_head, request_verdict, response_verdict
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How

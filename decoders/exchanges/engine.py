@@ -15,7 +15,7 @@ from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
 from decoders.exchanges.learned_names import TOPICS_MAX
 from decoders.exchanges.pairer import Pairer
-from decoders.frames.headers import may_begin_frame
+from decoders.frames.header_checks import may_begin_frame
 from decoders.tcp.chunks import Chunk, Close, Segment
 from decoders.tcp.connections import NOT_TLS, endpoints
 from decoders.tcp.reassembly import Reassembly

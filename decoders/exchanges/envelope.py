@@ -15,7 +15,7 @@ from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
 from decoders.exchanges.logins import known_login
-from decoders.frames.headers import request_head
+from decoders.frames.header_checks import request_head
 from decoders.frames.live_framing import with_size
 from decoders.limits import USER_MAX
 from decoders.schema.model import Side

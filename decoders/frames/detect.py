@@ -4,7 +4,7 @@ The problem. Ports say little: brokers listen anywhere, and other protocols use 
 version) is a weak mark, which ZooKeeper's connect request passes. A capture may begin in the middle of a connection.
 
 The idea. The body decides. A connection is Kafka when a request, or its answer, decodes to its last byte
-(headers.py).
+(header_checks.py).
 
 ```
 first bytes certainly another protocol (protocols/signatures.py) ─────────────► not Kafka, nothing is held
@@ -31,7 +31,7 @@ from typing import Final
 
 from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.frames.detect_responses_only import Stretches, find_answers
-from decoders.frames.headers import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
+from decoders.frames.header_checks import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
 from decoders.protocols import TLS
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission

@@ -27,7 +27,7 @@ from typing import Any, Final
 from decoders.apis import NAMES, api
 from decoders.apis.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
-from decoders.frames.headers import NO, RESPONSE, YES, plan_of, response_body, response_verdict
+from decoders.frames.header_checks import NO, RESPONSE, YES, plan_of, response_body, response_verdict
 from decoders.limits import FRAME_MAX
 from decoders.schema.plan_walker import Walker
 

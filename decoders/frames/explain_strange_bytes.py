@@ -8,7 +8,7 @@ from struct import Struct
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.frames.headers import FITS, HEAD, YES, request_verdict
+from decoders.frames.header_checks import FITS, HEAD, YES, request_verdict
 from decoders.frames.live_framing import with_size
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple

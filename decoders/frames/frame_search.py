@@ -24,7 +24,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from decoders.frames.headers import FITS, NO, RESPONSE, YES
+from decoders.frames.header_checks import FITS, NO, RESPONSE, YES
 from decoders.limits import FRAME_MAX
 
 # Bytes of a direction that has lost its step in, the offsets where a cheap look allows a frame out.

@@ -25,7 +25,7 @@ from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
 from decoders.exchanges.topic_arrays import topic_at
-from decoders.frames.headers import request_head
+from decoders.frames.header_checks import request_head
 from decoders.schema.model import Side
 from decoders.schema.plan_walker import Walker
 from decoders.scrubbing.batches import GARBAGE, BatchScrubber

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.links import LINKS
 from decoders.capture.packets import Dissector
-from decoders.frames.headers import NO, request_verdict
+from decoders.frames.header_checks import NO, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import in_bytes

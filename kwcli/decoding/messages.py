@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.frames.explain_strange_bytes import explain
-from decoders.frames.headers import HEAD, NO, REQUEST, YES, request_head, request_verdict
+from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, request_head, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.single_message import SingleMessage, fits, framed, header_size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.messages.body_json import Options
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import utf8_text
-from kwcli.pipeline.job_spec import BATCH_WEIGHT
+from kwcli.pipeline.read.row_batches import BATCH_WEIGHT
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import NUMBER_BITS, PACKETS, ExchangeColumns

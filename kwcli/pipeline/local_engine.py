@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from decoders.exchanges.engine import Engine
-from kwcli.pipeline.job_spec import EngineResult, RowBatcher, RowFilter
+from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.read.request_logs import RequestLogDecoder
+from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 

@@ -25,7 +25,7 @@ from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
 from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign
-from kwcli.pipeline.tables.write import RunCounts
+from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import CaptureCounts, fault_lines, is_cut, left_over
 

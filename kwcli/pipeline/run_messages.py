@@ -15,7 +15,8 @@ from kwcli.sniff.closing_lines import left_over, left_unread, time_span
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.compaction import Compacted
-    from kwcli.pipeline.tables.write import RunCounts, WrittenFile
+    from kwcli.pipeline.tables.run_counts import RunCounts
+    from kwcli.pipeline.tables.write import WrittenFile
     from kwcli.run_environment import Environment
 
 __all__ = ["ProgressBar", "closing_line", "compacted_line", "tables_line"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from decoders.analysis.fold import BINS_PER_E, VALUE_MAX, edges, value_of
+from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.analysis.statistics import PERCENTS
 from decoders.apis.expected_errors import EXPECTED
 from decoders.apis.releases import HISTORY, RELEASES, spoken

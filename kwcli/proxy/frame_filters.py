@@ -19,7 +19,7 @@ from decoders.exchanges.learned_names import Topics
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
-from decoders.frames.headers import request_head
+from decoders.frames.header_checks import request_head
 from decoders.frames.live_framing import SIZE_FIELD
 from decoders.schema.model import Side
 from kwcli.net.addresses import shown

@@ -295,7 +295,7 @@ class ConnectionGate:
     def _client(self, exchange: InterceptedExchange) -> AuditedClient:
         from decoders.analysis.client_compatibility import AuditedClient
         from decoders.errors import DecodeError
-        from decoders.frames.headers import request_head
+        from decoders.frames.header_checks import request_head
 
         try:
             data = request_head(exchange.request, 0, len(exchange.request)).client_id

@@ -17,7 +17,8 @@ from decoders.analysis import dimensions
 from decoders.analysis.dimensions import DIMENSIONS, METRICS
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
 from decoders.analysis.exchange_facts import WAITING
-from decoders.analysis.fold import ACCURACY, Fold, bin_of, bins_of, percentile
+from decoders.analysis.fold import Fold
+from decoders.analysis.percentiles import ACCURACY, bin_of, bins_of, percentile
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.analysis.tally import BatchSizes, ClientVersions, Tally, TopicBatches

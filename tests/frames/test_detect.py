@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decoders.exchanges.exchange import Skipped
 from decoders.frames.detect import UndecidedConnection
-from decoders.frames.headers import FITS, HEAD, NO, YES, request_verdict, response_verdict
+from decoders.frames.header_checks import FITS, HEAD, NO, YES, request_verdict, response_verdict
 from decoders.limits import UNDECIDED_MAX
 from decoders.protocols.signatures import certain, described, likely
 from decoders.tcp.chunks import Close, Gap

@@ -18,7 +18,7 @@ from decoders.frames.framing import (
     lose_step,
     take_bytes,
 )
-from decoders.frames.headers import FITS, HEAD, NO, YES
+from decoders.frames.header_checks import FITS, HEAD, NO, YES
 
 MARK = b"KFKA"
 

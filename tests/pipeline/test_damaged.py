@@ -16,7 +16,8 @@ from decoders.tcp.chunks import Segment
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import ExchangeColumns
-from kwcli.pipeline.tables.schemas import ROWS, by_date, by_table
+from kwcli.pipeline.tables.schemas import ROWS
+from kwcli.pipeline.tables.split_batches import by_date, by_table
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import exchanges, play

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pytest
 
-from decoders.analysis.fold import bins_of, percentile
+from decoders.analysis.percentiles import bins_of, percentile
 from decoders.limits import SQL_MEMORY_MAX
 from kwcli.pipeline.duckdb_sql import TablesDatabase
 from kwcli.pipeline.query_output import columns_of

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from decoders.analysis.fold import bin_of, bins_of, edges
+from decoders.analysis.percentiles import bin_of, bins_of, edges
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.tally import ClientVersions
@@ -20,7 +20,7 @@ from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
 from kwcli.pipeline.report.feed_folds import feed_slowest, feed_statistics, feed_versions, gather, sort_into_bins
 from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
-from kwcli.pipeline.tables.schemas import by_table
+from kwcli.pipeline.tables.split_batches import by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 from tests.sampling import sampled

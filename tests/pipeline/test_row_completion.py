@@ -9,7 +9,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from decoders.splits.parts import Facts
 from decoders.wire.state_serialization import pack
-from kwcli.pipeline.spark.settled_rows import RowCompletion
+from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import IDENTITY, STITCHED
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from tests.captures.shipped import segments

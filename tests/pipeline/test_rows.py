@@ -13,7 +13,8 @@ from decoders.exchanges.exchange import Exchange
 from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import SCALARS, to_json_dict
 from kwcli.pipeline.tables.columns import TABLES
-from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS, by_table
+from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
+from kwcli.pipeline.tables.split_batches import by_table
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 

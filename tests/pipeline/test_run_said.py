@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from kwcli.pipeline.run_messages import ProgressBar, closing_line, duration_text, tables_line
-from kwcli.pipeline.tables.write import RunCounts, WrittenFile
+from kwcli.pipeline.tables.run_counts import RunCounts
+from kwcli.pipeline.tables.write import WrittenFile
 from tests.cli.worlds import world, written
 
 SECOND = 10**9

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from decoders.analysis.fold import bins_of, edges, percentile
+from decoders.analysis.percentiles import bins_of, edges, percentile
 from kwcli.help.pages import read_page
 from kwcli.pipeline.sql_views import VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES

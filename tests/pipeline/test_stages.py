@@ -24,7 +24,7 @@ from decoders.splits.stitching import Stitcher
 from kwcli.pipeline.spark import read_stage
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
-from kwcli.pipeline.spark.settled_rows import RowCompletion
+from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, WriteReport
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import write_tables

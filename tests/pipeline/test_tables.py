@@ -19,7 +19,8 @@ from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables import write
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
-from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES, by_table
+from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES
+from kwcli.pipeline.tables.split_batches import by_table
 from kwcli.pipeline.tables.topic_partitions import NAMES
 from kwcli.pipeline.tables.write import TableWriter
 from tests.captures.shipped import CLEAN, segments

@@ -12,7 +12,7 @@ from struct import unpack_from
 
 import pytest
 
-from decoders.frames.headers import FITS, NO, request_verdict
+from decoders.frames.header_checks import FITS, NO, request_verdict
 from decoders.limits import CELL_MAX
 from decoders.messages.guess_api import guess_request
 from decoders.records.read import first_batch, read_batches

@@ -14,7 +14,7 @@ from decoders.apis import KEYS, api
 from decoders.apis.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.embedded import STRUCTURES, TOPICS, structure
 from decoders.exchanges.body_reader import ApiVersion, Needs
-from decoders.frames.headers import request_head, response_body
+from decoders.frames.header_checks import request_head, response_body
 from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve
 from decoders.scrubbing.messages import Scrubber

@@ -23,7 +23,7 @@ from math import log2
 from statistics import median
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.fold import percentile
+from decoders.analysis.percentiles import percentile
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.time_buckets import SLICES_MAX, add_amounts, shift_for
 from decoders.errors import Malformed

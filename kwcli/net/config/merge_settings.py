@@ -56,7 +56,7 @@ class Value(NamedTuple):
 
 
 class ChosenSettings:
-    """The values by meaning (as in `properties.PROPERTIES`), and messages about the other properties.
+    """The values by meaning (as in `client_properties.PROPERTIES`), and messages about the other properties.
 
     `faults` are about unknown properties that may have been meant to protect the connection.
     """

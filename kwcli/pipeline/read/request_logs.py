@@ -14,8 +14,9 @@ from decoders.capture.merge import before
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
 from kwcli.capture_inputs import PIECE_SIZE, InputProblem, line_problems, utf8_text
-from kwcli.pipeline.job_spec import BATCH_WEIGHT, EngineResult, RowFilter, columns_for
+from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, problem_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from decoders.analysis.dimensions import METRICS
-from decoders.analysis.fold import bin_of, edges
+from decoders.analysis.percentiles import bin_of, edges
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts

@@ -17,16 +17,18 @@ import uuid
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from kwcli.pipeline.job_spec import JobSpec, RowFilter
+from kwcli.pipeline.job_spec import JobSpec
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
+from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.engine import run_stitch_stages, tasks
 from kwcli.pipeline.spark.stage_schemas import StageInput
 from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
-from kwcli.pipeline.tables.schemas import SCHEMAS, by_table
+from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.split_batches import by_table
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
 from kwcli.pipeline.spark.stitch_stage import stitch
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
 from kwcli.pipeline.store.run_store import as_failures
-from kwcli.pipeline.tables.write import RunCounts
+from kwcli.pipeline.tables.run_counts import RunCounts
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""The first stage of a job: one split in, its parts by connection out, as batches of `messages.PARTS`.
+"""The first stage of a job: one split in, its parts by connection out, as batches of `stage_schemas.PARTS`.
 
 The rows that the split could settle itself go into its pool (settled_rows.py). Facts for other connections, counts and
 problems are left as notes (driver_task_files.py).
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from decoders.splits.parts import FACT, ROWS, Part
 from decoders.splits.splitting import Splitter
-from kwcli.pipeline.job_spec import BATCH_WEIGHT, RowFilter, columns_for
+from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination

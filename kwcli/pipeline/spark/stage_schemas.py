@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
     from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.store.staging import Staging
-    from kwcli.pipeline.tables.write import RunCounts, WrittenFile
+    from kwcli.pipeline.tables.run_counts import RunCounts
+    from kwcli.pipeline.tables.write import WrittenFile
 
 __all__ = [
     "IDENTITY",

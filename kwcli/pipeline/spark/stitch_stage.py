@@ -21,7 +21,7 @@ from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
 from kwcli.capture_inputs import utf8_text
-from kwcli.pipeline.job_spec import RowBatcher, RowFilter
+from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
 from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.read.tls_keys import read_keys
@@ -145,7 +145,7 @@ def _bits(keys: Iterable[bytes]) -> int:
     return bits
 
 
-# A connection's parts are walked once, however large it is. Batches of `messages.STITCHED` come out: a verdict on every
+# A connection's parts are walked once, however large it is. Batches of `stage_schemas.STITCHED` come out: a verdict on every
 # run of which a pool has rows, and the rows that only the connection's exact state could settle. At a part that cannot
 # be taken, the connection loses what was known of it up to there, which is reported as a problem of the capture; its
 # other parts begin anew.

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
-from kwcli.pipeline.spark.settled_rows import RowCompletion, read_settled_rows
+from kwcli.pipeline.spark.row_completion import RowCompletion
+from kwcli.pipeline.spark.settled_rows import read_settled_rows
 from kwcli.pipeline.spark.stage_schemas import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
 from kwcli.run_environment import seldom
 

@@ -35,7 +35,7 @@ from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
 from kwcli.pipeline.store.run_store import LOCK, MANIFEST, as_failures, mark_folder, refuse_foreign
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.pipeline.tables.schemas import EPOCH
+from kwcli.pipeline.tables.split_batches import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 

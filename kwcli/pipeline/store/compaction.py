@@ -22,7 +22,7 @@ from kwcli.pipeline.store.batch_store import BatchStore, Change, date_of
 from kwcli.pipeline.store.commits import roll_forward
 from kwcli.pipeline.store.files import Lock, OutputFolder, local_root
 from kwcli.pipeline.store.staging import CONTROL
-from kwcli.pipeline.tables.schemas import EPOCH
+from kwcli.pipeline.tables.split_batches import EPOCH
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 

@@ -1,10 +1,12 @@
-"""Record batches in, Parquet files of tables and the counts of their rows out."""
+"""Record batches in, Parquet files out: one writer for all tables of one task, a file for each table and date.
+
+Files lie at `TABLE/date=YYYY-MM-DD/NAME-N.parquet` under the folder given; no two writers give the same name. Only the
+files that `close` lists count: the files of a writer that fails or is killed are listed nowhere.
+"""
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections import Counter
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import date
@@ -13,12 +15,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from decoders.exchanges.exchange import ClientIdentity, foreign_name
-from decoders.exchanges.pairer import is_alone
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
-from kwcli.pipeline.tables.schemas import EPOCH, ROWS, SCHEMAS, by_date, by_table
-from kwcli.sniff.closing_lines import LOSSY, missing
+from kwcli.pipeline.tables.run_counts import RunCounts
+from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
+from kwcli.pipeline.tables.split_batches import EPOCH, by_date, by_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,183 +32,9 @@ __all__ = [
     "GROUP_ROWS",
     "OPEN_MAX",
     "Open",
-    "RunCounts",
     "TableWriter",
     "WrittenFile",
 ]
-
-# Counts whose keys are ports, which JSON has as texts.
-_BY_PORT: Final = ("answers_only", "requests_only", "foreign")
-# Columns that tell clients apart.
-_WHO: Final = ["client_ip", "client_id", "client_software_name", "client_software_version"]
-_READ: Final = ["kind", "source", "status", "error_expected", *_WHO, "api_key", "broker", "time_ns", "reason", "size"]
-
-
-class RunCounts:
-    """The counts of a run. `clients` are those that sent requests; `runs` has reason → skipped runs of bytes."""
-
-    __slots__ = (
-        "answers_only",
-        "brokers",
-        "clients",
-        "connections",
-        "errors",
-        "exchanges",
-        "expected",
-        "first_ns",
-        "foreign",
-        "gaps",
-        "last_ns",
-        "logged",
-        "requests_only",
-        "run_bytes",
-        "runs",
-        "statuses",
-    )
-
-    def __init__(self) -> None:
-        self.exchanges = 0
-        self.logged = 0  # exchanges of request logs, which are in no other count
-        self.statuses: Counter[str] = Counter()
-        self.errors = 0  # exchanges that have one
-        self.expected = 0  # exchanges that only have expected errors
-        self.clients: set[ClientIdentity] = set()
-        self.brokers: set[str] = set()
-        self.connections = 0  # those that carry Kafka
-        self.gaps = 0
-        # As `Summary` has them.
-        self.answers_only: Counter[int] = Counter()
-        self.requests_only: Counter[int] = Counter()
-        self.foreign: Counter[tuple[str, int]] = Counter()
-        self.runs: Counter[str] = Counter()
-        self.run_bytes: Counter[str] = Counter()
-        self.first_ns = 0
-        self.last_ns = 0
-
-    @property
-    def lossy(self) -> bool:
-        """Whether traffic is missing, or could not be decoded."""
-        return (
-            self.gaps > 0
-            or any(self.statuses[status] for status in LOSSY)
-            or bool(missing(self.runs) or self.requests_only)
-        )
-
-    def add(self, rows: pa.RecordBatch) -> None:
-        """Count rows of schemas.ROWS: exchanges and skipped runs."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if rows.num_rows:
-            both = pa.Table.from_batches([rows.select(_READ)])
-            runs = pc.equal(both["kind"], "skipped")
-            logged = pc.fill_null(pc.equal(both["source"], "log"), False)
-            self.logged += pc.sum(logged).as_py()
-            self._exchanges(both.filter(pc.invert(pc.or_(runs, logged))))
-            self._skipped(both.filter(runs))
-
-    def add_connections(self, rows: pa.RecordBatch) -> None:
-        """Count rows of the table `connections`."""
-        import pyarrow.compute as pc
-
-        kafka = rows.filter(rows.column("kafka"))
-        self.connections += kafka.num_rows
-        self.gaps += sum(pc.sum(kafka.column(name)).as_py() or 0 for name in ("client_gaps", "server_gaps"))
-        self._one_direction(kafka)
-        others = rows.filter(pc.and_(pc.invert(rows.column("kafka")), pc.is_valid(rows.column("reason"))))
-        for detail, port in zip(*(others.column(name).to_pylist() for name in ("detail", "broker_port")), strict=True):
-            self.foreign[foreign_name(detail), port] += 1
-
-    def _one_direction(self, kafka: pa.RecordBatch) -> None:
-        """Count Kafka connections of which the capture has one direction only."""
-        import pyarrow.compute as pc
-
-        packets = [kafka.column(f"{side}_packets") for side in ("client", "server")]
-        alone = kafka.filter(
-            pc.or_(
-                pc.or_(pc.equal(packets[0], 0), pc.equal(packets[1], 0)),
-                pc.fill_null(pc.equal(kafka.column("reason"), "one_direction"), False),
-            )
-        )
-        names = ("reason", "opened", "client_packets", "server_packets", "broker_port")
-        for reason, opened, client, server, port in zip(
-            *(alone.column(name).to_pylist() for name in names), strict=True
-        ):
-            if reason is not None or is_alone(opened=opened, packets=client + server):
-                (self.answers_only if server else self.requests_only)[port] += 1
-
-    def _exchanges(self, rows: pa.Table) -> None:
-        import pyarrow.compute as pc
-
-        if not rows.num_rows:
-            return
-        self.exchanges += rows.num_rows
-        for pair in pc.value_counts(rows["status"]).to_pylist():
-            self.statuses[pair["values"]] += pair["counts"]
-        self._errors(rows["error_expected"].combine_chunks())
-        asked = rows.filter(pc.is_valid(rows["api_key"])).select(_WHO).group_by(_WHO).aggregate([])
-        for ip, client_id, name, version in zip(*(asked[column].to_pylist() for column in _WHO), strict=True):
-            self.clients.add((ip, client_id or "", name, version))
-        self.brokers.update(pc.unique(rows["broker"]).to_pylist())
-        span = pc.min_max(rows["time_ns"]).as_py()
-        self.first_ns = min(self.first_ns or span["min"], span["min"])
-        self.last_ns = max(self.last_ns, span["max"])
-
-    def _errors(self, expected: pa.Array) -> None:
-        """Count exchanges with errors, and exchanges that only have expected errors."""
-        import pyarrow.compute as pc
-
-        having = pc.list_parent_indices(expected)
-        failed = having.filter(pc.invert(pc.list_flatten(expected)))
-        errors = pc.count_distinct(failed).as_py()
-        self.errors += errors
-        self.expected += pc.count_distinct(having).as_py() - errors
-
-    def _skipped(self, rows: pa.Table) -> None:
-        found = rows.select(["reason", "size"]).group_by("reason").aggregate([("size", "sum"), ("size", "count")])
-        for row in found.to_pylist():
-            self.runs[row["reason"]] += row["size_count"]
-            self.run_bytes[row["reason"]] += row["size_sum"]
-
-    def merge(self, other: RunCounts) -> None:
-        """Add the counts of `other`."""
-        for name in ("statuses", "runs", "run_bytes", "answers_only", "requests_only", "foreign"):
-            getattr(self, name).update(getattr(other, name))
-        self.exchanges += other.exchanges
-        self.logged += other.logged
-        self.errors += other.errors
-        self.expected += other.expected
-        self.connections += other.connections
-        self.gaps += other.gaps
-        self.clients |= other.clients
-        self.brokers |= other.brokers
-        self.first_ns = min(filter(None, (self.first_ns, other.first_ns)), default=0)
-        self.last_ns = max(self.last_ns, other.last_ns)
-
-    def export(self) -> str:
-        """All counts as text, for `resume`."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
-        values |= {name: list(values[name].items()) for name in _BY_PORT}
-        return json.dumps({**values, "clients": list(self.clients), "brokers": sorted(self.brokers)})
-
-    @classmethod
-    def resume(cls, text: str) -> RunCounts:
-        """The counts of a text that `export` made."""
-        tally = cls()
-        for name, value in json.loads(text).items():
-            if name in _BY_PORT:
-                its = {tuple(key) if isinstance(key, list) else key: count for key, count in value}
-                setattr(tally, name, Counter(its))
-                continue
-            kind = type(getattr(tally, name))
-            setattr(tally, name, kind(map(tuple, value)) if name == "clients" else kind(value))
-        return tally
-
-
-# Record batches in, Parquet files out: one writer for all tables of one task, a file for each table and date.
-#
-# Files lie at `TABLE/date=YYYY-MM-DD/NAME-N.parquet` under the folder given; no two writers give the same name. Only
-# the files that `close` lists count: the files of a writer that fails or is killed are listed nowhere.
 
 
 # The limits of a row group, whichever comes first: a reader holds one row group of a file, a writer one for each date.

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
-from kwcli.pipeline.job_spec import RowFilter
 from kwcli.pipeline.local_engine import PointDecoder
+from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.read.tls_keys import read_keys
-from kwcli.pipeline.tables.write import RunCounts
+from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings import DailyDoctors
 from kwcli.run_environment import Failure
 

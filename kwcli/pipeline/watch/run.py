@@ -45,12 +45,13 @@ from kwcli.key_logs import KeyLogFiles
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
-from kwcli.pipeline.job_spec import JobSpec, RowFilter
+from kwcli.pipeline.job_spec import JobSpec
+from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batches, require_format
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.run_store import as_failures, empty_files
 from kwcli.pipeline.tables.findings import findings_batch
-from kwcli.pipeline.tables.write import RunCounts
+from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
 from kwcli.pipeline.watch.findings import WatchFindings

@@ -11,7 +11,7 @@ from decoders.apis.keys import FETCH, METADATA
 from decoders.apis.paths import PathStep
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.headers import plan_of, request_head, response_body
+from decoders.frames.header_checks import plan_of, request_head, response_body
 from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.schema.model import Side

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, Truncated
 from decoders.exchanges.connection_state import GSSAPI, SaslPhase
-from decoders.frames.headers import NO, request_verdict
+from decoders.frames.header_checks import NO, request_verdict
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.wire.readable_text import in_bytes
 from kwcli.proxy.relay import request_handling

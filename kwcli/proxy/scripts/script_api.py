@@ -34,7 +34,7 @@ from decoders.apis.headers import (
     response_header_version,
 )
 from decoders.errors import UnknownApi
-from decoders.frames.headers import request_head
+from decoders.frames.header_checks import request_head
 from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.byte_layout import anatomy
 from decoders.messages.error_answers import error_answer, error_frame

@@ -1,0 +1,125 @@
+"""Rows as an engine settles them in; those that are wanted out, as record batches.
+
+Wanted are those that the filter of the run lets through, between its first and last moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from decoders.capture.merge import file_of
+from decoders.messages.body_json import Options
+from kwcli.capture_inputs import utf8_text
+from kwcli.filter_options import select
+from kwcli.pipeline.tables.connections import ConnectionColumns
+from kwcli.pipeline.tables.rows import ExchangeColumns
+from kwcli.pipeline.tables.topic_partitions import TableNeeds
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from decoders.exchanges.exchange import Ended, Row, Settled
+    from kwcli.pipeline.job_spec import JobSpec
+
+__all__ = ["BATCH_WEIGHT", "RowBatcher", "RowFilter", "columns_for"]
+
+Write = Callable[["pa.RecordBatch"], None]
+
+
+class RowFilter:
+    """Chooses the rows of a run; `needs` is what its engine has to read of bodies. Failure for a wrong filter."""
+
+    def __init__(self, spec: JobSpec) -> None:
+        self._filter = select(spec.filter, {})
+        self._since_ns = spec.since_ns
+        self._until_ns = spec.until_ns
+        self._files = spec.files if "file" in self._filter.names else ()
+        self.everything = self._filter.everything and spec.since_ns is None and spec.until_ns is None
+        more = [] if self._filter.everything else [self._filter.needs]
+        if spec.doctor:
+            from decoders.analysis.doctor.doctor import Doctor  # Spark's workers and all other runs start without it
+
+            more.append(Doctor().needs)
+        self.needs = TableNeeds(spec.tables, more)
+
+    def wants(self, row: Settled) -> bool:
+        """Whether an exchange or a skipped run of bytes is wanted: it began in the run's time and matches the filter.
+
+        With a filter no skipped run is wanted.
+        """
+        if self._since_ns is not None and row.time_ns < self._since_ns:
+            return False
+        if self._until_ns is not None and row.time_ns >= self._until_ns:
+            return False
+        if self._filter.everything or row.kind != "exchange":
+            return self._filter.everything
+        if self._files and row.record is None:  # a row of records has its file's name already
+            packet = row.request_packet or row.response_packet or 0
+            row.extra = {**(row.extra or {}), "file": utf8_text(self._files[file_of(packet)])}
+        return self._filter.matches(row)
+
+    def wants_connection(self, ended: Ended) -> bool:
+        """Whether a connection is wanted: a part of it was in the time of the run. The filter does not apply."""
+        if self._since_ns is not None and ended.last_ns < self._since_ns:
+            return False
+        return self._until_ns is None or ended.time_ns < self._until_ns
+
+
+# Rows and partitions of one batch: enough to be worth a batch's cost (`python -m tests.bench.tables`).
+BATCH_WEIGHT: Final = 16_384
+
+
+def columns_for(spec: JobSpec, point: str) -> ExchangeColumns:
+    """The columns that collect the rows of a capture point."""
+    bodies = Options(reveal_secrets=spec.reveal_secrets, deferred=True) if spec.bodies else None
+    return ExchangeColumns(point, spec.files, spec.tables, bodies=bodies)
+
+
+class RowBatcher:
+    """Takes the rows of one capture point; `write` gets exchanges and skipped runs, `write_ended` connections.
+
+    `observe` sees each row that is wanted, in the order settled.
+    """
+
+    def __init__(
+        self,
+        spec: JobSpec,
+        point: str,
+        choice: RowFilter,
+        write: Write,
+        write_ended: Write,
+        observe: Callable[[Row], None] | None = None,
+    ) -> None:
+        self._columns = columns_for(spec, point)
+        self._connections = ConnectionColumns(point)
+        self._choice = choice
+        self._write = write
+        self._write_ended = write_ended
+        self._observe = observe
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Add rows in the order settled; full batches are written."""
+        columns, choice, observe = self._columns, self._choice, self._observe
+        everything, add = choice.everything, columns.add
+        for row in rows:
+            if row.kind == "connection":
+                if choice.wants_connection(row):
+                    self._connections.add(row)
+                    if observe is not None:
+                        observe(row)
+            elif everything or choice.wants(row):
+                if observe is not None:
+                    observe(row)
+                add(row)
+                if columns.weight >= BATCH_WEIGHT:
+                    self._write(columns.batch())
+        if len(self._connections) >= BATCH_WEIGHT:
+            self._write_ended(self._connections.batch())
+
+    def flush(self) -> None:
+        """Write the rows that wait: no row follows."""
+        if len(self._columns):
+            self._write(self._columns.batch())
+        if len(self._connections):
+            self._write_ended(self._connections.batch())
