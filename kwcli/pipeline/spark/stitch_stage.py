@@ -145,7 +145,7 @@ def _bits(keys: Iterable[bytes]) -> int:
     return bits
 
 
-# A connection's parts are walked once, however large it is. Batches of `stage_schemas.STITCHED` come out: a verdict on every
+# A connection's parts are walked once, however large it is. Batches of STITCHED come out: a verdict on every
 # run of which a pool has rows, and the rows that only the connection's exact state could settle. At a part that cannot
 # be taken, the connection loses what was known of it up to there, which is reported as a problem of the capture; its
 # other parts begin anew.
