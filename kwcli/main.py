@@ -267,6 +267,8 @@ def main() -> int:
     code = run(sys.argv[1:], env)
     try:
         env.stdout.flush()
+        if sys.stdout:  # of its own buffer: click prints help there
+            sys.stdout.flush()
     except OSError as error:
         # Where the reader of our output has gone, nothing is said.
         if not isinstance(error, BrokenPipeError) and code != Exit.FAILURE:

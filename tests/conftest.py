@@ -31,6 +31,8 @@ hypothesis.settings.load_profile("same")
 # Hundreds of tests start `kw`: its modules are compiled once, whatever the environment says of byte code.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Programs that tests start write as they do for users, in blocks where the output is no terminal.
+os.environ.pop("PYTHONUNBUFFERED", None)
 
 # Tests run in the background inherit that SIGINT is ignored, and so would each program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

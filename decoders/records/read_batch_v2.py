@@ -234,7 +234,8 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
             if size & 1:
                 raise NotPlain
         if data[at]:
-            block = data[at:end] if len(seen) < _SEEN_MAX else b""
+            # In a compiled copy a slice that ends before it begins raises SystemError.
+            block = data[at:end] if at < end and len(seen) < _SEEN_MAX else b""
             if block in seen:
                 headers = seen[block]
                 at = end

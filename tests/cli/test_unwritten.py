@@ -41,9 +41,10 @@ ROWS = [
 
 @pytest.mark.one_in(4)
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", ROWS, ids=" ".join)
-def test_a_full_disk_is_told_in_a_line(words: tuple[str, ...], tmp_path: Path) -> None:
-    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+def test_a_full_disk_is_told_in_a_line(words: tuple[str, ...], unbuffered: str, tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "PYTHONUNBUFFERED": unbuffered}
     with FULL.open("wb") as out:
         done = subprocess.run(
             [sys.executable, "-m", "kwcli.main", *words],
