@@ -80,10 +80,12 @@ def test_releases_speak_the_union_together() -> None:
 
 @pytest.mark.parametrize(
     ("release", "apis", "messages"),
-    [("0.8.2", 9, 22), ("2.2", 44, 286), ("2.8", 65, 488), ("3.9", 88, 646), ("4.0", 84, 558), ("4.4", 91, 618)],
+    [("0.8.2", 9, 22), ("2.2", 44, 286), ("2.8", 65, 488), ("3.9", 88, 646), ("4.0", 84, 558), ("4.3", 89, 604)],
 )
 def test_what_a_release_speaks(release: str, apis: int, messages: int) -> None:
-    assert (len(spoken(release)), 2 * sum(map(count, spoken(release).values()))) == (apis, messages)
+    """Releases before the newest: what they speak does not change any more."""
+    found = (len(spoken(release)), 2 * sum(map(count, spoken(release).values())))
+    assert found == (apis, messages), f"HISTORY in decoders/apis/releases.py changes what {release} speaks"
 
 
 def test_history_of_one_api() -> None:
