@@ -34,7 +34,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
 from kwcli.inflating import COMPRESSED, InputProblem
 from kwcli.input_files import is_named_capture
-from kwcli.sniff.ring_names import RingNames, find_ring
+from kwcli.sniff.find_ring_files import RingNames, find_ring
 
 if TYPE_CHECKING:
     from decoders.tcp.chunks import Segment

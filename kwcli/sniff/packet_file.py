@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.private_files import open_private
 from kwcli.run_environment import Failure
-from kwcli.sniff.ring_names import RingName
+from kwcli.sniff.find_ring_files import RingName
 
 if TYPE_CHECKING:
     from io import BufferedWriter

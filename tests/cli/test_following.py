@@ -25,8 +25,8 @@ from decoders.capture.files import CaptureReader
 from kwcli.capture_inputs import InputProblem
 from kwcli.run_environment import Exit
 from kwcli.sniff import following
+from kwcli.sniff.find_ring_files import find_ring
 from kwcli.sniff.following import Follower
-from kwcli.sniff.ring_names import find_ring
 from tests.captures.shipped import FOLDER
 from tests.cli.test_live import may_capture
 from tests.cli.worlds import kw, world, written
