@@ -10,12 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cache
 from math import ceil, log, log1p
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ddsketch.mapping import LogarithmicMapping
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["ACCURACY", "BINS_PER_E", "VALUE_MAX", "bin_of", "bins_of", "edges", "percentile", "value_of"]
 

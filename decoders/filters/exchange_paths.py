@@ -60,7 +60,9 @@ KEYS: Final[dict[str, tuple[str, ...] | None]] = {
     "detail": (),
 }
 # Those that are there, or have more in them, only if earlier exchanges are remembered (exchanges/history.py).
-HISTORY: Final = frozenset({"fetch_session", "group", "transaction", "node", "library"})
+HISTORY: Final = frozenset(
+    ["fetch_session", *(name.partition(".")[0] for name, row in FIELDS.items() if row.history and "." in name)]
+)
 Record = Mapping[str, Any]
 _OBJECT_COST: Final = 56
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 
 from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
 from kwcli.sniff.closing_lines import LOSSY, missing
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["RunCounts"]
 

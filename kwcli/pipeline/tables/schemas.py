@@ -1,4 +1,4 @@
-"""Arrow schemas of the tables and of ROWS, the rows that travel between tasks; and batches of ROWS cut into tables."""
+"""Arrow schemas of the tables and of ROWS, the rows that travel between tasks."""
 
 from __future__ import annotations
 

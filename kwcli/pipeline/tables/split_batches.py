@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kwcli.pipeline.tables.schemas import OWN, SCHEMAS, SHARED
 
-__all__ = ["by_date", "by_table", "topic_partitions"]
+__all__ = ["EPOCH", "by_date", "by_table", "topic_partitions"]
 
 _DAY_NS: Final = 86_400 * 10**9
 EPOCH: Final = date(1970, 1, 1)

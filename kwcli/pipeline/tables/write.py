@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,9 +20,6 @@ from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
 from kwcli.pipeline.tables.split_batches import EPOCH, by_date, by_table
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = [
     "BATCH_BYTES",
