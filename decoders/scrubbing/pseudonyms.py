@@ -9,6 +9,9 @@ Rogaway, "Ciphers with Arbitrary Finite Domains", 2002), repeated until the resu
 
 An octet of an IPv4 address becomes an octet of as many digits. A group of an IPv6 address becomes a group of as many
 hexadecimal digits, and 0 stays 0. So one address, in packets or in any text form, has one pseudonym of the same length.
+An IPv4 address at the end of the text of an IPv6 address is that IPv4 address. So in two forms an address has another
+pseudonym than in packets, of the same length still: IPv4-mapped in hexadecimal digits (`::ffff:a01:203`), and with an
+IPv4 address at the end without being IPv4-mapped (`64:ff9b::10.1.2.3`).
 """
 
 from __future__ import annotations
@@ -132,23 +135,21 @@ class Pseudonyms:
         return dot.join(str(self._octet(place, octet)) for place, octet in enumerate(octets))
 
     def _six_text(self, text: str) -> str:
-        """The pseudonym of an IPv6 address in any text form; a group whose length would change is replaced alone."""
-        packed = self.six(IPv6Address(text).packed)
+        """The pseudonym of an IPv6 address in any text form."""
+        stay = 6 if IPv6Address(text).ipv4_mapped else 0
         hexadecimal, colon, four = text.rpartition(":") if "." in text else (text, "", "")
         before, gap, behind = hexadecimal.partition("::")
-        made = self._groups_text(before, packed) + gap
-        made += self._groups_text(behind, packed[(6 if four else 8) * 2 - len(behind.split(":")) * 2 :])
-        made += colon + ".".join(map(str, packed[12:])) if four else ""
+        made = self._groups_text(before, 0, stay) + gap
+        made += self._groups_text(behind, (6 if four else 8) - len(behind.split(":")), stay)
+        made += colon + (self._four_text(four, ".") if four else "")
         return made.upper() if text != text.lower() else made
 
-    def _groups_text(self, text: str, packed: bytes) -> str:
-        made = []
-        for at, digits in enumerate(text.split(":")):
-            group = f"{int.from_bytes(packed[at * 2 : at * 2 + 2], 'big'):x}".zfill(len(digits)) if digits else ""
-            made.append(
-                group if len(group) == len(digits) else f"{self._group(at, int(digits, 16)):x}".zfill(len(digits))
-            )
-        return ":".join(made)
+    def _groups_text(self, text: str, first: int, stay: int) -> str:
+        """The pseudonyms of groups, the first at place `first` of the address; those at places below `stay` stay."""
+        return ":".join(
+            digits if place < stay or not digits else f"{self._group(place, int(digits, 16)):x}".zfill(len(digits))
+            for place, digits in enumerate(text.split(":"), first)
+        )
 
     def _octet(self, place: int, octet: int) -> int:
         return self._within(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import product
 from string import ascii_lowercase
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decoders.scrubbing.pseudonyms import Pseudonyms
@@ -66,8 +66,9 @@ def test_uuids_stay_uuids() -> None:
 
 
 @given(st.ip_addresses())
-def test_an_address_in_packets_is_its_text_in_every_form(address: object) -> None:
+def test_an_address_in_packets_is_its_text_in_every_form(address: IPv4Address | IPv6Address) -> None:
     found = ip_address(str(address))
+    assume(not (isinstance(found, IPv6Address) and found.ipv4_mapped))
     made = HERE.address(found.packed)
     for text in {found.compressed, found.exploded, found.compressed.upper(), str(found)}:
         pseudonym = HERE.text(text)
@@ -77,10 +78,29 @@ def test_an_address_in_packets_is_its_text_in_every_form(address: object) -> Non
     assert str(ip_address(made)) in host
 
 
+@given(st.ip_addresses(v=6))
+def test_an_ipv4_address_at_the_end_of_an_ipv6_address_is_that_one(address: IPv6Address) -> None:
+    groups, four = address.exploded[:29], str(IPv4Address(address.packed[12:]))
+    made = HERE.text(f"{groups}:{four}")
+    assert made == f"{HERE.text(address.exploded)[:29]}:{HERE.text(four)}"
+    assert ip_address(made).version == 6
+
+
 @pytest.mark.parametrize("text", ["::ffff:10.1.2.3", "::FFFF:10.1.2.3", "0:0:0:0:0:ffff:10.1.2.3"])
-def test_an_ipv4_address_inside_an_ipv6_address_is_that_one(text: str) -> None:
+def test_an_ipv4_mapped_address_stays_one(text: str) -> None:
     assert HERE.text(text) == text.replace("10.1.2.3", HERE.text("10.1.2.3"))
     assert HERE.six(ip_address(text).packed)[12:] == HERE.four(bytes((10, 1, 2, 3)))
+
+
+@pytest.mark.parametrize("text", ["::ffff:0:0", "::ffff:a01:203", "::FFFF:C0A8:1", "0:0:0:0:0:ffff:a:ffff"])
+def test_an_ipv4_address_in_hexadecimal_digits_keeps_its_shape(text: str) -> None:
+    made = HERE.text(text)
+    assert [len(group) for group in made.split(":")] == [len(group) for group in text.split(":")]
+    address = ip_address(made)
+    assert isinstance(address, IPv6Address)
+    assert address.ipv4_mapped
+    digits = text.split(":")[-2:]
+    assert all(group != digit or digit == "0" for group, digit in zip(made.split(":")[-2:], digits, strict=True))
 
 
 @pytest.mark.parametrize("text", ["ip-10-1-2-3.ec2.internal", "10_1_2_3", "10.1.2.3:9092", "http://10.1.2.3:8083/"])
