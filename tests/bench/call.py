@@ -22,8 +22,9 @@ from tests.broker.options import PASSWORDS, Options
 RELEASE = "4.3.1"
 TOOLS = (f"org.apache.kafka:kafka-tools:{RELEASE}", "org.slf4j:slf4j-nop:1.7.36")
 PYTHON = sys.executable
-# The most milliseconds of a run of kw, and how many times slower the others are at least.
-MOST_MS = {"kw": 120, "kw, TLS and SCRAM": 200}
+# The most milliseconds of a run of kw, or that share of kafka-python's time where it is more (a slow machine); and how
+# many times slower the others are at least.
+MOST_MS = {"kw": (120, 0.5), "kw, TLS and SCRAM": (200, 0.7)}
 LEAST = {"kafka-python": 1.4, "Java": 5.0}
 
 
@@ -70,8 +71,10 @@ def judge(costs: Mapping[str, list[Cost]]) -> bool:
         middle, cpu = statistics.median(cost.wall_s for cost in each), min(cost.cpu_s for cost in each)
         line = f"{name:18} best {best[name] * 1000:6.0f} ms, median {middle * 1000:6.0f} ms, CPU {cpu * 1000:6.0f} ms"
         if name in MOST_MS:
-            line += f"   (at most {MOST_MS[name]} ms)"
-            good = good and best[name] * 1000 <= MOST_MS[name]
+            wanted, share = MOST_MS[name]
+            most = max(wanted, share * best["kafka-python"] * 1000)
+            line += f"   (at most {most:.0f} ms)"
+            good = good and best[name] * 1000 <= most
         if name in LEAST:
             ratio = best[name] / best["kw"]
             line += f"   {ratio:.1f}x kw (at least {LEAST[name]:g}x)"
