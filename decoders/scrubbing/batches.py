@@ -1,9 +1,10 @@
 """A records field in, the field with its keys, values and headers overwritten out: same length, new checksums.
 
 Structures in the records of internal topics keep their shape; names in them are replaced. Bytes that cannot be read are
-overwritten. A batch is compressed again to the size that it had (exact_size.py). If it becomes too large, because names
-that were alike no longer are, its structures are overwritten as well. If it is still too large it is emptied: it keeps
-its header, offsets and size, and has no records.
+overwritten, and so is a batch with a wrong checksum whose numbers spell text (spelled_text.py). A batch is compressed
+again to the size that it had (exact_size.py). If it becomes too large, because names that were alike no longer are, its
+structures are overwritten as well. If it is still too large it is emptied: it keeps its header, offsets and size, and
+has no records.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from decoders.records.json_form import control_structures
 from decoders.records.model import CONTROL, CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.scrubbing.exact_size import compress_to
 from decoders.scrubbing.names import FILLER
+from decoders.scrubbing.spelled_text import SPELLED, keeps_text
 from decoders.wire.primitives import read_varint, read_varlong
 
 __all__ = ["GARBAGE", "BatchScrubber", "inflated"]
@@ -52,6 +54,7 @@ _SMALL, _MINUS = b"\0\0", b"\xff\xff"
 _MESSAGE_CRC_AT: Final = 12
 _MESSAGE_CRC_START: Final = 16
 _MESSAGE_ATTRIBUTES_AT: Final = 17
+_ATTRIBUTES_AT: Final = {0: _MESSAGE_ATTRIBUTES_AT, 1: _MESSAGE_ATTRIBUTES_AT, 2: CRC_START + 1}
 # Compressed messages of magic 0 and 1, from the magic on: a codec, of magic 1 a timestamp, and a key that is null.
 _WRAPPERS: Final = re.compile(rb"(?=\x00[\x01-\x03]\xff{4}|\x01[\x01-\x03\x09-\x0b].{8}\xff{4})", re.DOTALL)
 
@@ -109,16 +112,22 @@ class _Batches:
             length = _INT32.unpack_from(data, at + 8)[0] if end - at >= LOG_OVERHEAD else -1
             if magic not in _SIZE_MIN or length < _SIZE_MIN[magic] or not _is_batch(data, at, magic, length):
                 begun = at
-                if magic < 0 and not any(data[at : at + 2] + data[at + 8 : at + 9]):
-                    begun = min(at + LOG_OVERHEAD, end)  # a cut-off batch keeps its length, which shows this
+                shown = data[at : at + LOG_OVERHEAD]
+                if magic < 0 and not any(shown[:2] + shown[8:9]) and not SPELLED.search(shown):
+                    begun = at + len(shown)  # a cut-off batch keeps its length, which shows this
                 out[begun:end] = GARBAGE * (end - begun)
                 break
             stop = at + LOG_OVERHEAD + length
             if stop > end:
                 body = min(at + _HEADER_SIZES[magic], end)
+                if SPELLED.search(data, at, body):
+                    out[at:body] = GARBAGE * (body - at)
                 out[body:end] = FILLER * (end - body)
                 break
-            out[at:stop] = self._batch(data[at:stop]) if magic == 2 else self._message(data[at:stop], magic)
+            new = self._batch(data[at:stop]) if magic == 2 else self._message(data[at:stop], magic)
+            if not _has_right_checksum(data, at, stop, magic) and _keeps_text(data[at:stop], new, magic):
+                new = GARBAGE * len(new)
+            out[at:stop] = new
             self._counts["batches"] += 1
             at = stop
         return bytes(out)
@@ -260,6 +269,12 @@ class _Batches:
         if at < len(data):
             begun = min(at + _HEADER_SIZES[magic], len(data))
             made.data[begun:] = GARBAGE * (len(data) - begun)
+
+
+def _keeps_text(before: bytes, after: bytes, magic: int) -> bool:
+    """Whether a rewritten batch still spells text; behind the header of a compressed one its codec alone does."""
+    size = _HEADER_SIZES[magic] if after[_ATTRIBUTES_AT[magic]] & CODEC_MASK else len(before)
+    return keeps_text(before[:size], after[:size])
 
 
 def _is_batch(data: bytes, at: int, magic: int, length: int) -> bool:

@@ -1,8 +1,12 @@
 """Frames in, frames of the same layout out, with names replaced, and secrets and contents overwritten.
 
 A message is read by its declaration, and only the bytes of its strings and bytes fields change, each according to its
-kind in the table (field_kinds.py). Numbers stay: sizes, errors, offsets and versions are unchanged. Where a message
-cannot be read, its rest is overwritten with bytes that cannot be read either.
+kind in the table (field_kinds.py), and its uuids. Numbers stay: sizes, errors, offsets and versions are unchanged.
+
+A message that cannot be read to its end is overwritten whole with bytes that cannot be read either: before the reading
+fails, text may have been taken for numbers. Only a message of which the capture lacks the end keeps what is there. For
+the same reason a number whose bytes spell text (spelled_text.py) becomes -1, and a message is overwritten if its sizes
+and tags spell text. A correlation id that does so becomes another one, the same for request and response.
 """
 
 from __future__ import annotations
@@ -10,9 +14,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from struct import error
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from uuid import UUID
 
 from decoders.apis.headers import (
     request_header_plan,
@@ -20,51 +26,94 @@ from decoders.apis.headers import (
     response_header_plan,
     response_header_version,
 )
+from decoders.apis.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
+from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.exchanges.topic_arrays import topic_at
-from decoders.frames.header_checks import request_head
-from decoders.schema.model import Side
-from decoders.schema.plan_walker import Walker
+from decoders.frames.header_checks import ERROR_CODE_MAX, request_head
+from decoders.schema.model import Plan, Side
+from decoders.schema.plan_walker import Span, Walker
 from decoders.scrubbing.batches import GARBAGE, BatchScrubber
 from decoders.scrubbing.field_kinds import BY_SIBLING, Kind, kind_of
 from decoders.scrubbing.names import FILLER, KEPT, Names
+from decoders.scrubbing.spelled_text import SPELLED
 from decoders.scrubbing.tokens import scrub_token
-
-if TYPE_CHECKING:
-    from uuid import UUID
 
 __all__ = ["Scrubber"]
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?\.?")
 _SIZE: Final = 4
-_RESPONSE_HEAD: Final = 8
+# Where correlation ids are, and where they end; what stands before that end cannot be overwritten.
+_CORRELATION_AT: Final[dict[Side, int]] = {"request": 8, "response": 4}
+_FIXED: Final[dict[Side, int]] = {"request": 12, "response": 8}
+_UUID: Final = 16
 _NO_NEEDS: Final = Needs()
 _NOISE: Final = 1 << 16
 # How deep Envelopes may be nested; no broker nests them.
 _DEPTH_MAX: Final = 2
-# The exceptions of a walk, also of one beyond the end of the buffer.
-_FAILURES: Final = (DecodeError, IndexError, error)
+# The exceptions of a walk beyond the end of the buffer, and all exceptions of a walk.
+_BEYOND: Final = (IndexError, error)
+_FAILURES: Final = (DecodeError, *_BEYOND)
+# The first bytes of an unreadable body: every size and length that begins with them is an error. Behind them GARBAGE.
+_UNREADABLE: Final = b"\x80" * 64
+# The value of a number that spelled text: its bytes, each of them.
+_NO_NUMBER: Final = b"\xff"
+_NO_CLIENT_ID: Final = b"\xff\xff"
+# Answers to the steps of a login, whose errors say what the connection carries next.
+_STEPS: Final = frozenset({SASL_HANDSHAKE, SASL_AUTHENTICATE})
 TopicNames = Callable[["UUID"], str | None]
 
 
 class _Texts(Walker):
-    """A Walker that collects where strings and bytes are, and the offset that it reached."""
+    """A Walker that collects where strings and bytes are, and where uuids are, and the offset that it reached."""
 
-    __slots__ = ("found", "reached")
+    __slots__ = ("begin", "found", "reached", "uuids")
 
     def __init__(self, buf: bytes, at: int) -> None:
         super().__init__(buf)
         self.found: list[tuple[str, int, int]] = []
-        self.reached = at
+        self.uuids: list[int] = []
+        self.begin = self.reached = at
 
     def _note(self, path: str, at: int, end: int, what: str, value: object) -> None:
         self.reached = max(self.reached, end)
-        if what == "value" and at < min(end, len(self._buf)) and value.__class__ in (str, bytes):
-            self.found.append((path, at, end))
+        if what == "value" and at < min(end, len(self._buf)):
+            if value.__class__ in (str, bytes):
+                self.found.append((path, at, end))
+            elif value.__class__ is UUID:
+                self.uuids.append(at)
+
+    def spelled(self, out: bytearray, plan: Plan, begin: int, end: int, fixed: int) -> int:
+        """Overwrite the numbers in `out` that spell text, between `begin` and `end`, but none before `fixed`.
+
+        Returns how many these are; -1 if sizes or tags spell text as well.
+        """
+        bare = bytearray(self._buf[:end])
+        for _, at, stop in self.found:
+            stop = min(stop, end)
+            bare[at:stop] = bytes(max(stop - at, 0))
+        for at in self.uuids:
+            bare[at : at + _UUID] = bytes(_UUID)
+        runs = [found.span() for found in SPELLED.finditer(bare, begin)]
+        if not runs:
+            return 0
+        spans: list[Span] = []
+        with suppress(*_FAILURES):  # of a message that is cut
+            Walker(self._buf, spans).read(plan, self.begin, end)
+        count, runs = 0, runs[::-1]
+        for _, at, stop, what, value in spans:
+            while runs and runs[-1][1] <= at:
+                runs.pop()
+            if not runs:
+                break
+            if what == "value" and stop > runs[-1][0] and at >= fixed and value.__class__ in (int, float, bool):
+                out[at:stop] = bare[at:stop] = _NO_NUMBER * (stop - at)
+                count += 1
+        return -1 if SPELLED.search(bare, begin) else count
 
 
 @cache
@@ -78,12 +127,21 @@ def _kind(message: str, path: str) -> Kind | None:
 
 
 class Scrubber:
-    """Scrubs the frames of one capture. `counts`: batches and records (see batches.py), and `unread` frames."""
+    """Scrubs the frames of one capture.
+
+    `counts`: batches and records (see batches.py), frames that were overwritten as `unread`, and `numbers` that spelled
+    text.
+    """
 
     def __init__(self, names: Names) -> None:
         self.names = names
         self.counts: Counter[str] = Counter()
         self._batches = BatchScrubber(self.record_structure, names.sample, names.pseudonyms.noise(_NOISE), self.counts)
+
+    @property
+    def lost(self) -> int:
+        """How often a frame has lost more than its texts: it was overwritten, or numbers in it."""
+        return self.counts["unread"] + self.counts["numbers"]
 
     def token(self, data: bytes) -> bytes:
         """A raw SASL token, scrubbed, with its size field."""
@@ -113,15 +171,24 @@ class Scrubber:
         """
         if key is None or version is None:
             self.counts["unread"] += 1
-            return data[:_RESPONSE_HEAD] + GARBAGE * (len(data) - _RESPONSE_HEAD)
+            head = self.renumbered(data, "response")[: _FIXED["response"]]
+            return head + GARBAGE * (len(data) - len(head))
         return _Frame(self, _spec(key, version), "response", topic_name, depth, asked or {}).scrub(data, whole=whole)
+
+    def renumbered(self, data: bytes, side: Side) -> bytes:
+        """A frame whose correlation id is another one if it spells text."""
+        at = _CORRELATION_AT[side]
+        before = data[at : at + 4]
+        after = self.names.pseudonyms.correlation_id(before)
+        if after == before:
+            return data
+        self.counts["numbers"] += 1
+        return data[:at] + after + data[at + 4 :]
 
     def structure(self, name: str, data: bytes) -> bytes | None:
         """A structure inside bytes, scrubbed, as this one or one that may stand in its place; None if it is neither."""
         found = held_json(name, data)
-        if found is None:
-            return None
-        return self._structure(found[TYPE], data)
+        return None if found is None else self._structure(found[TYPE], data)
 
     def record_structure(self, name: str, data: bytes) -> bytes | None:
         """A structure in a record of an internal topic, scrubbed; bytes may follow it. None if it cannot be read."""
@@ -130,7 +197,7 @@ class Scrubber:
         except DecodeError:
             return None
 
-    def _structure(self, name: str, data: bytes) -> bytes:
+    def _structure(self, name: str, data: bytes) -> bytes | None:
         name, plan, start = locate_structure(name, data)
         texts = _Texts(data, start)
         end = texts.read(plan, start, len(data))
@@ -142,8 +209,16 @@ class Scrubber:
                 out[at:stop] = self.structure(other, data[at:stop]) or FILLER * (stop - at)
             else:
                 out[at:stop] = self.text(name, path, data[at:stop], texts.root, {})
+        self.replace_uuids(out, texts)
         out[end:] = FILLER * (len(data) - end)
-        return bytes(out)
+        count = texts.spelled(out, plan, 0, end, start)
+        self.counts["numbers"] += max(count, 0)
+        return bytes(out) if count >= 0 else None
+
+    def replace_uuids(self, out: bytearray, texts: _Texts) -> None:
+        """Replace the uuids of a message."""
+        for at in texts.uuids:
+            out[at : at + _UUID] = self.names.uuid(bytes(out[at : at + _UUID]))
 
     def text(self, message: str, path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any]) -> bytes:
         """The scrubbed value of a field that holds neither a structure nor records."""
@@ -156,7 +231,7 @@ class Scrubber:
         if kind == "token":
             return scrub_token(data, names)
         if kind == "address":
-            return data if "hosts" in names.keep else names.pseudonyms.address(data)
+            return data if "hosts" in names.keep and len(data) in (4, 16) else names.pseudonyms.address(data)
         if kind in (None, "text", "structure", "records", "request", "response"):
             return FILLER * len(data)
         return names.data(kind, data)
@@ -193,57 +268,76 @@ class _Frame:
             plan = request_header_plan(request_header_version(key, version))
         else:
             plan = response_header_plan(response_header_version(key, version))
+        data = self._scrubber.renumbered(data, self._side)
         out = bytearray(data)
         # If bytes of the frame are missing, those before the gap are there: it is walked as if all bytes were.
         end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))
         head = _Texts(data, min(_SIZE, len(data)))
-        try:
+        at = -1
+        with suppress(*_FAILURES):
             at = head.read(plan, head.reached, end)
-        except _FAILURES:
-            self._fill(out, data, head, plan.name)
-            self._garbage(out, head.reached)
-            return bytes(out)
-        self._fill(out, data, head, plan.name)
-        self._body(out, data, at, end)
+        read = head.reached if at < 0 else at
+        if not self._fill(out, data, head, plan, read):
+            self._overwrite(out, _FIXED[self._side], _NO_CLIENT_ID if self._side == "request" else b"")
+        elif at < 0:
+            self._overwrite(out, read)
+        else:
+            self._body(out, data, at, end)
         return bytes(out)
 
     def _body(self, out: bytearray, data: bytes, at: int, end: int) -> None:
-        failures: list[tuple[_Texts, str]] = []
+        cut = end > len(data)
 
         def read(layout: Layout) -> tuple[tuple[_Texts, int], int] | None:
             texts = _Texts(data, at)
             try:
                 after = texts.read(layout.plan, at, end)
-            except _FAILURES:
-                failures.append((texts, layout.plan.name))
+            except DecodeError:
                 return None
+            except _BEYOND:
+                return ((texts, texts.reached), len(data)) if cut else None
             after = min(after, len(data))
-            if after < len(data):
-                failures.append((texts, layout.plan.name))
             return (texts, after), after
 
-        best = self._spec.try_layouts(self._side, data, read, stable_only=end > len(data))
-        if best is not None:
-            (texts, after), layout = best
-            self._fill(out, data, texts, layout.plan.name)
-            out[after:] = FILLER * (len(data) - after)
-        elif failures:
-            texts, name = failures[0]
-            self._fill(out, data, texts, name)
-            self._garbage(out, texts.reached)
+        best = self._spec.try_layouts(self._side, data, read, stable_only=cut)
+        if best is None:
+            self._overwrite(out, at, self._what_settles(data, at))
+            return
+        (texts, after), layout = best
+        if self._fill(out, data, texts, layout.plan, after):
+            out[after:] = GARBAGE * (len(data) - after)
         else:
-            self._garbage(out, at)
+            self._overwrite(out, at, self._what_settles(data, at))
 
-    def _garbage(self, out: bytearray, at: int) -> None:
+    def _what_settles(self, data: bytes, at: int) -> bytes:
+        """The first bytes of an overwritten body, which begins at `at`, that say which frames follow."""
+        spec = self._spec
+        if self._side == "request":
+            return spec.no_acks if spec.no_acks is not None and wants_no_answer(spec, data, at) else b""
+        error_code = data[at : at + 2]
+        return error_code if spec.key in _STEPS and int.from_bytes(error_code, "big") <= ERROR_CODE_MAX else b""
+
+    def _overwrite(self, out: bytearray, at: int, begin: bytes = b"") -> None:
+        """Overwrite a frame from `at` on with bytes that cannot be read, the first of them `begin`."""
         self._scrubber.counts["unread"] += 1
-        out[at:] = GARBAGE * (len(out) - at)
+        size = max(len(out) - at, 0)
+        made = begin + _UNREADABLE
+        out[at:] = (made + GARBAGE * (size - len(made)))[:size]
 
-    def _fill(self, out: bytearray, data: bytes, texts: _Texts, message: str) -> None:
-        """Replace each string and bytes field that was found by a value of the same length."""
-        for path, at, end in texts.found:
-            new = self._changed(message, path, data[at:end], texts.root)
-            assert len(new) == min(end, len(data)) - at, path
+    def _fill(self, out: bytearray, data: bytes, texts: _Texts, plan: Plan, end: int) -> bool:
+        """Replace the strings, bytes, uuids and spelling numbers that were found before `end`, at the same lengths.
+
+        False if sizes or tags spell text: then all of it is to be overwritten.
+        """
+        for path, at, stop in texts.found:
+            new = self._changed(plan.name, path, data[at:stop], texts.root)
+            assert len(new) == min(stop, len(data)) - at, path
             out[at : at + len(new)] = new
+        self._scrubber.replace_uuids(out, texts)
+        begin = texts.begin if self._side == "request" else _SIZE  # no text separates it from the correlation id
+        count = texts.spelled(out, plan, begin, end, _FIXED[self._side])
+        self._scrubber.counts["numbers"] += max(count, 0)
+        return count >= 0
 
     def _changed(self, message: str, path: str, data: bytes, root: Mapping[str, Any]) -> bytes:
         scrubber = self._scrubber

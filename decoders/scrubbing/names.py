@@ -180,7 +180,7 @@ _SAMPLE_MIN: Final = 16
 class Names:
     """Replaces names. `keep`: kinds of names that stay. `replaced`: {(kind, name): pseudonym}; `kept`: texts that stay.
 
-    `secrets` are values that were overwritten, cut to the part that is searched for.
+    `uuids`: {uuid: pseudonym}. `secrets` are values that were overwritten, cut to the part that is searched for.
     """
 
     def __init__(self, pseudonyms: Pseudonyms, keep: Iterable[str] = ()) -> None:
@@ -188,6 +188,7 @@ class Names:
         self.keep = frozenset(keep)
         self.replaced: dict[tuple[Kind, str], str] = {}
         self.kept: set[str] = set()
+        self.uuids: dict[bytes, bytes] = {}
         self.secrets: set[bytes] = set()
         self._samples: set[bytes] = set()
 
@@ -208,6 +209,13 @@ class Names:
             return text
         made = _MAKERS.get(kind, Names._plain)(self, text)
         self.replaced[kind, text] = made
+        return made
+
+    def uuid(self, packed: bytes) -> bytes:
+        """The replacement for a uuid, 16 bytes: in a message of the wrong layout it may be a part of a text."""
+        made = self.uuids.get(packed)
+        if made is None:
+            made = self.uuids[packed] = self.pseudonyms.uuid(packed)
         return made
 
     def secret(self, data: bytes) -> bytes:

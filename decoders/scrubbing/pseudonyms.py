@@ -59,6 +59,12 @@ _OCTET_MAX: Final = 255
 # Bits of a MAC address: group address, locally administered.
 _GROUP_BIT, _LOCAL_BIT = 1, 2
 _KNOWN_MAX: Final = 1 << 16
+# The uuids below are Kafka's own (none, the topic of metadata, …). Kafka makes none with a dash in front, where
+# it would look like an option; its first six bits are then 62.
+_UUIDS_RESERVED: Final = 256
+_DASH: Final = 62
+# With the bytes beside them, three letters may be four.
+_SPELLING: Final = re.compile(b"[A-Za-z]{3}")
 
 
 class Pseudonyms:
@@ -96,6 +102,23 @@ class Pseudonyms:
             return packed
         made = blake2b(packed, key=self._key, person=b"hardware", digest_size=max(len(packed), 1)).digest()
         return bytes((made[0] & ~_GROUP_BIT | packed[0] & _GROUP_BIT | _LOCAL_BIT,)) + made[1:]
+
+    def uuid(self, packed: bytes) -> bytes:
+        """The pseudonym of a uuid, 16 bytes: a random uuid; those that Kafka reserves stay."""
+        if int.from_bytes(packed, "big") < _UUIDS_RESERVED:
+            return packed
+        made = bytearray(blake2b(packed, key=self._key, person=b"uuid", digest_size=16).digest())
+        made[6], made[8] = 0x40 | made[6] & 0x0F, 0x80 | made[8] & 0x3F  # version 4 (RFC 9562)
+        if made[0] >> 2 == _DASH:
+            made[0] ^= 0x80
+        return bytes(made)
+
+    def correlation_id(self, packed: bytes) -> bytes:
+        """A correlation id, 4 bytes: itself, but one whose bytes spell text becomes another positive number."""
+        if not _SPELLING.search(packed):
+            return packed
+        made = blake2b(packed, key=self._key, person=b"correlation id", digest_size=4).digest()
+        return bytes((made[0] & 0x3F, *(byte | 0x80 for byte in made[1:])))
 
     def noise(self, size: int) -> bytes:
         """`size` letters without a pattern, always the same ones for a key."""

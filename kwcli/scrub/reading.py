@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.capture.merge import file_of
-from decoders.exchanges.body_reader import Needs
+from decoders.exchanges.body_reader import SIDES, Needs
 from decoders.exchanges.engine import Engine
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
@@ -42,6 +42,8 @@ _TLS_HEAD_SIZE: Final = 5
 _PLAIN_LOGGED: Final = 10_000
 _NONE: Final = -1
 
+# The frames of a request and of its response, None where there is none.
+Frames = tuple[bytes | None, bytes | None]
 # The facts of an exchange: times, ports, API, version, correlation id, sizes; then as text its two ends and errors.
 _FACTS: Final = Struct(">QQQQHHiiqqq")
 
@@ -49,7 +51,7 @@ _FACTS: Final = Struct(">QQQQHHiiqqq")
 class KeptFacts:
     """The facts of exchanges that scrubbing promises to keep, in an order that does not depend on that of exchanges.
 
-    With `names` the addresses of both ends are replaced by their pseudonyms.
+    With `names` the addresses of both ends are replaced by their pseudonyms, and correlation ids that spell text too.
     """
 
     def __init__(self, names: Names | None = None) -> None:
@@ -57,12 +59,19 @@ class KeptFacts:
         self._facts = SortedRecords(8)
         self.count = 0
 
-    def add(self, row: Exchange) -> None:
-        """Count an exchange."""
+    def add(self, row: Exchange, frames: Frames | None = None) -> None:
+        """Count an exchange; `frames`: those that take the place of its own, where these lose more than their texts."""
         ends = row.ends
-        client, broker = ends.client, ends.broker
+        client, broker, correlation_id = ends.client, ends.broker, row.correlation_id
         if self._names is not None:
             client, broker = self._names.text("hosts", client), self._names.text("hosts", broker)
+            if correlation_id is not None:
+                packed = correlation_id.to_bytes(4, "big", signed=True)
+                correlation_id = int.from_bytes(self._names.pseudonyms.correlation_id(packed), "big", signed=True)
+        status, codes = row.status, [(path, code) for path, code, _ in row.errors]
+        if frames is not None and row.api_key is not None:
+            unread, codes = _read(row, frames)
+            status = "undecoded" if status == "complete" and unread else status
         facts = _FACTS.pack(
             row.time_ns,
             row.request_end_ns or 0,
@@ -72,12 +81,12 @@ class KeptFacts:
             _port(broker),
             _NONE if row.api_key is None else row.api_key,
             _NONE if row.api_version is None else row.api_version,
-            _NONE if row.correlation_id is None else row.correlation_id,
+            _NONE if correlation_id is None else correlation_id,
             _NONE if row.request_size is None else row.request_size,
             _NONE if row.response_size is None else row.response_size,
         )
-        errors = " ".join(f"{path}={error_name(code)}" for path, code, _ in row.errors)
-        words = f"{client} {broker} {row.api or row.outcome} {row.outcome} {errors}"
+        errors = " ".join(f"{path}={error_name(code)}" for path, code in codes)
+        words = f"{client} {broker} {row.api or row.outcome} {status} {errors}"
         self._facts.add(facts + words.encode("utf-8", "surrogateescape"))
         self.count += 1
 
@@ -103,6 +112,17 @@ class KeptFacts:
     def close(self) -> None:
         """Delete the facts, with their temporary files."""
         self._facts.close()
+
+
+def _read(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
+    """Whether one of the frames of an exchange cannot be decoded, and the error codes in them."""
+    unread, codes = False, []
+    for side, data in zip(SIDES, frames, strict=True):
+        if data is not None:
+            found = None if side in (row.extra or {}) else row.spec.project(side, data)
+            unread |= found is None
+            codes += (found and found[1]) or []
+    return unread, codes
 
 
 def _port(address: str) -> int:
@@ -165,6 +185,7 @@ class Reading:
         self._plain: dict[tuple[int, int], list[tuple[int, int, int]]] = {}  # place, size, packet of decrypted bytes
         self._plain_sizes: Counter[tuple[int, int]] = Counter()
         self._records: dict[Half, _TlsRecords] = {}
+        self._opens = False  # whether the last Envelope can still be opened
         self._over: list[int] = []  # connections that have ended, of which the last rows may still come
         self.log = SegmentLog(lambda _: None)
         self.engine: Engine = _ScrubEngine(self, ports=ports, needs=Needs(), keys=keys)
@@ -195,34 +216,17 @@ class Reading:
         if row.kind != "exchange":
             self.counts[row.reason] += 1
             return
-        self.tally.add(row)
         if row.envelope:
-            return  # it is a part of the Envelope
+            self._take_enclosed(row)
+            return
         met = self.log.met(row.ends.number)
         assert met is not None  # it is forgotten when more segments are logged
         self.log.state(met, row.ends)
         client = met.side(row.ends.client)
-        extra: dict[str, Any] = row.extra or {}
-        request, response = row.request_raw, row.response_raw
-        if row.is_token:
-            request = None if request is None else self.scrubber.token(request)
-            response = None if response is None else self.scrubber.token(response)
-        else:
-            if request is not None:
-                assert row.api_key is not None
-                assert row.api_version is not None
-                whole = "request" not in extra
-                request = self.scrubber.request(request, row.api_key, row.api_version, row.topic_name, whole=whole)
-            if response is not None:
-                asked = row.request if row.api_key in (FIND_COORDINATOR, ENVELOPE) else None
-                response = self.scrubber.response(
-                    response,
-                    row.api_key,
-                    row.api_version,
-                    row.topic_name,
-                    asked=asked if isinstance(asked, dict) else None,
-                    whole="response" not in extra,
-                )
+        lost = self.scrubber.lost
+        request, response = self._scrub(row)
+        self.tally.add(row, (request, response) if self.scrubber.lost > lost else None)
+        self._opens = row.api_key == ENVELOPE and request is not None and _encloses(row, request)
         decrypted = self._decrypted.get(met.number)
         self.counts["decrypted"] += decrypted is not None
         if decrypted is not None:
@@ -231,6 +235,45 @@ class Reading:
             self._place(met, client, row.place, request, decrypted=decrypted is not None)
         if response is not None:
             self._place(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
+
+    def _scrub(self, row: Exchange, depth: int = 0) -> Frames:
+        """The frames that take the place of those of an exchange; `depth`: how many Envelopes are around it."""
+        extra: dict[str, Any] = row.extra or {}
+        request, response = row.request_raw, row.response_raw
+        if row.is_token:
+            request = None if request is None else self.scrubber.token(request)
+            response = None if response is None else self.scrubber.token(response)
+            return request, response
+        if request is not None:
+            assert row.api_key is not None
+            assert row.api_version is not None
+            whole = "request" not in extra
+            request = self.scrubber.request(
+                request, row.api_key, row.api_version, row.topic_name, whole=whole, depth=depth
+            )
+        if response is not None:
+            asked = row.request if row.api_key in (FIND_COORDINATOR, ENVELOPE) else None
+            response = self.scrubber.response(
+                response,
+                row.api_key,
+                row.api_version,
+                row.topic_name,
+                asked=asked if isinstance(asked, dict) else None,
+                whole="response" not in extra,
+                depth=depth,
+            )
+        return request, response
+
+    def _take_enclosed(self, row: Exchange) -> None:
+        """Count an exchange that came inside an Envelope: its frames are a part of the Envelope's."""
+        if not self._opens:
+            return  # the Envelope was overwritten
+        counts = self.scrubber.counts.copy()
+        lost = self.scrubber.lost
+        frames = self._scrub(row, 1)
+        self.tally.add(row, frames if self.scrubber.lost > lost else None)
+        self.scrubber.counts.clear()  # they were counted with the Envelope
+        self.scrubber.counts.update(counts)
 
     def _place(self, met: MetConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
         """Note the new bytes of a frame for each packet that has a part of it."""
@@ -303,6 +346,12 @@ class Reading:
         """Drop the places of decrypted bytes of which no row can come any more."""
         place = self.log.needed(met, key[1])
         self._plain[key] = [each for each in self._plain[key] if each[0] + each[1] > place]
+
+
+def _encloses(row: Exchange, request: bytes) -> bool:
+    """Whether the request of an Envelope holds a message."""
+    missing = row.extra.get("request") if row.extra is not None else None
+    return isinstance(row.spec.fields("request", request, missing)[0].get("request_data"), bytes)
 
 
 def _size(data: object) -> int:

@@ -38,6 +38,7 @@ import orjson
 
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.wire.primitives import uuid_text
 from kwcli.capture_inputs import STANDARD_INPUT, Captures
 from kwcli.input_files import key_log_names
 from kwcli.key_logs import KeyLogFiles, search_captures
@@ -162,6 +163,9 @@ def _write_names(name: str, names: Names) -> None:
         for (kind, text), made in sorted(names.replaced.items()):
             row = {"kind": kind, "name": text, "pseudonym": made}
             file.write(orjson.dumps({each: _clean(value) for each, value in row.items()}) + b"\n")
+        for before, after in sorted(names.uuids.items()):
+            row = {"kind": "uuid", "name": uuid_text(before), "pseudonym": uuid_text(after)}
+            file.write(orjson.dumps(row) + b"\n")
 
 
 def _clean(text: str) -> str:
@@ -186,7 +190,8 @@ def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check
         (counts["emptied"], "compressed batch", "emptied: kw found no replacement of the same size"),
         (counts["blanked"], "compressed batch", "of Kafka's own topics overwritten: the new names did not fit"),
         (counts["overwritten"], "compressed batch", "overwritten whole: unreadable"),
-        (counts["unread"], "frame", "overwritten from the first unreadable byte on"),
+        (counts["unread"], "frame", "overwritten: not readable to its end"),
+        (counts["numbers"], "number", "replaced: its bytes spelled text"),
         (seen["not_kafka"] + seen["one_direction"], "connection", "overwritten whole: not read as Kafka"),
         (seen["tls"], "TLS connection", "overwritten except the headers of TLS records; --keylog decrypts it"),
         (seen["decrypted"], "exchange", "decrypted and written as plaintext TCP"),

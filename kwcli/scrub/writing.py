@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
+from uuid import UUID
 
 from decoders.capture.excerpt_comments import MARK, CutNote, write_note, write_topics
 from decoders.capture.pcapng_writer import PcapngWriter
@@ -132,7 +133,10 @@ def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_ou
     counts: Counter[str] = Counter()
     writer = _Writer(reading, out, counts)
     names = reading.names
-    topics = (each._replace(name=names.text("topics", each.name)) for each in reading.topics)
+    topics = (
+        each._replace(identity=UUID(bytes=names.uuid(each.identity.bytes)), name=names.text("topics", each.name))
+        for each in reading.topics
+    )
     out.write(PcapngWriter(RAW, comments=(MARK, *write_topics(topics)) if cut_out else ()).section())
     placed = PacketRecords(reading.placed)
     for batch in captures:

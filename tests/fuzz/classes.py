@@ -11,7 +11,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from tests.cli import hostile_messages
-from tests.fuzz import bombs, closes, codec, damage, lies, lossy, names
+from tests.fuzz import bombs, closes, codec, damage, lies, lossy, names, relabelled
 
 __all__ = ["CLASSES", "Class"]
 
@@ -32,4 +32,5 @@ CLASSES: Final[Mapping[str, Class]] = {
     "views": Class(hostile_messages.try_views),
     "damage": Class(damage.try_capture, 600),
     "lies": Class(lies.try_broker, 300),
+    "relabelled": Class(relabelled.try_capture),
 }
