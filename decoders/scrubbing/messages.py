@@ -42,7 +42,7 @@ from decoders.scrubbing.names import FILLER, KEPT, Names
 from decoders.scrubbing.spelled_text import SPELLED
 from decoders.scrubbing.tokens import scrub_token
 
-__all__ = ["Scrubber"]
+__all__ = ["Scrubber", "frame_size"]
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _STEP: Final = re.compile(r"([^.\[\]]+)(?:\[(\d+)\])?\.?")
@@ -51,6 +51,7 @@ _SIZE: Final = 4
 _CORRELATION_AT: Final[dict[Side, int]] = {"request": 8, "response": 4}
 _FIXED: Final[dict[Side, int]] = {"request": 12, "response": 8}
 _UUID: Final = 16
+_LARGEST: Final = b"\x7f\xff\xff\xff"
 _NO_NEEDS: Final = Needs()
 _NOISE: Final = 1 << 16
 # How deep Envelopes may be nested; no broker nests them.
@@ -126,6 +127,11 @@ def _kind(message: str, path: str) -> Kind | None:
     return kind_of(message, _INDEX.sub("", path)) if "[" in path else kind_of(message, path)
 
 
+def frame_size(packed: bytes) -> bytes:
+    """The size field that takes the place of one: the largest, of no frame either, if it spells text; else itself."""
+    return _LARGEST if SPELLED.search(packed) else packed
+
+
 class Scrubber:
     """Scrubs the frames of one capture.
 
@@ -171,19 +177,22 @@ class Scrubber:
         """
         if key is None or version is None:
             self.counts["unread"] += 1
-            head = self.renumbered(data, "response")[: _FIXED["response"]]
+            head = self.replace_head(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
         return _Frame(self, _spec(key, version), "response", topic_name, depth, asked or {}).scrub(data, whole=whole)
 
-    def renumbered(self, data: bytes, side: Side) -> bytes:
-        """A frame whose correlation id is another one if it spells text."""
+    def replace_head(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
+        """A frame with another size and correlation id where these spell text: no frame, but it was taken for one.
+
+        Of a response without its request (`alone`), both together may spell text.
+        """
         at = _CORRELATION_AT[side]
-        before = data[at : at + 4]
-        after = self.names.pseudonyms.correlation_id(before)
-        if after == before:
+        size, before = frame_size(data[:_SIZE]), data[at : at + 4]
+        after = self.names.pseudonyms.correlation_id(before, size if alone else b"")
+        if size == data[:_SIZE] and after == before:
             return data
         self.counts["numbers"] += 1
-        return data[:at] + after + data[at + 4 :]
+        return size + data[_SIZE:at] + after + data[at + 4 :]
 
     def structure(self, name: str, data: bytes) -> bytes | None:
         """A structure inside bytes, scrubbed, as this one or one that may stand in its place; None if it is neither."""
@@ -268,7 +277,7 @@ class _Frame:
             plan = request_header_plan(request_header_version(key, version))
         else:
             plan = response_header_plan(response_header_version(key, version))
-        data = self._scrubber.renumbered(data, self._side)
+        data = self._scrubber.replace_head(data, self._side)
         out = bytearray(data)
         # If bytes of the frame are missing, those before the gap are there: it is walked as if all bytes were.
         end = len(data) if whole else max(len(data), _SIZE + int.from_bytes(data[:_SIZE], "big"))

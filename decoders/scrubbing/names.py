@@ -166,6 +166,12 @@ _PRINCIPAL: Final = re.compile(r"(User:|Group:)")
 _SUBJECT: Final = re.compile(r"(?:^|(?<=,))\s*(?:CN|OU|O|L|ST|C|DC|UID|EMAILADDRESS|SERIALNUMBER)=")
 _MEMBER: Final = re.compile(r"(.+)(-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.DOTALL)
 _URL: Final = re.compile(r"(?P<scheme>[a-z]{2,8}://)?(?P<host>.*?)(?P<port>:\d{1,5}/?)?", re.DOTALL)
+# The names that every host has for itself (RFC 6761 has the one with names above it).
+_OWN_HOST: Final = re.compile(
+    r"(?P<above>(?:.*\.)?)(?P<name>(?:localhost(?:[46]?|\.localdomain|4\.localdomain4|6\.localdomain6)"
+    r"|ip6-localhost|ip6-loopback)\.?)",
+    re.DOTALL | re.IGNORECASE,
+)
 # The bytes of an overwritten secret: data of these bytes alone is no secret.
 _OVERWRITTEN: Final = FILLER + b"=.,\1"
 # Secrets remembered for the search: how many, how long at least (shorter ones occur by chance), how much of each.
@@ -208,6 +214,9 @@ class Names:
             self.kept.add(text)
             return text
         made = _MAKERS.get(kind, Names._plain)(self, text)
+        if made == text and kind == "hosts":  # localhost
+            self.kept.add(text)
+            return text
         self.replaced[kind, text] = made
         return made
 
@@ -278,12 +287,14 @@ class Names:
         return made
 
     def _host(self, text: str) -> str:
-        """The pseudonym of a host, an address or a URL: scheme and port stay."""
+        """The pseudonym of a host, an address or a URL: scheme and port stay, and the names of the own host."""
         found = _URL.fullmatch(text)
         assert found is not None  # any text is a host
         if found["port"] and ":" in found["host"] and not found["host"].endswith("]"):
             return self._plain(text)  # the port is the last group of an IPv6 address
-        return (found["scheme"] or "") + self._plain(found["host"]) + (found["port"] or "")
+        own = _OWN_HOST.fullmatch(found["host"])
+        made = self._plain(found["host"]) if own is None else self._plain(own["above"]) + own["name"]
+        return (found["scheme"] or "") + made + (found["port"] or "")
 
 
 _MAKERS: Final[dict[Kind, Callable[[Names, str], str]]] = {

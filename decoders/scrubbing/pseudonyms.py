@@ -9,6 +9,7 @@ Rogaway, "Ciphers with Arbitrary Finite Domains", 2002), repeated until the resu
 
 An octet of an IPv4 address becomes an octet of as many digits. A group of an IPv6 address becomes a group of as many
 hexadecimal digits, and 0 stays 0. So one address, in packets or in any text form, has one pseudonym of the same length.
+Loopback addresses stay loopback addresses: those of 127.0.0.0/8 replace each other, ::1 stays.
 An IPv4 address at the end of the text of an IPv6 address is that IPv4 address. So in two forms an address has another
 pseudonym than in packets, of the same length still: IPv4-mapped in hexadecimal digits (`::ffff:a01:203`), and with an
 IPv4 address at the end without being IPv4-mapped (`64:ff9b::10.1.2.3`).
@@ -19,11 +20,13 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b, shake_256
 from ipaddress import IPv6Address
 from typing import Final
+
+from decoders.scrubbing.spelled_text import SPELLED
 
 __all__ = ["Pseudonyms"]
 
@@ -48,11 +51,17 @@ _PARTS: Final = re.compile(
     r"|(?P<four>(?<![0-9A-Za-z])\d{1,3}(?P<dot>[-._])\d{1,3}(?P=dot)\d{1,3}(?P=dot)\d{1,3}(?![0-9A-Za-z]))"
     "|(?P<word>[0-9A-Za-z\x80-\U0010ffff]{1,128})"
 )
+# Ranges of numbers that replace each other, each as its first number and their count.
+_Ranges = tuple[tuple[int, int], ...]
 # Octets that replace each other, as (first, count): those of as many digits; in the first octet, multicast and above
-# are apart.
+# are apart, and so is loopback.
 _OCTETS: Final = ((0, 10), (10, 90), (100, 156))
-_FIRST_OCTETS: Final = ((0, 10), (10, 90), (100, 124), (224, 32))
+_FIRST_OCTETS: Final = ((0, 10), (10, 90), (100, 27), (127, 1), (128, 96), (224, 32))
 _GROUPS: Final = ((1, 15), (0x10, 0xF0), (0x100, 0xF00), (0x1000, 0xF000))
+# Where the last group is the only one that is not zero, 1 is apart: ::1 is loopback.
+_LAST_GROUPS: Final = ((1, 1), (2, 14), *_GROUPS[1:])
+# The first group of an IPv4 address that is mapped: that of loopback is apart.
+_MAPPED_GROUPS: Final = (*_GROUPS[:3], (0x1000, 0x6F00), (0x7F00, 0x100), (0x8000, 0x8000))
 _MAPPED: Final = bytes(10) + b"\xff\xff"
 _ROUNDS: Final = 10
 _OCTET_MAX: Final = 255
@@ -90,7 +99,9 @@ class Pseudonyms:
         if packed.startswith(_MAPPED):
             return _MAPPED + self.four(packed[12:])
         groups = (int.from_bytes(packed[at : at + 2], "big") for at in range(0, 16, 2))
-        return b"".join(self._group(place, group).to_bytes(2, "big") for place, group in enumerate(groups))
+        last = _LAST_GROUPS if not any(packed[:14]) else _GROUPS
+        made = (self._group(place, group, last if place == 7 else _GROUPS) for place, group in enumerate(groups))
+        return b"".join(group.to_bytes(2, "big") for group in made)
 
     def address(self, packed: bytes) -> bytes:
         """The pseudonym of an address of 4 or 16 bytes; other sizes are no addresses and become zeros."""
@@ -113,9 +124,12 @@ class Pseudonyms:
             made[0] ^= 0x80
         return bytes(made)
 
-    def correlation_id(self, packed: bytes) -> bytes:
-        """A correlation id, 4 bytes: itself, but one whose bytes spell text becomes another positive number."""
-        if not _SPELLING.search(packed):
+    def correlation_id(self, packed: bytes, before: bytes = b"") -> bytes:
+        """A correlation id, 4 bytes: itself, but one whose bytes spell text becomes another positive number.
+
+        `before`: bytes before it that may spell a part of the text.
+        """
+        if not _SPELLING.search(packed) and not SPELLED.search(before + packed):
             return packed
         made = blake2b(packed, key=self._key, person=b"correlation id", digest_size=4).digest()
         return bytes((made[0] & 0x3F, *(byte | 0x80 for byte in made[1:])))
@@ -159,28 +173,36 @@ class Pseudonyms:
 
     def _six_text(self, text: str) -> str:
         """The pseudonym of an IPv6 address in any text form."""
-        stay = 6 if IPv6Address(text).ipv4_mapped else 0
+        address = IPv6Address(text)
+        ranges: dict[int, _Ranges] = dict.fromkeys(range(8), _GROUPS)
+        if address.ipv4_mapped:
+            ranges |= {6: _MAPPED_GROUPS}
+        elif not any(address.packed[:14]):
+            ranges |= {7: _LAST_GROUPS}
+        stay = 6 if address.ipv4_mapped else 0
         hexadecimal, colon, four = text.rpartition(":") if "." in text else (text, "", "")
         before, gap, behind = hexadecimal.partition("::")
-        made = self._groups_text(before, 0, stay) + gap
-        made += self._groups_text(behind, (6 if four else 8) - len(behind.split(":")), stay)
+        made = self._groups_text(before, 0, stay, ranges) + gap
+        made += self._groups_text(behind, (6 if four else 8) - len(behind.split(":")), stay, ranges)
         made += colon + (self._four_text(four, ".") if four else "")
         return made.upper() if text != text.lower() else made
 
-    def _groups_text(self, text: str, first: int, stay: int) -> str:
+    def _groups_text(self, text: str, first: int, stay: int, ranges: Mapping[int, _Ranges]) -> str:
         """The pseudonyms of groups, the first at place `first` of the address; those at places below `stay` stay."""
         return ":".join(
-            digits if place < stay or not digits else f"{self._group(place, int(digits, 16)):x}".zfill(len(digits))
+            digits
+            if place < stay or not digits
+            else f"{self._group(place, int(digits, 16), ranges[place]):x}".zfill(len(digits))
             for place, digits in enumerate(text.split(":"), first)
         )
 
     def _octet(self, place: int, octet: int) -> int:
         return self._within(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)
 
-    def _group(self, place: int, group: int) -> int:
-        return self._within(b"group%d" % place, group, _GROUPS) if group else 0
+    def _group(self, place: int, group: int, ranges: _Ranges) -> int:
+        return self._within(b"group%d" % place, group, ranges) if group else 0
 
-    def _within(self, label: bytes, number: int, ranges: tuple[tuple[int, int], ...]) -> int:
+    def _within(self, label: bytes, number: int, ranges: _Ranges) -> int:
         first, count = next(each for each in ranges if number < sum(each))
         return first + self._next(label + b":%d" % first, number - first, count)
 

@@ -15,14 +15,18 @@ __all__ = ["scrub_token"]
 
 _PLAIN: Final = re.compile(rb"([^\0]*)\0([^\0]+)\0([^\0]*)", re.DOTALL)
 # The client's first message: the part before the user, the user, the part after the user.
-_FIRST: Final = re.compile(rb"([nyp](?:=[\w.-]+)?,)(?:a=([^,]*))?,(.*)", re.DOTALL)
+_FIRST: Final = re.compile(rb"((?:[ny]|p=tls-(?:unique|server-end-point|exporter)),)(?:a=([^,]*))?,(.*)", re.DOTALL)
 # SCRAM: pairs of a letter and a value, separated by commas.
 _PAIR: Final = re.compile(rb"(?:^|(?<=,))(?:[a-z]|tokenauth)=[^,]*")
 _SCRAM: Final = re.compile(rb"(?:[a-z]|tokenauth)=[^,]*(?:,(?:[a-z]|tokenauth)=[^,]*)*\Z", re.DOTALL)
 # SCRAM pairs that identify nobody: iterations, the channel binding "none", the mark of a delegation token, errors.
-_SAID: Final = re.compile(rb"i=\d{1,9}|c=biws|tokenauth=true|e=[a-z-]{1,50}")
+_SAID: Final = re.compile(
+    rb"i=\d{1,9}|c=biws|tokenauth=true|e=(?:invalid-encoding|extensions-not-supported|invalid-proof|unknown-user"
+    rb"|channel-bindings-dont-match|server-does-support-channel-binding|channel-binding-not-supported"
+    rb"|unsupported-channel-binding-type|invalid-username-encoding|no-resources|other-error)"
+)
 _SIGNS: Final = re.compile(rb"[^=.,\x01]")
-_BEARER: Final = re.compile(rb"((?:\x01?[a-z]+=(?:[Bb]earer )?)|\x01)([^\x01]*)")
+_BEARER: Final = re.compile(rb"((?:\x01?(?:auth|host|port)=(?:[Bb]earer )?)|\x01)([^\x01]*)")
 # The DER head of GSSAPI's first token, up to the identifier of its mechanism.
 _GSSAPI: Final = re.compile(rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)(?:\x06(?P<size>[\x01-\x20]))?", re.DOTALL)
 _WRAP: Final = b"\5\4"

@@ -13,7 +13,7 @@ from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.capture.merge import file_of
 from decoders.exchanges.body_reader import SIDES, Needs
 from decoders.exchanges.engine import Engine
-from decoders.scrubbing.messages import Scrubber
+from decoders.scrubbing.messages import Scrubber, frame_size
 from decoders.scrubbing.names import Names
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts
@@ -41,6 +41,7 @@ _TLS_HEAD_SIZE: Final = 5
 # After so many places of decrypted bytes, the places of which no row can come any more are dropped.
 _PLAIN_LOGGED: Final = 10_000
 _NONE: Final = -1
+_MASK: Final = 0xFFFFFFFF
 
 # The frames of a request and of its response, None where there is none.
 Frames = tuple[bytes | None, bytes | None]
@@ -67,7 +68,9 @@ class KeptFacts:
             client, broker = self._names.text("hosts", client), self._names.text("hosts", broker)
             if correlation_id is not None:
                 packed = correlation_id.to_bytes(4, "big", signed=True)
-                correlation_id = int.from_bytes(self._names.pseudonyms.correlation_id(packed), "big", signed=True)
+                size = (row.response_size or 0).to_bytes(4, "big") if row.is_orphan else b""
+                packed = self._names.pseudonyms.correlation_id(packed, size)
+                correlation_id = int.from_bytes(packed, "big", signed=True)
         status, codes = row.status, [(path, code) for path, code, _ in row.errors]
         if frames is not None and row.api_key is not None:
             unread, codes = _read(row, frames)
@@ -82,8 +85,7 @@ class KeptFacts:
             _NONE if row.api_key is None else row.api_key,
             _NONE if row.api_version is None else row.api_version,
             _NONE if correlation_id is None else correlation_id,
-            _NONE if row.request_size is None else row.request_size,
-            _NONE if row.response_size is None else row.response_size,
+            *map(_size_told, (row.request_size, row.response_size)),
         )
         errors = " ".join(f"{path}={error_name(code)}" for path, code in codes)
         words = f"{client} {broker} {row.api or row.outcome} {status} {errors}"
@@ -123,6 +125,11 @@ def _read(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
             unread |= found is None
             codes += (found and found[1]) or []
     return unread, codes
+
+
+def _size_told(size: int | None) -> int:
+    """The size of a frame in its facts."""
+    return _NONE if size is None else int.from_bytes(frame_size((size & _MASK).to_bytes(4, "big")), "big")
 
 
 def _port(address: str) -> int:

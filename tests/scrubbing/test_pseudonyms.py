@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import product
-from string import ascii_lowercase
+from string import ascii_letters, ascii_lowercase
+from uuid import UUID
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from decoders.scrubbing.pseudonyms import Pseudonyms
+from decoders.wire.primitives import uuid_text
 
 HERE = Pseudonyms(b"one key")
 THERE = Pseudonyms(b"another key")
@@ -29,7 +31,8 @@ def test_octets_are_mapped_one_to_one() -> None:
         made = [HERE.four(bytes(number if at == place else 10 for at in range(4)))[place] for number in range(256)]
         assert sorted(made) == list(range(256))
         assert [len(str(number)) for number in made] == [len(str(number)) for number in range(256)]
-        assert all(number != pseudonym for number, pseudonym in enumerate(made))
+        same = [number for number, pseudonym in enumerate(made) if number == pseudonym]
+        assert same == ([] if place else [127])  # loopback
 
 
 def test_a_key_makes_the_same_pseudonyms_again_and_another_one_others() -> None:
@@ -113,6 +116,68 @@ def test_an_address_inside_a_name_is_that_one(text: str) -> None:
 def test_what_is_no_address_keeps_its_shape(text: str) -> None:
     made = HERE.text(text)
     assert [part if not part.isalnum() else "x" for part in made] == [p if not p.isalnum() else "x" for p in text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["127.0.0.1", "127.0.1.1", "127.255.255.254", "::ffff:127.0.0.1", "::ffff:7f00:1", "0:0:0:0:0:FFFF:7F12:345"],
+)
+def test_loopback_stays_loopback(text: str) -> None:
+    for each in (HERE, THERE):
+        made = ip_address(each.text(text))
+        four = getattr(made, "ipv4_mapped", None) or made
+        assert four.is_loopback
+        assert four != (getattr(ip_address(text), "ipv4_mapped", None) or ip_address(text))
+        assert len(each.text(text)) == len(text)
+        if "7f" not in text.lower():
+            assert made.packed == each.address(ip_address(text).packed)
+
+
+@pytest.mark.parametrize("text", ["::1", "0:0:0:0:0:0:0:1", "0000:0000:0000:0000:0000:0000:0000:0001", "::0:1"])
+def test_the_loopback_of_ipv6_stays(text: str) -> None:
+    assert HERE.text(f"[{text}]") == f"[{text}]"
+    assert HERE.six(ip_address(text).packed) == ip_address(text).packed
+
+
+def test_no_other_address_becomes_loopback() -> None:
+    fours = [bytes((first, 1, 2, 3)) for first in range(256) if first != 127]
+    assert not any(IPv4Address(HERE.four(each)).is_loopback for each in fours)
+    sixes = [IPv6Address(number) for number in (*range(2, 300), 0x10001, 0x1_0000_0001)]
+    made = {HERE.six(each.packed) for each in sixes}
+    assert len(made) == len(sixes)
+    assert made == {ip_address(HERE.text(str(each))).packed for each in sixes}
+    assert not any(IPv6Address(each).is_loopback for each in made)
+    mapped = [f"::ffff:{group:x}:1" for group in range(0x7E00, 0x8100)]
+    shown = [ip_address(HERE.text(each)) for each in mapped]
+    assert len(set(shown)) == len(mapped)
+    assert sum(IPv4Address(each.packed[12:]).is_loopback for each in shown) == 256
+
+
+def test_uuids_become_others() -> None:
+    uuids = [UUID(int=number) for number in (256, 10**9, 2**128 - 1)] + [UUID(bytes=b"payroll-2026-q3!")]
+    made = [UUID(bytes=HERE.uuid(each.bytes)) for each in uuids]
+    assert len({*made, *uuids}) == 2 * len(uuids)
+    assert [each.version for each in made] == [4] * len(made)
+    assert all(HERE.uuid(bytes(15) + bytes((number,)))[15] == number for number in (0, 1, 255))
+    assert not any(uuid_text(HERE.uuid(number.to_bytes(16))).startswith("-") for number in range(256, 700))
+
+
+@pytest.mark.parametrize(
+    ("packed", "size", "stays"),
+    [
+        (b"\0\0\0\7", b"\0\0aa", True),
+        (b"\0abc", b"", False),
+        (b"abcd", b"", False),
+        (b"ab\0\0", b"\0\0\0a", True),
+        (b"ab\0\0", b"\0\0aa", False),
+        (b"\xff\xff\xff\xff", b"", True),
+    ],
+)
+def test_correlation_ids_that_spell_text_become_others(packed: bytes, size: bytes, stays: bool) -> None:
+    made = HERE.correlation_id(packed, size)
+    assert (made == packed) is stays
+    assert HERE.correlation_id(made, size) == made
+    assert stays or not any(byte in ascii_letters.encode() for byte in made)
 
 
 def test_hardware_addresses() -> None:
