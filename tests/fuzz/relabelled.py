@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.apis.keys import SASL_HANDSHAKE
+from decoders.apis.keys import ENVELOPE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, PlanField
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
@@ -32,6 +32,7 @@ _SPELLED: Final = re.compile(rb"[a-z]{4,}")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwyz"  # not the letter that kw overwrites with
 _LARGEST: Final = 7
 _WHOLE: Final = 8
+_LOSS: Final = 0.01
 # An API and version, and a side of it.
 Version = tuple[int, int]
 
@@ -96,7 +97,7 @@ def versions() -> Iterator[Version]:
                 yield key, version
 
 
-EVERY: Final = tuple(versions())
+EVERY: Final = (*versions(), *[(ENVELOPE, 0)] * 10)
 
 
 def relabelled(rng: Random, frame: bytes) -> bytes:
@@ -145,9 +146,17 @@ def exchanges(rng: Random, namer: Namer, client: str, count: int) -> tuple[list[
     harms = 0
     for number in range(1, count + 1):
         key, version = rng.choice(EVERY)
-        sent = request(key, version, number, client, namer.value(plan(key, version, "request")))
+        asked = namer.value(plan(key, version, "request"))
         other = rng.choice(EVERY) if rng.random() < 0.2 else (key, version)
-        got = response(*other, number, namer.value(plan(*other, "response")))
+        answer = namer.value(plan(*other, "response"))
+        if key == ENVELOPE:
+            inner = rng.choice(EVERY)
+            frame = request(*inner, number, client, namer.value(plan(*inner, "request")))
+            asked["request_data"] = (relabelled(rng, frame) if rng.random() < 0.5 else frame)[4:]
+            if other[0] == ENVELOPE:
+                answer["response_data"] = response(*inner, number, namer.value(plan(*inner, "response")))[4:]
+        sent = request(key, version, number, client, asked)
+        got = response(*other, number + (rng.random() < 0.03), answer)
         pair = []
         for side, frame in ((CLIENT, sent), (SERVER, got)):
             bad = number > 1 and rng.random() < 0.5
@@ -171,7 +180,10 @@ def capture(rng: Random, count: int = EXCHANGES) -> Capture:
         turns, more = exchanges(rng, namer, client, count // 4)
         harms += more
         for side, frame in turns:
-            packets += [packet for packet, _ in ends.data(side, frame)]
+            at = rng.randrange(1, len(frame)) if rng.random() < 0.2 else len(frame)
+            for piece in filter(None, (frame[:at], frame[at:])):
+                into = packets if rng.random() > _LOSS else []  # or it is not captured
+                into += [packet for packet, _ in ends.data(side, piece)]
         packets += ends.closing(reset=False)
     data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
     return Capture(data, frozenset(namer.names), harms)
@@ -192,9 +204,9 @@ def kept(before: Path, after: Path, names: frozenset[bytes]) -> set[tuple[int, b
 
 
 def statuses(path: Path) -> Mapping[str, str]:
-    """The status of each exchange, by its packets."""
+    """The status of each exchange, by its packets; without those in Envelopes, which may be overwritten."""
     lines = kw("sniff", str(path), "-o", "ndjson", "-q").out.splitlines()
-    rows = [row for row in map(json.loads, lines) if row["kind"] == "exchange"]
+    rows = [row for row in map(json.loads, lines) if row["kind"] == "exchange" and "envelope" not in row]
     return {json.dumps(row["packets"]): row["status"] for row in rows}
 
 
