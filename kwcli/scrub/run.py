@@ -191,7 +191,7 @@ def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check
         (counts["blanked"], "compressed batch", "of Kafka's own topics overwritten: the new names did not fit"),
         (counts["overwritten"], "compressed batch", "overwritten whole: unreadable"),
         (counts["unread"], "frame", "overwritten: not readable to its end"),
-        (counts["numbers"], "number", "replaced: its bytes spelled text"),
+        (counts["numbers"], "number", "replaced: bytes that spell text"),
         (seen["not_kafka"] + seen["one_direction"], "connection", "overwritten whole: not read as Kafka"),
         (seen["tls"], "TLS connection", "overwritten except the headers of TLS records; --keylog decrypts it"),
         (seen["decrypted"], "exchange", "decrypted and written as plaintext TCP"),

@@ -18,10 +18,11 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.apis.keys import ENVELOPE, METADATA, PRODUCE
+from decoders.apis.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.embedded import structure
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.schema.model import resolve
+from decoders.scrubbing import messages
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
@@ -34,7 +35,8 @@ from tests.captures.shipped import CLEAN, FOLDER, NEGATIVE, capture_bytes, segme
 from tests.cli.test_secret_fields import leaked, planted
 from tests.cli.worlds import Outcome, kw, world
 from tests.exchanges.mistreated import capture as mistreated
-from tests.exchanges.talks import plan, request, response
+from tests.exchanges.talks import framed, plan, request, response
+from tests.fuzz import relabelled as relabelled_frames
 from tests.habits.faulty_captures import CAPTURES, packet
 from tests.records.making import batch, record
 from tests.scrubbing.planting import MARK, Planter
@@ -184,6 +186,9 @@ def test_checksums_of_every_capture_are_right(name: str, tmp_path: Path) -> None
         ("2001:db8::2", "2001:DB8:0:0:0:0:0:2"),
         ("2001:db8::2", "2001:0db8:0000:0000:0000:0000:0000:0002"),
         ("::1", "::1"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("127.0.1.1", "::ffff:127.0.1.1"),
         ("10.1.2.3", "10.1.2.3"),
         ("10.1.2.3", "ip-10-1-2-3.internal"),
         ("10.1.2.3", "::ffff:10.1.2.3"),
@@ -205,7 +210,8 @@ def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_
     (row,) = exchanges(out)
     (broker,) = row["response"]["brokers"]
     end = ip_address(row["broker"].rpartition(":")[0].strip("[]"))
-    assert end != ip_address(host)
+    assert (end == ip_address(host)) is (host == "::1")
+    assert end.is_loopback is ip_address(host).is_loopback
     assert len(broker["host"]) == len(text)
     assert (broker["port"], row["broker"].rpartition(":")[2]) == (9092, "9092")
     if text.startswith("ip-"):
@@ -214,6 +220,129 @@ def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_
         told = ip_address(broker["host"])
         assert (getattr(told, "ipv4_mapped", None) or told) == end
         assert broker["host"].isupper() is text.isupper() or not any(map(str.isalpha, broker["host"]))
+
+
+def connection(*frames: tuple[int, bytes], host: str = "10.1.2.3") -> bytes:
+    """A capture of one connection to a broker, with these frames of the client and the broker."""
+    ends = SyntheticTcp("10.0.0.1:50000", f"{host}:9092", time_ns=10**18)
+    packets = ends.opening()
+    packets += [each for side, frame in frames for each, _ in ends.data(side, frame)]
+    packets += ends.closing(reset=False)
+    pcap = PcapWriter(LINK_RAW)
+    return pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
+
+
+METADATA_REQUEST = request(METADATA, 4, 7, "app", {"topics": None, "allow_auto_topic_creation": False})
+
+
+def test_a_broker_that_is_advertised_as_localhost_still_is(tmp_path: Path) -> None:
+    brokers = [{"node_id": at, "host": host, "port": 9092, "rack": None} for at, host in enumerate(
+        ("localhost", "localhost.localdomain", "kafka.localhost", "notlocalhost"))]  # fmt: skip
+    answer = {"throttle_time_ms": 0, "brokers": brokers, "cluster_id": "abc", "controller_id": 1, "topics": []}
+    data = connection((CLIENT, METADATA_REQUEST), (SERVER, response(METADATA, 4, 7, answer)), host="127.0.0.1")
+    _, out, outcome = scrubbed(data, tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    (row,) = exchanges(out)
+    hosts = [broker["host"] for broker in row["response"]["brokers"]]
+    assert hosts[:2] == ["localhost", "localhost.localdomain"]
+    assert re.fullmatch(r"[a-z]{5}\.localhost", hosts[2])
+    assert "localhost" not in hosts[3]
+    assert row["broker"].startswith("127.")
+
+
+# Frames that are not what their heads say.
+
+SOFTWARE = {"client_software_name": "java", "client_software_version": "4.0"}
+FETCH_13 = {
+    "replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 1000, "isolation_level": 0, "session_id": 0,
+    "session_epoch": -1, "topics": [], "forgotten_topics_data": [], "rack_id": "",
+}  # fmt: skip
+HELLO = (
+    (CLIENT, request(API_VERSIONS, 3, 1, "app", SOFTWARE)),
+    (SERVER, response(API_VERSIONS, 3, 1, {"error_code": 0, "api_keys": [], "throttle_time_ms": 0})),
+)
+
+
+def fetched(topic: str) -> bytes:
+    """The response of Fetch 12, which has names where that of Fetch 13 has ids."""
+    partition = {"partition_index": 0, "error_code": 0, "high_watermark": 5, "records": None}
+    return response(FETCH, 12, 2, {"responses": [{"topic": topic, "partitions": [partition]}]})
+
+
+def relabelled(frame: bytes, key: int, version: int) -> bytes:
+    return frame[:4] + pack(">hh", key, version) + frame[8:]
+
+
+HEARTBEAT_0 = {"group_id": "zqwkvyjm", "generation_id": 1, "member_id": "trwqpolk"}
+
+
+@pytest.mark.parametrize(
+    ("frames", "words"),
+    [
+        ([(CLIENT, request(FETCH, 13, 2, "app", FETCH_13)), (SERVER, fetched("zqwk-vyjmtrwq-20"))], "zqwk vyjmtrwq"),
+        # The name has the size of an id: the response decodes to its end.
+        ([(CLIENT, request(FETCH, 13, 2, "app", FETCH_13)), (SERVER, fetched("zqwk-vyjmtrwqp"))], "zqwk vyjmtrwqp"),
+        ([(CLIENT, relabelled(request(HEARTBEAT, 0, 2, "app", HEARTBEAT_0), METADATA, 12))], "zqwkvyjm trwqpolk"),
+        ([(CLIENT, relabelled(request(HEARTBEAT, 0, 2, "app", HEARTBEAT_0), 999, 1))], "zqwkvyjm trwqpolk"),
+        # A request without fields: all of it is behind its end.
+        ([(CLIENT, relabelled(request(HEARTBEAT, 0, 2, "app", HEARTBEAT_0), 16, 0))], "zqwkvyjm trwqpolk"),
+        # A head that does not decode: there is no such tagged field.
+        ([(CLIENT, framed(pack(">hhih", 1, 13, 2, 3) + b"app\3\5\x08zqwkvyjm\6\x20trwqpolk"))], "zqwkvyjm trwqpolk"),
+        # Bytes that are no frame, whose first ones were taken for its size and id.
+        ([(CLIENT, b"zqwkvyjmtrwqpolkzqwkvyjm")], "zqwkvyjm trwqpolk"),
+        ([(SERVER, b"\0\0\0\x10zqwkvyjmtrwqpolk")], "zqwk vyjmtrwqpolk"),
+        ([(SERVER, b"\4zqwkvyjmtrwqpolk")], "zqwkvyjm trwqpolk"),
+        ([(CLIENT, b"zqwk\0\0\0\1\0\0\0\2\xff\xffvyjm")], "zqwk vyjm"),
+    ],
+)  # fmt: skip
+def test_nothing_of_a_frame_that_was_misread_stays(frames: list[tuple[int, bytes]], words: str, tmp_path: Path) -> None:
+    source, out, outcome = scrubbed(connection(*HELLO, *frames), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    given, found = source.read_bytes(), out.read_bytes()
+    for word in words.split():
+        for at in range(len(word) - 3):
+            assert word[at : at + 4].encode() in given
+            assert word[at : at + 4].encode() not in found
+    before, after = exchanges(source), exchanges(out)
+    assert [row["status"] for row in after] == [row["status"] for row in before]
+    assert any(row["status"] == "undecoded" for row in after) is any(row["status"] == "undecoded" for row in before)
+
+
+def test_frames_relabelled_cut_and_mispaired_keep_nothing(tmp_path: Path) -> None:
+    made = relabelled_frames.capture(Random(3), loss=0)
+    assert made.harmed > 30
+    relabelled_frames.check_scrubbed(made, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [*range(40), *(pytest.param(each, marks=pytest.mark.full) for each in range(40, 300))])
+def test_many_frames_relabelled_cut_and_mispaired_keep_nothing(seed: int, tmp_path: Path) -> None:
+    relabelled_frames.check_scrubbed(relabelled_frames.capture(Random(seed)), tmp_path)
+
+
+def test_out_is_not_there_when_a_misread_frame_would_be_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "_UNREADABLE", bytes(10) + b"\1\0")
+    frames = [(CLIENT, request(FETCH, 13, 2, "app", FETCH_13)), (SERVER, framed(pack(">ibi", 2, 0, 0) + b"\xff" * 8))]
+    source, out, outcome = scrubbed(connection(*HELLO, *frames), tmp_path)
+    assert [row["status"] for row in exchanges(source)] == ["complete", "undecoded"]
+    assert outcome.code == Exit.FAILURE
+    assert "1 exchanges have changed, 1 others are in their place: Fetch" in outcome.err
+    assert not out.exists()
+
+
+def test_numbers_that_spell_text_are_told(tmp_path: Path) -> None:
+    """A session id that is text by its bytes becomes -1, and a correlation id another one: both still pair."""
+    asked = request(FETCH, 13, 0x61626364, "app", {**FETCH_13, "session_id": 0x71777274})
+    answer = response(FETCH, 13, 0x61626364, {"session_id": 0x71777274, "responses": []})
+    _, out, outcome = scrubbed(connection(*HELLO, (CLIENT, asked), (SERVER, answer)), tmp_path)
+    assert outcome.code == Exit.DONE, outcome.err
+    assert "4 numbers replaced: bytes that spell text" in outcome.err
+    _, row = exchanges(out)
+    assert row["status"] == "complete"
+    assert (row["request"]["session_id"], row["response"]["session_id"]) == (-1, -1)
+    assert row["correlation_id"] != 0x61626364
 
 
 # Names and secrets in every place.
