@@ -492,6 +492,9 @@ def test_the_table_of_names(tmp_path: Path) -> None:
     clients = {row["client_id"] for row in exchanges(out)}
     assert {pseudonym for (kind, _), pseudonym in names.items() if kind == "clients"} == clients
     assert ("topics", "orders") in names
+    ids = {uuid for row in exchanges(out) for uuid in row.get("topic_names", {})}
+    assert ids
+    assert ids <= {pseudonym for (kind, _), pseudonym in names.items() if kind == "uuid"}
 
 
 @pytest.mark.one_in(3)
@@ -555,6 +558,12 @@ def test_a_capture_that_was_cut_out(tmp_path: Path) -> None:
     folder = tmp_path / "scrubbed"
     folder.mkdir()
     check(cut.read_bytes(), folder)
+    # The names of topic ids, which only the comments of this capture say, are those of its new ids.
+    before, after = (
+        [row.get("topic_names") for row in exchanges(folder / name)] for name in ("in.pcapng", "out.pcapng")
+    )
+    assert any(before)
+    assert [each and len(each) for each in after] == [each and len(each) for each in before]
 
 
 @pytest.mark.parametrize("leak", ["name", "exchange"])

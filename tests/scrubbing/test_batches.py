@@ -181,3 +181,30 @@ def test_garbage_is_never_kept(data: bytes, magic: int, length: int) -> None:
     made = scrubber().batches(field, "orders")
     assert len(made) == len(field)
     assert SECRET[:8] not in made
+
+
+def wrong(data: bytes) -> bytes:
+    """A batch with a wrong checksum."""
+    return data[:20] + bytes((data[20] ^ 1,)) + data[21:]
+
+
+@pytest.mark.parametrize(
+    ("field", "stays"),
+    [
+        (batch(record(value=SECRET), first=0x61626364), True),  # its checksum proves that it is a batch
+        (wrong(batch(record(value=SECRET), first=0x61626364)), False),
+        (wrong(batch(record(value=SECRET), first=0x61626304)), True),
+        (wrong(batch(record(value=SECRET), producer=0x6162, epoch=0x6364)), False),
+        (wrong(batch(payload=deflate("gzip", record(value=SECRET)), attributes=1, count=1)), True),
+        (wrong(batch(payload=deflate("gzip", record(value=SECRET)), attributes=1, count=1, latest=0x61626364)), False),
+        (batch(record(value=SECRET), first=0x61626364)[:-3], False),
+        (batch(record(value=SECRET), first=0x61626304)[:-3], True),
+        (batch(record(value=SECRET))[:14], True),
+        (b"\0\0zqwkvy\0wkv", False),
+    ],
+)
+def test_a_batch_that_may_be_text_is_overwritten(field: bytes, stays: bool) -> None:
+    made = scrubber().batches(field, None)
+    assert len(made) == len(field)
+    assert (set(made[:61]) == {0xFF}) is not stays
+    assert not stays or made[:12] == field[:12]

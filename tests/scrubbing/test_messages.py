@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from struct import pack
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -14,9 +16,11 @@ from decoders.apis import KEYS, api
 from decoders.apis.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.embedded import STRUCTURES, TOPICS, structure
 from decoders.exchanges.body_reader import ApiVersion, Needs
+from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.frames.header_checks import request_head, response_body
 from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve
+from decoders.scrubbing import messages
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
@@ -27,6 +31,7 @@ from tests.scrubbing.planting import MARK, Planter
 # File of structures → the topic whose records hold them.
 TOPIC_OF = {module: topic for topic, modules in TOPICS.items() for module in modules}
 LONG = pytest.mark.long
+SOFTWARE = {"client_software_name": "java", "client_software_version": "4.0"}
 # The head of a Kerberos token.
 GSSAPI = bytes.fromhex("60820100 06092a864886f712010202 0100")
 
@@ -87,8 +92,8 @@ def test_no_field_of_any_message_keeps_its_text() -> None:
     assert count > 2000
 
 
-def test_a_message_that_breaks_off_is_overwritten_from_there() -> None:
-    """A message cut anywhere is overwritten to the same length, without its texts; an undecodable one stays so."""
+def test_a_message_that_breaks_off_is_overwritten_whole() -> None:
+    """A message cut anywhere is overwritten to the same length, but for its head; an undecodable one stays so."""
     spec = ApiVersion(JOIN_GROUP, 9, Needs())
     planter = Planter()
     sent = request(JOIN_GROUP, 9, 7, "app", planter.value(plan(JOIN_GROUP, 9, "request"), "")) + planter.text("behind")
@@ -102,6 +107,94 @@ def test_a_message_that_breaks_off_is_overwritten_from_there() -> None:
             assert MARK.search(made) is None
             before, after = spec.project(side, cut), spec.project(side, made)
             assert (before is None) is (after is None)
+            begin = 12 + len(b"\0\x0eZq9x00000xHunter\0") if side == "request" else 9
+            if before is None:
+                assert set(made[begin:]) <= {0x80, 0xFF}
+
+
+def test_what_the_capture_has_of_a_message_stays() -> None:
+    """If the capture lacks the end of a message, the fields before it stay, unless they cannot be read."""
+    value = {
+        "throttle_time_ms": 250,
+        "error_code": 0,
+        "session_id": 7,
+        "responses": [
+            {"topic_id": UUID(int=2**100), "partitions": [{"partition_index": 3, "high_watermark": 5, "records": None}]}
+        ],
+    }
+    frame = response(FETCH, 13, 7, value)
+    by = scrubber()
+    made = by.response(frame[:-12], FETCH, 13, nameless, whole=False)
+    assert made[:20] == frame[:20]
+    assert made[20:36] == by.names.uuid(value["responses"][0]["topic_id"].bytes)  # type: ignore[index]
+    assert made[36:41] == frame[36:41]
+    assert by.counts["unread"] == 0
+    broken = frame[:19] + b"\x80" * 6 + frame[25:-12]
+    made = by.response(broken, FETCH, 13, nameless, whole=False)
+    assert set(made[9:]) <= {0x80, 0xFF}
+    assert by.counts["unread"] == 1
+
+
+def test_a_uuid_is_the_same_everywhere() -> None:
+    by = scrubber()
+    topic = UUID(bytes=b"payroll-2026-q3!")
+    frame = request(FETCH, 13, 7, "app", {"topics": [{"topic_id": topic, "partitions": []}]})
+    made = body(FETCH, 13, "request", by.request(frame, FETCH, 13, nameless))["topics"][0]["topic_id"]
+    held = by.record_structure("TopicRecord", encode_embedded("TopicRecord", 0, {"name": "a", "topic_id": topic}))
+    assert held is not None
+    assert decode_embedded("TopicRecord", held)["topic_id"] == made != topic
+    assert by.names.uuids == {topic.bytes: made.bytes}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "spelled"),
+    [
+        ({"max_wait_ms": 0x7A71776B, "min_bytes": 5}, ["max_wait_ms"]),
+        ({"max_wait_ms": 0x0071776B, "min_bytes": 0x7A000000}, ["max_wait_ms", "min_bytes"]),
+        ({"max_wait_ms": 0x0071776B, "min_bytes": 0x017A7776}, []),
+        ({"max_wait_ms": 0x3330322D, "min_bytes": 0x31392D31}, ["max_wait_ms", "min_bytes"]),  # eight characters
+        ({"max_wait_ms": 0x03C4CF8C - (1 << 24) * 3, "min_bytes": 5}, []),
+        ({"max_wait_ms": 0xCF84CF8C - 2**32, "min_bytes": 0xCF80CEBF - 2**32}, ["max_wait_ms", "min_bytes"]),  # τόπο
+    ],
+)
+def test_numbers_that_spell_text_become_none(numbers: dict[str, int], spelled: list[str]) -> None:
+    by = scrubber()
+    frame = request(FETCH, 4, 7, "app", {**numbers, "max_bytes": 1, "isolation_level": 0, "topics": []})
+    made = body(FETCH, 4, "request", by.request(frame, FETCH, 4, nameless))
+    assert [made[name] for name in numbers] == [-1 if name in spelled else value for name, value in numbers.items()]
+    assert by.counts["numbers"] == len(spelled)
+
+
+def test_a_message_whose_sizes_and_tags_spell_text_is_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No known layout has four such letters in a row: here two are enough, a tag `a` of `b` bytes."""
+    frame = framed(request(18, 3, 1, "app", SOFTWARE)[4:-1] + b"\1ab" + b"\0" * 98)
+    by, spec = scrubber(), ApiVersion(18, 3, Needs())
+    assert spec.project("request", by.request(frame, 18, 3, nameless)) is not None
+    monkeypatch.setattr(messages, "SPELLED", re.compile(b"[a-z]{2}"))
+    made = by.request(frame, 18, 3, nameless)
+    assert spec.project("request", made) is None
+    assert set(made[18:]) == {0x80, 0xFF}
+    assert by.counts["unread"] == 1
+
+
+def test_what_follows_an_overwritten_message_is_told_as_before() -> None:
+    """A Produce request keeps whether it wants a response, a step of a login its error; the rest cannot be read."""
+    for version, transaction in ((2, b""), (3, b"\0\4zqwk"), (3, b"\xff\xff"), (9, b"\5zqwk"), (9, b"\0")):
+        for acks in (0, 1):
+            head = request_head(request(0, version, 7, "app", {"topic_data": []}), 0, 99).body
+            start = request(0, version, 7, "app", {"topic_data": []})[4:head]
+            frame = framed(start + transaction + pack(">h", acks) + b"\0\0\0\1" + b"\x7fzqwkvyjm")
+            spec = ApiVersion(0, version, Needs())
+            assert spec.project("request", frame) is None
+            made = scrubber().request(frame, 0, version, nameless)
+            assert wants_no_answer(spec, made, head) is wants_no_answer(spec, frame, head) is (acks == 0)
+            assert spec.project("request", made) is None
+            assert b"zqwk" not in made
+    for code in (0, 33):
+        frame = framed(pack(">ihi", 7, code, 3) + b"\0\4zqwk")
+        made = scrubber().response(frame, 17, 0, nameless)
+        assert made[8:10] == frame[8:10]
+        assert ApiVersion(17, 0, Needs()).project("response", made) is None
 
 
 def test_what_nobody_asked_has_its_header_alone() -> None:
@@ -317,6 +410,11 @@ def test_words_of_kafka_stay_and_others_do_not() -> None:
         (GSSAPI + b"Secret", re.escape(GSSAPI) + b"x{6}"),
         (b"\5\4\1\xff\0\x0c\0\0\0\0\0\0\1\2\3\4alice Secret", rb"\x05\x04\x01\xff\0\x0c\0{6}\x01\x02\x03\x04x{12}"),
         (b'{"Secret":"Secret"}', rb"x{19}"),
+        (b"n=alice,r=Secret-Secret", rb"n=[a-z]{5},r=x{13}"),
+        (b"p=tls-exporter,,n=alice,r=Secret", rb"p=tls-exporter,,n=[a-z]{5},r=x{6}"),
+        (b"p=alice,,n=alice,r=Secret", rb"p=x{5},,n=x{5},r=x{6}|x{25}"),
+        (b"e=alice", rb"e=x{5}"),
+        (b"n,,\1alice=Secret\1auth=Bearer Secret\1\1", rb"n,,\x01x{5}=x{6}\x01auth=Bearer x{6}\x01\x01"),
         (b"", rb""),
     ],
 )  # fmt: skip
