@@ -58,7 +58,9 @@ def exchanges(path: Path | str, *words: str) -> list[dict[str, Any]]:
 
 
 def promised(rows: Iterable[dict[str, Any]]) -> list[str]:
-    return sorted(json.dumps({name: row.get(name) for name in PROMISED}) for row in rows)
+    """The facts of exchanges that are kept; without the ids of responses that nobody asked for, which may be text."""
+    kept = [{**row, "correlation_id": None} if row["status"] == "orphan_response" else row for row in rows]
+    return sorted(json.dumps({name: row.get(name) for name in PROMISED}) for row in kept)
 
 
 def relations(rows: Iterable[dict[str, Any]]) -> list[Any]:
