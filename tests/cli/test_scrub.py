@@ -311,8 +311,9 @@ def test_nothing_of_a_frame_that_was_misread_stays(frames: list[tuple[int, bytes
 
 
 def test_frames_relabelled_cut_and_mispaired_keep_nothing(tmp_path: Path) -> None:
-    made = relabelled_frames.capture(Random(3), loss=0)
-    assert made.harmed > 30
+    made = relabelled_frames.capture(Random(3))
+    assert made.in_step
+    assert made.harmed > 20
     relabelled_frames.check_scrubbed(made, tmp_path)
 
 

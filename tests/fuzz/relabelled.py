@@ -32,25 +32,30 @@ _SPELLED: Final = re.compile(rb"[a-z]{4,}")
 _LETTERS: Final = "abcdefghijklmnopqrstuvwyz"  # not the letter that kw overwrites with
 _LARGEST: Final = 7
 _WHOLE: Final = 8
-_LOSS: Final = 0.03
+_LOSS: Final = 0.01
+_IN_STEP: Final = 0.6
 # An API and version, and a side of it.
 Version = tuple[int, int]
 
 
 class Capture(NamedTuple):
-    """A capture, the names in it, the number of frames that were harmed, and whether packets are lost."""
+    """A capture, the names in it, the number of frames that were harmed, and whether a frame begins where it must."""
 
     data: bytes
     names: frozenset[bytes]
     harmed: int
-    lossy: bool
+    in_step: bool
 
 
 class Namer:
-    """Makes names of random letters, and values of messages with such names in all texts and bytes."""
+    """Makes names of random letters, and values of messages with such names in all texts and bytes.
+
+    `in_step`: whether all frames have the size that they say.
+    """
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
+        self.in_step = rng.random() < _IN_STEP
         self.names: set[bytes] = set()
 
     def name(self) -> bytes:
@@ -113,10 +118,10 @@ def relabelled(rng: Random, frame: bytes) -> bytes:
     return bytes(out)
 
 
-def shortened(rng: Random, frame: bytes) -> bytes:
+def shortened(rng: Random, frame: bytes, namer: Namer) -> bytes:
     """A frame that is cut; its size is mostly that of the bytes that are left."""
     cut = frame[: rng.randrange(min(12, len(frame) - 1), len(frame))]
-    return framed(cut[4:]) if rng.random() < 0.9 else cut
+    return framed(cut[4:]) if namer.in_step or rng.random() < 0.9 else cut
 
 
 def lengthened(rng: Random, frame: bytes, namer: Namer) -> bytes:
@@ -131,12 +136,12 @@ def harmed(rng: Random, frame: bytes, namer: Namer, *, asks: bool) -> bytes:
     if kind < 0.5 and asks:
         return relabelled(rng, frame)
     if kind < 0.7:
-        return shortened(rng, frame)
+        return shortened(rng, frame, namer)
     if kind < 0.8:
         return lengthened(rng, frame, namer)
-    if kind < 0.85:  # no frame at all
+    if kind < 0.85 and not namer.in_step:  # no frame at all
         return namer.name() + namer.name()
-    if kind < 0.9 and len(frame) > 14:  # a head that does not decode
+    if kind < 0.9 and len(frame) > 14 and not namer.in_step:  # a head that does not decode
         return framed(frame[4:12] + pack(">h", rng.choice([-7, 1000, 0x6162])) + frame[14:])
     return frame
 
@@ -169,10 +174,9 @@ def exchanges(rng: Random, namer: Namer, client: str, count: int) -> tuple[list[
     return turns, harms
 
 
-def capture(rng: Random, count: int = EXCHANGES, *, loss: float = 0.3) -> Capture:
-    """A capture of some connections to a broker that a good exchange makes known; `loss`: how often it is lossy."""
+def capture(rng: Random, count: int = EXCHANGES) -> Capture:
+    """A capture of some connections to a broker that a good exchange makes known."""
     namer, pcap = Namer(rng), PcapWriter(LINK_RAW)
-    lossy = rng.random() < loss
     packets: list[bytes] = []
     harms = 0
     for port in range(4):
@@ -184,12 +188,12 @@ def capture(rng: Random, count: int = EXCHANGES, *, loss: float = 0.3) -> Captur
         for side, frame in turns:
             at = rng.randrange(1, len(frame)) if rng.random() < 0.2 else len(frame)
             for piece in filter(None, (frame[:at], frame[at:])):
-                lost = lossy and rng.random() < _LOSS
+                lost = not namer.in_step and rng.random() < _LOSS
                 into = [] if lost else packets
                 into += [packet for packet, _ in ends.data(side, piece)]
         packets += ends.closing(reset=False)
     data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
-    return Capture(data, frozenset(namer.names), harms, lossy)
+    return Capture(data, frozenset(namer.names), harms, namer.in_step)
 
 
 def kept(before: Path, after: Path, names: frozenset[bytes]) -> set[tuple[int, bytes]]:
@@ -220,7 +224,7 @@ def check_scrubbed(made: Capture, folder: Path) -> None:
     left: set[tuple[int, bytes]] | None = None
     for _ in range(2):  # letters that another salt changes are those of a pseudonym, by chance
         outcome = kw("scrub", str(source), str(out), "--debug")
-        if made.lossy and "exchanges have changed" in outcome.err:  # after a loss, other bytes may be taken for a frame
+        if not made.in_step and "exchanges have changed" in outcome.err:  # other bytes were taken for a frame
             assert not out.exists()
             return
         assert outcome.code == Exit.DONE, outcome.err
