@@ -118,15 +118,22 @@ def relabelled(rng: Random, frame: bytes) -> bytes:
     return bytes(out)
 
 
-def shortened(rng: Random, frame: bytes, namer: Namer) -> bytes:
+def least(frame: bytes, namer: Namer, *, asks: bool) -> int:
+    """The offset of a frame from which on it may be cut: in step, behind the client id."""
+    if not namer.in_step:
+        return min(4, len(frame) - 1)
+    return min(14 + max(int.from_bytes(frame[12:14], "big", signed=True), 0) if asks else 8, len(frame) - 1)
+
+
+def shortened(rng: Random, frame: bytes, namer: Namer, *, asks: bool) -> bytes:
     """A frame that is cut; its size is mostly that of the bytes that are left."""
-    cut = frame[: rng.randrange(min(12, len(frame) - 1), len(frame))]
+    cut = frame[: rng.randrange(least(frame, namer, asks=asks), len(frame))]
     return framed(cut[4:]) if namer.in_step or rng.random() < 0.9 else cut
 
 
-def lengthened(rng: Random, frame: bytes, namer: Namer) -> bytes:
+def lengthened(rng: Random, frame: bytes, namer: Namer, *, asks: bool) -> bytes:
     """A frame with a name behind it, or somewhere in it."""
-    at = rng.choice([len(frame), rng.randrange(4, len(frame) + 1)])
+    at = rng.choice([len(frame), rng.randrange(least(frame, namer, asks=asks), len(frame) + 1)])
     return framed(frame[4:at] + namer.name() + frame[at:])
 
 
@@ -136,9 +143,9 @@ def harmed(rng: Random, frame: bytes, namer: Namer, *, asks: bool) -> bytes:
     if kind < 0.5 and asks:
         return relabelled(rng, frame)
     if kind < 0.7:
-        return shortened(rng, frame, namer)
+        return shortened(rng, frame, namer, asks=asks)
     if kind < 0.8:
-        return lengthened(rng, frame, namer)
+        return lengthened(rng, frame, namer, asks=asks)
     if kind < 0.85 and not namer.in_step:  # no frame at all
         return namer.name() + namer.name()
     if kind < 0.9 and len(frame) > 14 and not namer.in_step:  # a head that does not decode

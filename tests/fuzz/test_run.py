@@ -88,7 +88,7 @@ def test_a_class_that_is_none() -> None:
     assert end.value.code == 2
 
 
-@pytest.mark.parametrize("name", ["codec", "closes", "damage"])
+@pytest.mark.parametrize("name", ["codec", "closes", "damage", "relabelled"])
 def test_a_class_can_be_run(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     main(["--class", name, "--seed", "3", "--seconds", "0"])
     assert capfd.readouterr().out.startswith(f"{name:8} ")
