@@ -74,6 +74,13 @@ SQL_MEMORY_MAX: Final = 1024 * MIB
 SERIES_MAX: Final = 10**4
 # Spans that wait to be sent, about 3 KiB each.
 SPANS_HELD_MAX: Final = 10**4
+# An answer over HTTP (of a collector, a token endpoint, the control interface) with its headers, and the headers alone:
+# real ones have some KiB. And the time for all of it, from the connection to the last byte: as OpenTelemetry has it.
+HTTP_ANSWER_MAX: Final = MIB
+HTTP_HEAD_MAX: Final = 64 * 1024
+HTTP_ANSWER_S: Final = 10.0
+# The control interface of a proxy gives the exchanges that it has kept: 16 MiB of them.
+CONTROL_ANSWER_MAX: Final = 32 * MIB
 # Values of one cell of a row (`-e value`), with what each takes as text: a cell is joined, then encoded.
 CELL_MAX: Final = 32 * MIB
 # Wrappers inside wrappers: Kafka itself writes one level.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import http.client
 import importlib
 import json
+import sys
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 
+from decoders.limits import HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
 from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.client_properties import shown_url
@@ -90,7 +90,6 @@ def _quoted(content: bytes) -> str:
 # SASL settings in, OAUTHBEARER's token out: as given, made here, from a file, or asked for over HTTPS.
 
 
-_ANSWER_MAX: Final = 1024 * 1024
 # The part of a token's life in which it is used again: brokers refuse a token that expires on its way.
 _GOOD_FOR: Final = 0.8
 
@@ -173,12 +172,7 @@ def ask(oauth: OAuth, deadline: Deadline) -> OAuthToken:
         return _from_file(unquote(url.path))
     if url.scheme not in ("http", "https") or not where:
         raise _no_address(oauth.endpoint or "")
-    exchange = _Exchange(oauth, url, f"token endpoint {where}")
-    try:
-        # A server that sends a byte now and then would never run into a socket's time-out.
-        return in_time(lambda: exchange.token(deadline), deadline, f"{exchange.where} did not answer")
-    finally:
-        exchange.end()
+    return _ask_endpoint(oauth, url, f"token endpoint {where}", deadline)
 
 
 def _no_address(endpoint: str) -> Failure:
@@ -194,75 +188,53 @@ def _from_file(path: str) -> OAuthToken:
         raise Failure(f"the token's file {path} cannot be read: {reason}", Exit.USAGE) from None
 
 
-class _Exchange:
-    """One request to the token endpoint: run in a thread, its outcome read by another thread."""
+def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline) -> OAuthToken:
+    """A token from the endpoint; `where` is its name without the URL's user, which may come with a password.
 
-    def __init__(self, oauth: OAuth, url: SplitResult, where: str) -> None:
-        self._oauth = oauth
-        self.where = where  # for messages: without the URL's user, which may come with a password
-        self._url = url
-        host, port = url.hostname or "", url.port
-        if url.scheme == "https":
-            from kwcli.net.tls_connect import client_context
+    Raises Failure.
+    """
+    from kwcli.net.http_request import HttpProblem, HttpServer, ask_http
 
-            self._tls = Tls(authorities=oauth.authorities)
-            context = client_context(self._tls)
-            self._connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, context=context)
-        else:
-            self._connection = http.client.HTTPConnection(host, port)
+    host, tls = url.hostname or "", Tls(authorities=oauth.authorities)
+    context = None
+    if url.scheme == "https":
+        from kwcli.net.tls_connect import client_context
 
-    def end(self) -> None:
-        """Close the connection; a thread that still reads from it then ends as well."""
-        with suppress(OSError):
-            if self._connection.sock is not None:
-                self._connection.sock.shutdown(2)
+        context = client_context(tls)
+    server = HttpServer(host, url.port or (80 if context is None else 443), where, context)
+    headers = {
+        "Authorization": authorization(oauth),
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Accept": "application/json",
+    }
+    target = (url.path or "/") + (f"?{url.query}" if url.query else "")
+    deadline = deadline.sooner(HTTP_ANSWER_S)
+    try:
+        answer = ask_http(server, "POST", target, headers, form(oauth), deadline)
+        return read(answer.status, answer.body)
+    except TokenRefused as refused:
+        remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
+        raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
+    except HttpProblem as problem:
+        text = f"{where} gives no token: {problem}; check sasl.oauthbearer.token.endpoint.url"
+        raise Failure(text, Exit.UNREACHABLE) from None
+    except TimeoutError:
+        raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
+    except OSError as error:
+        raise _unreachable(error, tls, host, where) from None
 
-    def token(self, deadline: Deadline) -> OAuthToken:
-        """Ask for a token. Raises Failure."""
-        where = self.where
-        try:
-            status, content = self._ask(deadline.left())
-            return read(status, content)
-        except TokenRefused as refused:
-            remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
-            raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
-        except TimeoutError:
-            raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
-        except OSError as error:
-            if self._url.scheme == "https":
-                raise self._tls_failure(error, where) from None
-            raise Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE) from None
-        except (http.client.HTTPException, ValueError):
-            text = f"{where} does not speak HTTP; check sasl.oauthbearer.token.endpoint.url"
-            raise Failure(text, Exit.UNREACHABLE) from None
-        finally:
-            self._connection.close()
 
-    def _ask(self, timeout_s: float) -> tuple[int, bytes]:
-        self._connection.timeout = max(timeout_s, 0.001)
-        headers = {
-            "Authorization": authorization(self._oauth),
-            "Content-Type": "application/x-www-form-urlencoded",
-            "Accept": "application/json",
-            "User-Agent": "kw",
-        }
-        path = (self._url.path or "/") + (f"?{self._url.query}" if self._url.query else "")
-        self._connection.request("POST", path, form(self._oauth), headers)
-        response = self._connection.getresponse()
-        return response.status, response.read(_ANSWER_MAX)
+def _unreachable(error: OSError, tls: Tls, host: str, where: str) -> Failure:
+    ssl = sys.modules.get("ssl")  # loaded where TLS was asked for
+    if ssl is None or not isinstance(error, ssl.SSLError):
+        return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
+    from kwcli.net.connection_stops import Cause, tls_stop
 
-    def _tls_failure(self, error: OSError, where: str) -> Failure:
-        import ssl
-
-        if not isinstance(error, ssl.SSLError):
-            return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)
-        from kwcli.net.connection_stops import Cause, tls_stop
-
-        stop = tls_stop(error, self._tls, self._url.hostname or "")
-        if stop.cause is Cause.NAME:
-            stop.remedy = "check the host in sasl.oauthbearer.token.endpoint.url"
-        elif "ssl.ca.location" in stop.remedy:
-            stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
-        elif "security.protocol" in stop.remedy:
-            stop.remedy = "is it http:// rather than https://?"
-        return Failure(stop.line(where), stop.code)
+    stop = tls_stop(error, tls, host)
+    if stop.cause is Cause.NAME:
+        stop.remedy = "check the host in sasl.oauthbearer.token.endpoint.url"
+    elif "ssl.ca.location" in stop.remedy:
+        stop.remedy = "name its authority's certificate by -X https.ca.location=FILE"
+    elif "security.protocol" in stop.remedy:
+        stop.remedy = "is it http:// rather than https://?"
+    return Failure(stop.line(where), stop.code)

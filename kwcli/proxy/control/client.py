@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from decoders.limits import CONTROL_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.wire.readable_text import clean
+from kwcli.net.deadline import Deadline
+from kwcli.net.http_request import HttpServer, ask_http
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.value_writers import JsonWriter
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment, Settings
 
 
-_TIMEOUT_S = 10.0
 _LOOK_S = 0.5
 
 
@@ -55,25 +57,25 @@ def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables:
     except (OSError, UnicodeError) as error:
         raise Failure(f"{file}: {getattr(error, 'strerror', None) or error}") from None
     given = {name: value for name, value in fields.items() if value is not None}
-    body = json.dumps(given) if method != "GET" else None
+    body = json.dumps(given).encode() if method != "GET" else b""
     target = f"{path}?{urlencode(given)}" if method == "GET" and given else path
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
+    server = HttpServer("127.0.0.1", port, f"127.0.0.1:{port}")
+    deadline = Deadline(HTTP_ANSWER_S, time.monotonic)
+    headers = {"Authorization": f"Bearer {token}"}
     try:
-        connection.request(method, target, body, {"Authorization": f"Bearer {token}"})
-        response = connection.getresponse()
-        answer = json.loads(response.read())
+        response = ask_http(server, method, target, headers, body, deadline, size_max=CONTROL_ANSWER_MAX)
+        answer = json.loads(response.body)
     except TimeoutError:
         raise Failure(f"127.0.0.1:{port} does not answer", Exit.TIMEOUT) from None
     except ConnectionRefusedError:
         raise Failure(
             f"no proxy listens on 127.0.0.1:{port} (one that ended has left its token)", Exit.UNREACHABLE
         ) from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Failure(f"127.0.0.1:{port} is no control interface: {error}") from None
-    finally:
-        connection.close()
     if response.status != 200:
-        raise Failure(str(answer.get("error", answer)), Exit.USAGE if response.status == 400 else Exit.FAILURE)
+        said = answer.get("error", answer) if isinstance(answer, dict) else answer
+        raise Failure(clean(str(said)), Exit.USAGE if response.status == 400 else Exit.FAILURE)
     return answer
 
 
