@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kwcli.net.deadline import Deadline
 
-__all__ = ["HttpAnswer", "HttpProblem", "HttpServer", "ask_http"]
+__all__ = ["HttpAnswer", "HttpProblem", "HttpServer", "NoAnswer", "ask_http"]
 
 _PIECE: Final = 64 * 1024
 # h11's hint for an event that is longer than the limit.
@@ -53,6 +53,13 @@ class HttpAnswer(NamedTuple):
 
 class HttpProblem(ValueError):
     """An answer that is none, or that is not read to its end; the message is a clause: `it does not speak HTTP`."""
+
+
+class NoAnswer(HttpProblem):
+    """The server closed the connection without a word."""
+
+    def __init__(self) -> None:
+        super().__init__("it closed the connection without an answer")
 
 
 def ask_http(
@@ -174,14 +181,13 @@ def _read(link: socket.socket, client: h11.Connection, deadline: Deadline, size_
             elif isinstance(event, h11.EndOfMessage) and found is not None:
                 break
             else:
-                raise HttpProblem("it closed the connection without an answer")
+                raise NoAnswer
     except h11.RemoteProtocolError as error:
         if error.error_status_hint == _TOO_LONG:
             raise HttpProblem(f"its headers are longer than {format_size(HTTP_HEAD_MAX)}") from None
         if found is not None:
             raise HttpProblem("it broke off within its answer") from None
-        what = "it does not speak HTTP" if taken else "it closed the connection without an answer"
-        raise HttpProblem(what) from None
+        raise (HttpProblem("it does not speak HTTP") if taken else NoAnswer()) from None
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in found.headers}
     with suppress(OSError):  # politely, where the server has more to say
         link.shutdown(socket.SHUT_WR)

@@ -48,9 +48,10 @@ def watch(
 def _exporter(env: Environment, capture: CaptureOptions) -> Exporter:
     try:
         from kwcli.telemetry.otlp import Exporter
+        from kwcli.telemetry.otlp_collector import Collector
     except ImportError:
         raise Failure('--otlp needs OpenTelemetry, which is not installed: install "kw[otel]"') from None
-    return Exporter(capture.otlp or "", env.say, waits=not capture.is_live)
+    return Exporter(Collector(capture.otlp or "", env.variables), env.say, waits=not capture.is_live)
 
 
 class _Watcher:

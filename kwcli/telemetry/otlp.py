@@ -6,31 +6,32 @@ records of an exchange have one context, the exchange is a part of that trace; w
 a trace of its own and linked to each. The ids of a span are derived from the exchange, so that the same capture sent
 twice gives the same spans.
 
-A thread sends in batches. From a file everything is sent, however long that takes; live exchanges that come faster than
-they can be sent are counted and dropped. A collector that cannot be reached is left alone for a while.
+A thread sends in batches, and the rows do not wait for it: a queue holds what is to be sent. Where it is full, the
+spans of a file wait, once for each batch and not for long, so that a collector that takes them is sent everything;
+those of live traffic are dropped at once. A collector that fails is left alone for a while. However slow or hostile it
+is, the end comes in a bounded time, and everything that did not arrive is counted with its reason.
 """
 
 from __future__ import annotations
 
-import logging
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import blake2b
 from itertools import islice
 from queue import Empty, Full, Queue
-from threading import Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
-from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.exporter.otlp.proto.common.metrics_encoder import encode_metrics
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.metrics.export import (
     AggregationTemporality,
     Gauge,
     HistogramDataPoint,
     Metric,
-    MetricExportResult,
     MetricsData,
     NumberDataPoint,
     ResourceMetrics,
@@ -40,7 +41,6 @@ from opentelemetry.sdk.metrics.export import (
 from opentelemetry.sdk.metrics.export import Histogram as HistogramData
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
@@ -51,19 +51,28 @@ from decoders.apis.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE,
 from decoders.filters.contents import headers_named
 from decoders.limits import SPANS_HELD_MAX
 from kwcli import VERSION
-from kwcli.run_environment import Exit, Failure
+from kwcli.output.short_texts import count_of
+from kwcli.telemetry.otlp_collector import Collector, NotDelivered
 from kwcli.telemetry.prometheus import BOUNDS_S, Family, Histogram, label_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
+    from kwcli.telemetry.otlp_collector import Signal
 
 # Spans that are sent together, and how long the first of them waits for others.
 _BATCH: Final = 512
 _PATIENCE_S: Final = 1.0
-# How long one request may take, with OpenTelemetry's attempts; and how long nothing is sent after a failure.
-_TIMEOUT_S: Final = 5.0
+# How long nothing is sent after a failure.
 _REST_S: Final = 30.0
+# How long the rows of a file wait for room in the queue, once for each batch that is sent.
+_ROOM_S: Final = 2.0
+# How long the end waits for what is still to be sent: ten seconds more than one delivery may take.
+_END_S: Final = 20.0
+# Reasons that are told.
+_REASONS_MAX: Final = 3
+_TOO_FAST: Final = "they came faster than it took them"
+_TOO_LATE: Final = "it had not taken them in time at the end"
 # Time between two sendings of metrics, which are also sent at the end.
 _METRICS_S: Final = 10.0
 # The most traces that one exchange is linked to: OpenTelemetry's own limit for a span.
@@ -101,6 +110,9 @@ _METRICS: Final = {
     "kw_record_bytes_total": ("kw.record.bytes", "By"),
     "kw_group_lag_records": ("kw.group.lag", "{record}"),
 }
+# What is counted, in messages.
+_SPAN_NOUN: Final = "span"
+_METRICS_NOUN: Final = "metrics report"
 _SCOPE: Final = InstrumentationScope("kw", VERSION)
 
 _topics: Final = DIMENSIONS["topic"].get
@@ -109,15 +121,10 @@ _traceparents: Final = headers_named("traceparent")
 
 
 class Exporter:
-    """Sends spans and metrics to the collector at a URL. `waits`: block, never drop. Raises Failure for a bad URL."""
+    """Sends spans and metrics to a collector, live or from a file (`waits`: for room in the queue)."""
 
-    def __init__(self, url: str, say: Callable[[str], None], *, waits: bool) -> None:
-        traces, metrics, self._where = _endpoints(url)
-        log = logging.getLogger("opentelemetry")
-        log.addHandler(logging.NullHandler())  # failures are reported in one line of kw's own
-        log.propagate = False
-        self._spans = OTLPSpanExporter(endpoint=traces, timeout=_TIMEOUT_S)
-        self._metrics = OTLPMetricExporter(endpoint=metrics, timeout=_TIMEOUT_S)
+    def __init__(self, collector: Collector, say: Callable[[str], None], *, waits: bool) -> None:
+        self._collector = collector
         self._resource = _resource()
         self._say = say
         self._waits = waits
@@ -125,9 +132,14 @@ class Exporter:
         self._first_ns = self._last_ns = 0
         self._next_s = 0.0  # when metrics are sent next
         self._rests_s = 0.0  # until then nothing is sent
-        self._failure_reported = False
-        self.lost = 0  # spans that did not arrive
-        self.crowded = 0  # spans that there was no room for
+        self._failed = ""  # the last reason, and why nothing is sent while the collector rests
+        self._had_room = True  # a batch was sent since the rows last waited in vain
+        self._ended = Event()  # the end has waited long enough: nothing more is sent
+        self._counting = Lock()
+        self._given: Counter[str] = Counter()  # what was to be sent, by its kind
+        self._settled: Counter[str] = Counter()  # what arrived, or is counted below
+        self._lost: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()
         self._thread = Thread(target=self._run, name="otlp", daemon=True)
         self._thread.start()
 
@@ -151,42 +163,86 @@ class Exporter:
             self._next_s = now + _METRICS_S
 
     def close(self, families: list[Family]) -> None:
-        """Send the spans that are left, and the last metrics; say how many spans did not arrive."""
-        if self._last_ns:
-            self._queue.put(self._numbers(families))
-        self._queue.put(None)
-        self._thread.join()
-        for each in (self._spans, self._metrics):
-            each.shutdown()
-        if self.lost:
-            self._say(f"kw: --otlp {self._where}: {self.lost:,} spans did not arrive")
-        if self.crowded:
-            self._say(f"kw: --otlp {self._where}: {self.crowded:,} spans came faster than they could be sent")
+        """Send what is left, and the last metrics, in a bounded time; say what did not arrive, and why."""
+        until = time.monotonic() + _END_S
+        try:
+            last = [self._numbers(families)] if self._last_ns else []
+            self._given[_METRICS_NOUN] += len(last)
+            for item in (*last, None):
+                with suppress(Full):
+                    self._queue.put(item, timeout=max(until - time.monotonic(), 0))
+            self._thread.join(max(until - time.monotonic(), 0))
+        finally:
+            self._ended.set()
+            self._collector.stop()
+            with self._counting:  # the thread may be busy still
+                for noun, count in (self._given - self._settled).items():
+                    self._lose(noun, count, _TOO_LATE)
+            if self._lost:
+                self._say(f"kw: --otlp {self._collector.where}: {self._losses()}")
+
+    def _losses(self) -> str:
+        """What did not arrive, and why: one line."""
+        what = " and ".join(
+            count_of(self._lost[noun], noun) for noun in (_SPAN_NOUN, _METRICS_NOUN) if self._lost[noun]
+        )
+        most = self._reasons.most_common(_REASONS_MAX)
+        why = most[0][0] if len(self._reasons) == 1 else "; ".join(f"{reason} ({count:,})" for reason, count in most)
+        return f"{what} did not arrive: {why}"
 
     def _put(self, item: ReadableSpan | MetricsData) -> None:
+        noun = _SPAN_NOUN if isinstance(item, ReadableSpan) else _METRICS_NOUN
+        self._given[noun] += 1
+        waits = self._waits and self._had_room
         try:
-            self._queue.put(item, block=self._waits)
+            self._queue.put(item, block=waits, timeout=_ROOM_S if waits else None)
         except Full:
-            self.crowded += isinstance(item, ReadableSpan)
+            self._had_room = False
+            with self._counting:
+                self._lose(noun, 1, self._failed or _TOO_FAST)
+
+    def _lose(self, noun: str, count: int, reason: str) -> None:
+        """Count what did not arrive; `_counting` is held."""
+        self._settled[noun] += count
+        self._lost[noun] += count
+        self._reasons[reason] += count
 
     # -- in the thread -------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
         for spans, metrics in self._batches():
-            if time.monotonic() < self._rests_s:
-                self.lost += len(spans)
-                continue
-            reached = True
-            if spans and self._spans.export(spans) is not SpanExportResult.SUCCESS:
-                reached = False
-                self.lost += len(spans)
-            if metrics is not None and self._metrics.export(metrics) is not MetricExportResult.SUCCESS:
-                reached = False
-            if not reached:
-                self._rests_s = time.monotonic() + _REST_S
-                if not self._failure_reported:
-                    self._say(f"kw: --otlp {self._where}: the collector accepts nothing")
-                self._failure_reported = True
+            if spans:
+                self._deliver("traces", encode_spans, spans, _SPAN_NOUN, len(spans))
+            if metrics is not None:
+                self._deliver("metrics", encode_metrics, metrics, _METRICS_NOUN, 1)
+            self._had_room = True
+            if self._ended.is_set():
+                return
+
+    def _deliver(self, signal: Signal, encode: Callable[[Any], Any], items: object, noun: str, count: int) -> None:
+        """Send a request unless the collector rests, and count how it ended."""
+        lost, reason = 0, ""
+        if time.monotonic() < self._rests_s:
+            lost, reason = count, self._failed
+        else:
+            try:
+                self._collector.deliver(signal, _serialized(encode, items))
+                self._failed = ""
+            except NotDelivered as problem:
+                reason = problem.reason
+                if problem.rejected is None:
+                    lost = count
+                    self._rests_s = time.monotonic() + _REST_S
+                    if not self._waits and not self._failed:
+                        self._say(f"kw: --otlp {self._collector.where}: nothing arrives: {reason}")
+                    self._failed = reason
+                else:
+                    lost = min(problem.rejected, count)
+        with self._counting:
+            if not self._ended.is_set():
+                self._settled[noun] += count - lost
+                if lost:
+                    self._lose(noun, lost, reason)
 
     def _batches(self) -> Iterator[tuple[list[ReadableSpan], MetricsData | None]]:
         spans: list[ReadableSpan] = []
@@ -248,17 +304,13 @@ def _resource() -> Resource:
     return found.merge(Resource({"service.name": "kw"})) if named.startswith("unknown_service") else found
 
 
-def _endpoints(url: str) -> tuple[str, str, str]:
-    """The URLs of spans and of metrics, and the collector's name in messages, without a password. Raises Failure."""
-    parts = urlsplit(url)
+def _serialized(encode: Callable[[Any], Any], items: object) -> bytes:
+    """The bytes of a request. Raises NotDelivered where a value fits no field, as in records of another program."""
     try:
-        port = parts.port
-    except ValueError:
-        port = -1
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-        raise Failure("--otlp is no URL of a collector: write http://localhost:4318", Exit.USAGE)
-    base = url.rstrip("/").removesuffix("/v1/traces")
-    return f"{base}/v1/traces", f"{base}/v1/metrics", f"{parts.hostname}{f':{port}' if port else ''}"
+        data: bytes = encode(items).SerializePartialToString()
+    except Exception as error:  # the library's own and protobuf's, of several kinds
+        raise NotDelivered(f"OpenTelemetry cannot encode them ({type(error).__name__})") from None
+    return data
 
 
 # -- spans -------------------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def one_endless_header(server: HostileServer, link: socket.socket) -> None:
 
 
 def endless_interim(server: HostileServer, link: socket.socket) -> None:
-    server.repeat(link, b"HTTP/1.1 100 Continue\r\n\r\n" * 1000)
+    server.repeat(link, b"HTTP/1.1 102 Processing\r\nX: " + bytes(4000).hex().encode() + b"\r\n\r\n")
 
 
 def huge_length(server: HostileServer, link: socket.socket) -> None:

@@ -5,29 +5,43 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import socket
+import ssl
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from decoders import read_exchanges
+from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
 from decoders.wire.units import parse_time
+from kwcli.playground.client_configs import make_certificates
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
+from tests.net import hostile_http as servers
+from tests.net.hostile_http import HostileServer, hostile
 
 if find_spec("opentelemetry.sdk") is None and not os.environ.get("CI"):
     pytest.skip("the extra otel is not installed", allow_module_level=True)
 
+from kwcli.telemetry import otlp
+
+Behave = Callable[[HostileServer, socket.socket], None]
 TOUR = str(FOLDER / "tour.pcapng")
 FIRST = str(FOLDER / "first-steps.pcapng")
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -35,13 +49,15 @@ PARENT = f"00-{TRACE}-{SPAN}-01"
 
 
 class Collector(ThreadingHTTPServer):
-    """A collector that keeps the requests; `status` is the status of its answers."""
+    """A collector that keeps the requests and their headers; `body` is the body of its answers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Asked)
         self.traces: list[ExportTraceServiceRequest] = []
         self.metrics: list[ExportMetricsServiceRequest] = []
-        self.status = 200
+        self.statuses: list[int] = []  # of the next answers; then 200
+        self.body = b""
+        self.headers: list[tuple[str, Message]] = []
 
     @property
     def url(self) -> str:
@@ -64,8 +80,10 @@ class Asked(BaseHTTPRequestHandler):
             self.server.traces.append(ExportTraceServiceRequest.FromString(data))
         elif self.path == "/v1/metrics":
             self.server.metrics.append(ExportMetricsServiceRequest.FromString(data))
-        self.send_response(self.server.status)
+        self.server.headers.append((self.path, self.headers))
+        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 200)
         self.end_headers()
+        self.wfile.write(self.server.body)
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
@@ -219,16 +237,177 @@ def test_hostile_names_arrive_as_text(collector: Collector) -> None:
     assert names == {'a"b\\x1b[31m,\\nü', "\\xff"}
 
 
-def test_a_collector_that_takes_nothing_is_told_once(collector: Collector) -> None:
-    collector.status = 400
-    outcome = kw("sniff", TOUR, "--otlp", collector.url.replace("http://", "http://me:geheim@"), "-o", "csv", "-q")
+def lost(where: str, reason: str) -> list[str]:
+    """What is said where nothing of the tour arrived."""
+    return [f"kw: --otlp {where}: 193 spans and 1 metrics report did not arrive: {reason}"]
+
+
+@pytest.mark.parametrize(
+    ("behave", "reason"),
+    [
+        (servers.endless_body, "its answer is longer than 1.0MB"),
+        (servers.endless_headers, "its headers are longer than 65.5kB"),
+        (servers.endless_interim, "its answer is longer than 1.0MB"),
+        (servers.huge_length, "its answer is longer than 1.0MB"),
+        (servers.no_http, "it does not speak HTTP"),
+        (servers.closed, "it closed the connection without an answer"),
+        (servers.cut, "it broke off within its answer"),
+        (servers.answering(b"302 Found", b"Location: /x"), "it answered 302 Found, and kw follows no redirect"),
+        (servers.answering(b"307 X"), "it answered 307 Temporary Redirect, and kw follows no redirect"),
+        (servers.answering(b"400 Bad"), "it answered 400 Bad Request"),
+        (servers.answering(b"500 Bad"), "it answered 500 Internal Server Error"),
+        (servers.answering(b"599 \x1b[2J"), "it answered 599"),
+        (servers.answering(b"503 Busy", b"Retry-After: 3600"), "it answered 503 Service Unavailable"),
+        (
+            servers.answering(b"429 X", b"Retry-After: Fri, 31 Dec 9999 23:59:59 GMT"),
+            "it answered 429 Too Many Requests",
+        ),
+    ],
+)
+def test_what_did_not_arrive_is_told_once_with_the_reason(
+    behave: Behave, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwcli.telemetry.otlp_collector._FIRST_RETRY_S", 60.0)
+    with hostile(behave) as server:
+        outcome = kw("sniff", TOUR, "--otlp", server.url.replace("http://", "http://me:geheim@"), "-o", "csv", "-q")
     assert outcome.code == Exit.DONE
+    assert outcome.err.splitlines() == lost(f"127.0.0.1:{server.port}", reason)
+    assert len(outcome.out.splitlines()) == 194
+    assert server.sent <= HTTP_ANSWER_MAX + HTTP_HEAD_MAX + 16 * MIB
+    assert server.asked == 1  # nothing is sent for a while after a failure
+
+
+@pytest.mark.parametrize("behave", [servers.dripping_head, servers.dripping_body, servers.silent])
+def test_a_collector_that_drips_is_given_up(behave: Behave, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("net.http_request", "telemetry.otlp_collector"):
+        monkeypatch.setattr(f"kwcli.{module}.HTTP_ANSWER_S", 0.25)
+    with hostile(behave) as server:
+        outcome = kw("sniff", TOUR, "--otlp", server.url, "-o", "csv", "-q")
+    assert outcome.err.splitlines() == lost(f"127.0.0.1:{server.port}", "it did not answer within 0.25 s")
+    assert len(outcome.out.splitlines()) == 194
+
+
+def test_a_collector_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwcli.telemetry.otlp_collector.HTTP_ANSWER_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        where = f"127.0.0.1:{listener.getsockname()[1]}"
+    outcome = kw("sniff", TOUR, "--otlp", f"http://{where}", "-o", "csv", "-q")
+    assert outcome.err.splitlines() == lost(where, "it cannot be reached: connection refused")
+    assert kw("sniff", TOUR, "--otlp", "http://no.such.host.invalid", "-q").err.splitlines() == lost(
+        "no.such.host.invalid", "no address for 'no.such.host.invalid'; is it spelt right? (containers and"
+        " port-forwards: --dial-map)"
+    )  # fmt: skip
+
+
+def test_tls_of_a_collector(collector: Collector, tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "broker.pem")
+    collector.socket = context.wrap_socket(collector.socket, server_side=True)
+    where = f"localhost:{collector.server_address[1]}"
+    refused = kw("sniff", TOUR, "--otlp", f"https://{where}", "-q")
+    assert not collector.headers
+    variables = {"OTEL_EXPORTER_OTLP_CERTIFICATE": str(tmp_path / "ca.pem")}
+    assert kw("sniff", TOUR, "--otlp", f"https://{where}", "-q", env=world(variables=variables)).err == ""
+    assert len(collector.spans()) == 193
+    assert refused.err.splitlines() == lost(
+        where,
+        "its certificate is not trusted: self-signed certificate in certificate chain"
+        " (OTEL_EXPORTER_OTLP_CERTIFICATE=FILE)",
+    )
+
+
+def test_what_is_retried_arrives(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwcli.telemetry.otlp_collector._FIRST_RETRY_S", 0.01)
+    collector.statuses = [503, 429, 200, 504]
+    outcome = kw("sniff", TOUR, "--otlp", collector.url, "-q")
+    assert outcome.err == ""
+    assert (len(collector.traces), len(collector.metrics)) == (3, 2)
+
+
+def test_what_a_collector_rejects_in_part_is_told(collector: Collector) -> None:
+    answer = ExportTraceServiceResponse()
+    answer.partial_success.rejected_spans = 7
+    answer.partial_success.error_message = "no\x1b[31m room\nhere"
+    collector.body = answer.SerializeToString()
+    outcome = kw("sniff", TOUR, "--otlp", collector.url, "-q")
     where = collector.url.removeprefix("http://")
     assert outcome.err.splitlines() == [
-        f"kw: --otlp {where}: the collector accepts nothing",
-        f"kw: --otlp {where}: 193 spans did not arrive",
+        f"kw: --otlp {where}: 7 spans and 1 metrics report did not arrive: it rejected them: no\\x1b[31m room here"
     ]
-    assert len(outcome.out.splitlines()) == 194
+
+
+def test_the_variables_of_opentelemetry_are_honoured(collector: Collector) -> None:
+    variables = {
+        "OTEL_EXPORTER_OTLP_HEADERS": "X-Tenant=a%20b,Authorization=Bearer%20t",
+        "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x-only=traces",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+    }
+    url = collector.url.replace("http://", "http://me:pw@")
+    assert kw("sniff", TOUR, "--otlp", url, "-q", env=world(variables=variables)).err == ""
+    (traces,), (metrics,) = (
+        [each for path, each in collector.headers if path == f"/v1/{kind}"] for kind in ("traces", "metrics")
+    )
+    assert (traces["x-only"], traces["Authorization"], traces["X-Tenant"]) == ("traces", "Basic bWU6cHc=", None)
+    assert (metrics["x-only"], metrics["Authorization"], metrics["X-Tenant"]) == (None, "Bearer t", "a b")
+    assert traces["Content-Encoding"] == metrics["Content-Encoding"] == "gzip"
+    assert len(collector.spans()) == 193
+
+
+class Held:
+    """A collector in the place of a real one: it takes requests when it is told to."""
+
+    where = "there"
+
+    def __init__(self) -> None:
+        self.go = Event()
+        self.waiting = Event()
+        self.taken = 0
+
+    def deliver(self, _signal: str, _data: bytes) -> None:
+        self.waiting.set()
+        self.go.wait()
+        self.taken += 1
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_rows_do_not_wait_for_a_collector(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "_ROOM_S", 0.05)
+    monkeypatch.setattr(otlp, "_END_S", 0.1)
+    monkeypatch.setattr(otlp, "SPANS_HELD_MAX", 50)
+    monkeypatch.setattr(otlp, "_BATCH", 10)
+    said: list[str] = []
+    collector = Held()
+    exporter = otlp.Exporter(collector, said.append, waits=waits)  # type: ignore[arg-type]  # a stand-in
+    rows = list(read_exchanges(Path(TOUR).read_bytes()))
+    for row in rows[:10]:
+        exporter.add(row)
+    assert collector.waiting.wait(20)
+    for row in rows[10:]:  # would never end if each of them waited for the collector
+        exporter.add(row)
+    exporter.close([])
+    assert collector.taken == 0
+    assert said == [
+        f"kw: --otlp there: 193 spans and 1 metrics report did not arrive: they came faster than it took them"
+        f" ({193 - 60}); it had not taken them in time at the end (61)"
+    ]
+    collector.go.set()
+
+
+def test_a_full_queue_of_a_file_waits_for_a_collector_that_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "SPANS_HELD_MAX", 5)
+    monkeypatch.setattr(otlp, "_BATCH", 3)
+    said: list[str] = []
+    collector = Held()
+    collector.go.set()
+    exporter = otlp.Exporter(collector, said.append, waits=True)  # type: ignore[arg-type]  # a stand-in
+    for row in read_exchanges(Path(TOUR).read_bytes()):
+        exporter.add(row)
+    exporter.close([])
+    assert (said, collector.taken) == ([], 66)
 
 
 @pytest.mark.parametrize("url", ["localhost:4318", "ftp://localhost", "http://", "http://localhost:port", ""])
