@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import h11
 
+from decoders.errors import without_frames
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S, HTTP_HEAD_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
@@ -112,7 +113,7 @@ def _connect(places: list[Place], deadline: Deadline) -> socket.socket:
             link.settimeout(_left(deadline) / left_over)
             link.connect(place)
         except OSError as error:
-            failed = error
+            failed = without_frames(error)
             if link is not None:
                 link.close()
         else:
@@ -152,7 +153,7 @@ def _send(link: socket.socket, data: bytes, deadline: Deadline) -> OSError | Non
     except TimeoutError:
         raise
     except OSError as error:
-        return error
+        return without_frames(error)
     return None
 
 
