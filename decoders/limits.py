@@ -148,13 +148,23 @@ MERGED_MAX: Final = 16 * MIB
 # Bytes held of all files of a store that are read side by side, each by ranges of at most 8 MiB.
 REMOTE_HELD_MAX: Final = 256 * MIB
 # Sessions of which a key log has secrets, 0.7 KiB each: a busy broker's clients connect some thousand times an hour.
+# With more of them the newest are kept: a capture that somebody looks into is rarely older than its key log.
 TLS_SECRETS_MAX: Final = 10**6
+# Secrets of one session: four, and two for each key update; later ones follow from these.
+TLS_SECRETS_OF_SESSION_MAX: Final = 64
 # Sessions of TLS 1.2 that may be resumed later, 0.4 KiB each: servers remember them for hours.
 TLS_SESSIONS_MAX: Final = 65_536
 # A block of secrets in a pcapng that is searched for such blocks: lines of a key log for 80,000 connections.
 SECRETS_BLOCK_MAX: Final = 16 * MIB
 # A line of a key log: label, client random and secret have 200 characters.
 KEY_LOG_LINE_MAX: Final = 4096
+# The end of a larger key log is read: a million sessions of TLS 1.3 are a GiB. Bytes after which something without a
+# single line of a key log is none. A key log that is no file is read as long as it says something, in seconds, and in
+# all: a program that copies a key log is done by then.
+KEY_LOG_READ_MAX: Final = 2048 * MIB
+KEY_LOG_JUNK_MAX: Final = 16 * MIB
+KEY_LOG_SILENCE_S: Final = 10.0
+KEY_LOG_PIPE_S: Final = 60.0
 # A handshake message is held whole: the largest are chains of certificates, some ten KiB (OpenSSL takes 100 KiB).
 TLS_HANDSHAKE_MAX: Final = 256 * 1024
 # TLS records after a hole: the record's number is not on the wire, so TLS_SEARCH_MAX numbers are tried for a record (16

@@ -1,20 +1,60 @@
-"""Names of key log files in, one KeyLog with all their secrets out; files that grow are read on."""
+"""Names of key log files in, one KeyLog with all their secrets out; files that grow are read on.
+
+Most captures have no TLS, and a key log may be a GiB: names are checked at once, contents are read when the first TLS
+connection begins. A key log may be no file. A pipe (`--keylog <(ssh broker cat keys.log)`) is read once, as long as it
+says something; a named pipe that nobody writes to, a terminal, a device without end come to an end too.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
+import stat
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from decoders.limits import KEY_LOG_JUNK_MAX, KEY_LOG_PIPE_S, KEY_LOG_READ_MAX, KEY_LOG_SILENCE_S
 from decoders.tls.key_log import KeyLog, KeyLogFeed
-from kwcli.run_environment import Failure
+from decoders.wire.readable_text import format_size
+from kwcli.run_environment import Exit, Failure
 
-__all__ = ["KeyLogFiles", "search_captures"]
+__all__ = ["KeyLogFiles", "check_key_logs", "search_captures"]
 
 _PIECE: Final = 1 << 20
+# Bytes of a pipe that are read in one look: the rows go on.
+_LOOK_MAX: Final = 16 << 20
 # Time between two looks at files that may have grown, in ns.
 _TICK_NS: Final = 50 * 10**6
+_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_TEXTS: Final = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
+
+
+def check_key_logs(names: Iterable[str], *, may_come: bool = False, again: bool = False) -> None:
+    """Check that key logs are there and may be read, without reading them. Raises Failure.
+
+    With `may_come` a missing file is fine; with `again` a pipe or a device is not, since each process reads it anew.
+    """
+    for name in names:
+        try:
+            mode = os.stat(name).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, "Is a directory")
+            if not os.access(name, os.R_OK):  # opening a named pipe would wait for, or wake, who writes to it
+                raise PermissionError(errno.EACCES, "Permission denied")
+        except (OSError, ValueError) as error:
+            if may_come and isinstance(error, FileNotFoundError):
+                continue
+            raise Failure(f"{name}: {_text_of(error)}") from None
+        if again and not stat.S_ISREG(mode):
+            text = "a pipe or a device can be read once, and each process reads the key log: give a regular file"
+            raise Failure(f"{name}: {text}", Exit.USAGE)
+
+
+def _text_of(error: OSError | ValueError) -> str:
+    number = error.errno if isinstance(error, OSError) else None
+    return _TEXTS.get(number or 0) or (os.strerror(number).lower() if number else str(error))
 
 
 def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
@@ -38,65 +78,186 @@ def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
 
 
 class KeyLogFiles:
-    """The key log files of one run; `keys` has their secrets, and those that captures add.
+    """The key log files of one run; `keys` has their secrets once TLS has begun, and those that captures add.
 
-    With `follow`, files are read on while they grow (`poll`), and a missing file may appear later. Raises Failure if a
-    file cannot be read. Messages about the files never quote them.
+    With `follow`, files are read on while they grow (`poll`), and a missing file may appear later. `problems` says what
+    was not of use in the files, `failures` which of them could not be read, or have no end. Neither quotes a file.
+    Raises Failure for a name that is no file that can be read.
     """
 
     def __init__(self, names: Sequence[str], *, follow: bool = False) -> None:
+        check_key_logs(names, may_come=follow)
         self.keys = KeyLog(grows=follow and bool(names))
-        self._feeds = {name: KeyLogFeed(self.keys) for name in dict.fromkeys(names)}
-        self._places = dict.fromkeys(self._feeds, 0)
-        self._follow = follow
-        self._looked_ns = 0
         self.problems: list[str] = []
-        for name in self._feeds:
-            self._begin(name)
+        self.failures: list[str] = []
+        self._follow = follow
+        self._files = [_KeyLogFile(name, self.keys) for name in dict.fromkeys(names)]
+        self._begun = False
+        self._looked_ns = 0
+        if names:
+            self.keys.read_first = self._begin
 
-    def _begin(self, name: str) -> None:
-        """Read a file to its present end; note the lines that cannot be used."""
-        before = self.keys.counts.copy()
+    def _begin(self) -> None:
+        """Read all files to their present end."""
+        self._begun = True
+        for each in self._files:
+            self._read(each)
+
+    def _read(self, each: _KeyLogFile) -> None:
         try:
-            self._read(name)
+            each.read(wait=not self._follow)
         except (OSError, ValueError) as error:
-            if self._follow and isinstance(error, OSError) and error.errno == errno.ENOENT:
-                return
-            text = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
-            number = error.errno if isinstance(error, OSError) else None
-            what = text.get(number or 0) or (os.strerror(number).lower() if number else str(error))
-            raise Failure(f"{name}: {what}") from None
-        if not self._follow:
-            self._feeds[name].finish()
-        found = self.keys.counts - before
-        if found["rsa"]:
-            self.problems.append(
-                f"{name}: {found['rsa']:,} with RSA or pre-master secrets: such lines are not used (kw help tls)"
-            )
-        if found["unreadable"] and not found["secrets"]:
-            self.problems.append(
-                f"{name}: not a key log: none of its {found['unreadable']:,} lines has a key (kw help tls)"
-            )
+            if not (self._follow and isinstance(error, FileNotFoundError)):
+                self._fail(each, _text_of(error))
+            return
+        if each.endless:
+            self._fail(each, each.endless)
+        elif not self._follow:
+            each.finish()
+        if not each.told:
+            each.told = self._follow  # later lines are looked at for keys alone
+            self.problems += each.remarks()
 
-    def _read(self, name: str) -> None:
-        with open(name, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size < self._places[name]:  # the file was begun anew
-                self._places[name] = 0
-                self._feeds[name] = KeyLogFeed(self.keys)
-            file.seek(self._places[name])
-            while data := file.read(_PIECE):
-                self._places[name] += len(data)
-                self._feeds[name].feed(data)
+    def _fail(self, each: _KeyLogFile, text: str) -> None:
+        each.close()
+        self._files = [other for other in self._files if other is not each]
+        self.failures.append(f"{each.name}: {text}")
 
     def poll(self, now_ns: int) -> None:
-        """Read what was appended to the files, if the last look is long enough ago."""
-        if not self._follow or now_ns - self._looked_ns < _TICK_NS:
+        """Read what was appended to the files, if TLS has begun and the last look is long enough ago."""
+        if not (self._follow and self._begun) or now_ns - self._looked_ns < _TICK_NS:
             return
         self._looked_ns = now_ns
-        for name in self._feeds:
+        for each in list(self._files):
+            if each.has_more():
+                self._read(each)
+
+
+class _KeyLogFile:
+    """One key log, and how far it is read. `endless`: why it is not read on, though it has no end."""
+
+    def __init__(self, name: str, keys: KeyLog) -> None:
+        self.name = name
+        self.endless = ""
+        self.told = False  # `remarks` were told
+        self._keys = keys
+        self._feed = KeyLogFeed(keys)
+        self._place = 0  # bytes of a file that were read, or passed over
+        self._taken = 0  # bytes read
+        self._pipe: int | None = None  # of what is no file
+        self._cut = False  # its end was read alone
+        self._open = False  # a pipe that was read is open still
+        self._found: Counter[str] = Counter()
+
+    def has_more(self) -> bool:
+        """Whether there may be more to read than before; False for a file that is not there."""
+        if self._pipe is not None:
+            return True
+        try:
+            return os.stat(self.name).st_size != self._place
+        except OSError:
+            return False  # not there yet, or no more
+
+    def read(self, *, wait: bool) -> None:
+        """Read to the present end; with `wait`, read a pipe until it ends or is silent. Raises OSError, ValueError."""
+        if self._pipe is not None:
+            self._read_pipe(self._pipe, wait=wait)
+            return
+        handle = os.open(self.name, _FLAGS)
+        try:
+            found = os.fstat(handle)
+            if stat.S_ISREG(found.st_mode):
+                self._read_file(handle, found.st_size)
+                return
+            if not wait:
+                self._pipe, handle = handle, -1
+            self._read_pipe(handle if self._pipe is None else self._pipe, wait=wait)
+        finally:
+            if handle >= 0:
+                os.close(handle)
+
+    def finish(self) -> None:
+        """End the key log: its last line needs no newline."""
+        self._count(self._feed.finish)
+
+    def close(self) -> None:
+        """Read no more of a pipe."""
+        if self._pipe is not None:
+            os.close(self._pipe)
+            self._pipe = None
+
+    def remarks(self) -> list[str]:
+        """What of the key log is of no use, a line each."""
+        found, told = self._found, []
+        if found["rsa"]:
+            told.append(f"{found['rsa']:,} with RSA or pre-master secrets: such lines are not used (kw help tls)")
+        if self._is_junk():
+            told.append(f"not a key log: none of the first {format_size(self._taken)} is a key (kw help tls)")
+        elif found["unreadable"] and not found["secrets"]:
+            told.append(f"not a key log: none of its {found['unreadable']:,} lines has a key (kw help tls)")
+        if self._cut:
+            told.append(f"only the last {format_size(self._taken)} were read, which have the newest keys")
+        if self._open:
+            told.append("it did not end: what came until then was read")
+        return [f"{self.name}: {text}" for text in told]
+
+    def _is_junk(self) -> bool:
+        """Whether so much was read without any line of a key log that there is none."""
+        return self._taken >= KEY_LOG_JUNK_MAX and not (
+            self._found["secrets"] or self._found["rsa"] or self._found["unused"]
+        )
+
+    def _count(self, work: Callable[[], None]) -> None:
+        before = self._keys.counts.copy()
+        work()
+        self._found += self._keys.counts - before
+
+    def _take(self, data: bytes) -> bool:
+        """Take over a piece; whether to read on."""
+        self._taken += len(data)
+        self._count(lambda: self._feed.feed(data))
+        return not self._is_junk()
+
+    def _read_file(self, handle: int, size: int) -> None:
+        if size < self._place:  # the file was begun anew
+            self._place = 0
+            self._feed = KeyLogFeed(self._keys)
+        if size - self._place > KEY_LOG_READ_MAX:
+            self._place, self._cut = size - KEY_LOG_READ_MAX, True
+            self._feed = KeyLogFeed(self._keys, within=True)
+        os.lseek(handle, self._place, os.SEEK_SET)
+        end = self._place + KEY_LOG_READ_MAX  # a file may grow faster than it is read
+        while self._place < end and (data := os.read(handle, _PIECE)):
+            self._place += len(data)
+            if not self._take(data):
+                self._place = max(size, self._place)
+                return
+
+    def _read_pipe(self, handle: int, *, wait: bool) -> None:
+        from select import POLLIN, poll
+
+        ready = poll()
+        ready.register(handle, POLLIN)
+        until = time.monotonic() + KEY_LOG_PIPE_S
+        begun = self._taken
+        while True:
+            left_s = min(KEY_LOG_SILENCE_S, until - time.monotonic()) if wait else 0.0
+            if left_s < 0 or not ready.poll(left_s * 1000):
+                if wait and not self._taken:
+                    self.endless = f"no program wrote to it in {KEY_LOG_SILENCE_S:.3g} s: no key was read"
+                self._open = wait
+                return
             try:
-                if os.stat(name).st_size != self._places[name]:
-                    self._read(name)
-            except OSError:
-                continue  # not there yet, or no more
+                data = os.read(handle, _PIECE)
+            except BlockingIOError:
+                continue
+            if not data:
+                return
+            if not self._take(data):
+                self.endless = f"not a key log: none of the first {format_size(self._taken)} is a key (kw help tls)"
+                return
+            if self._taken >= KEY_LOG_READ_MAX:
+                self.endless = f"it has no end: its first {format_size(self._taken)} were read"
+                return
+            if not wait and self._taken - begun >= _LOOK_MAX:
+                return

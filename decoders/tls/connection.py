@@ -92,6 +92,7 @@ class TlsConnection:
     def __init__(
         self, connection: Connection, client: Half, keys: KeyLog, time_ns: int, sessions: Sessions | None = None
     ) -> None:
+        keys.begin()
         self.connection = connection
         self.keys = keys
         self.sessions = Sessions() if sessions is None else sessions

@@ -259,6 +259,7 @@ class Decryption:
         """
         if lack is None:
             return False
+        self._keys.begin()
         client_random, count, resumed, time_ns = fields(lack, bytes, int, list, int)
         by = list(fields(resumed, *(bytes for _ in resumed)))
         return self._keys.count(client_random) > count or self.sessions.secret(by, time_ns, self._keys) is not None

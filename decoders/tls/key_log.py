@@ -20,11 +20,17 @@ Sessions keep no secret, and tickets as digests.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from decoders.limits import KEY_LOG_LINE_MAX, TLS_SECRETS_MAX, TLS_SESSIONS_MAX
+from decoders.limits import (
+    KEY_LOG_LINE_MAX,
+    MIB,
+    TLS_SECRETS_MAX,
+    TLS_SECRETS_OF_SESSION_MAX,
+    TLS_SESSIONS_MAX,
+)
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import fields
 
@@ -77,26 +83,42 @@ class KeyLog:
 
     `grows` says whether more may come, so that it is worth waiting for a key. `counts` are numbers of lines by outcome:
     `secrets`, `rsa` (pre-master secrets: not used), `unused` (labels of no use here), `unreadable`, `surplus` (beyond
-    the limit). `look_further` adds secrets from elsewhere, such as from behind the packets of a file: it takes a while,
+    the secrets of one session); and `dropped`, the oldest sessions that had to go, since only the newest
+    TLS_SECRETS_MAX are kept.
+
+    `read_first` reads the key logs: most captures have no TLS, so it is called when the first TLS connection begins
+    (`begin`). `look_further` adds secrets from elsewhere, such as from behind the packets of a file: it takes a while,
     and is called once, when a secret is missing.
     """
 
-    __slots__ = ("_secrets", "counts", "grows", "look_further", "version")
+    __slots__ = ("_order", "_secrets", "counts", "grows", "look_further", "read_first", "version")
 
     def __init__(self, *, grows: bool = False) -> None:
         self._secrets: dict[bytes, dict[str, bytes]] = {}
+        self._order: deque[bytes] = deque()  # the keys of `_secrets`, the oldest first
         self.counts: Counter[str] = Counter()
         self.grows = grows
+        self.read_first: Callable[[], None] | None = None
         self.look_further: Callable[[], None] | None = None
         self.version = 0
 
     def __repr__(self) -> str:
         return f"<KeyLog of {len(self._secrets)} sessions>"
 
+    def begin(self) -> None:
+        """Call `read_first` unless it was called before."""
+        if self.read_first is not None:
+            self.read_first()
+            self.read_first = None  # where reading failed, the next connection fails as well
+
     def add(self, text: bytes) -> None:
         """Take over all lines of a text."""
-        for line in text.splitlines():
-            self.add_line(line)
+        at = 0
+        while at < len(text):  # a block of newlines alone has millions of lines
+            end = text.find(b"\n", at + MIB) + 1 or len(text)
+            for line in text[at:end].splitlines():
+                self.add_line(line)
+            at = end
 
     def add_line(self, line: bytes) -> None:
         """Take over one line; comments and empty lines are ignored."""
@@ -135,6 +157,8 @@ class KeyLog:
 
     def _take(self, line: bytes) -> str:
         """Take over one line; the key of `counts` under which it falls."""
+        if len(line) > KEY_LOG_LINE_MAX:
+            return "unreadable"
         parts = line.split()
         label = parts[0].decode("ascii", "replace")
         if label in _RSA:
@@ -170,8 +194,13 @@ class KeyLog:
         session = self._secrets.get(identity)
         if session is None:
             if len(self._secrets) >= TLS_SECRETS_MAX:
-                return "surplus"
+                # Not by next(iter()) of the dict, which passes over all that were removed.
+                del self._secrets[self._order.popleft()]
+                self.counts["dropped"] += 1
             session = self._secrets[identity] = {}
+            self._order.append(identity)
+        elif len(session) >= TLS_SECRETS_OF_SESSION_MAX and label not in session:
+            return "surplus"
         if session.get(label) != secret:
             session[label] = secret
             self.version += 1
@@ -192,16 +221,23 @@ def _sizes(label: str) -> frozenset[int]:
 
 
 class KeyLogFeed:
-    """One source of key log lines that comes in pieces, such as a file that is written while it is read."""
+    """One source of key log lines that comes in pieces, such as a file that is written while it is read.
 
-    __slots__ = ("_rest", "key_log")
+    `within`: the source begins somewhere in a line, which is passed over.
+    """
 
-    def __init__(self, key_log: KeyLog) -> None:
+    __slots__ = ("_rest", "_within", "key_log")
+
+    def __init__(self, key_log: KeyLog, *, within: bool = False) -> None:
         self.key_log = key_log
         self._rest = b""
+        self._within = within
 
     def feed(self, data: bytes) -> None:
         """Take over the lines that these bytes complete."""
+        if self._within:
+            _, newline, data = data.partition(b"\n")
+            self._within = not newline
         whole, newline, rest = (self._rest + data).rpartition(b"\n")
         self._rest = rest[-KEY_LOG_LINE_MAX:] if newline else (self._rest + data)[-KEY_LOG_LINE_MAX:]
         if newline:

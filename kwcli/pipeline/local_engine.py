@@ -17,6 +17,7 @@ from kwcli.pipeline.read.request_logs import RequestLogDecoder
 from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
+from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Row
@@ -108,6 +109,7 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
             decoder.flush()
             taken += decoder.taken
             counts.update(decoder.counts)
+            note_dropped_keys(counts, keys)
             problems += decoder.problems
         written = writer.close()
     return EngineResult(written, writer.tally, counts, problems, taken)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.readable_text import clean
 from kwcli.capture_inputs import utf8_text
-from kwcli.key_logs import KeyLogFiles
+from kwcli.key_logs import check_key_logs
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered, find_asked
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
@@ -52,7 +52,7 @@ _CUT_OUT: Final = (
 def run(env: Environment, options: RunOptions) -> Exit:
     """Do `kw pipeline run`, or with `explain` write what it would do; the exit code. Raises Failure."""
     begun = env.monotonic()
-    KeyLogFiles(options.keylogs)  # key logs that cannot be read fail before the folder is touched
+    check_key_logs(options.keylogs, again=True)  # before the folder is touched
     found = find_asked(options)
     if options.explain:
         return _explain(env, options, found)

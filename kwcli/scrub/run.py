@@ -49,6 +49,7 @@ from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
+from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, env_reading, read_again
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def scrub(settings: ScrubOptions, env: Environment) -> Exit:
             progress.show(inputs.taken, reading.tally.count)
         reading.finish()
         progress.hide()
+        if key_logs.failures:
+            raise Failure(f"{key_logs.failures[0]}; {name} is not written")
         problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut())]
         counts = inputs.counts()
         sources = ["-" if each == STANDARD_INPUT else each for each in inputs.names]
@@ -113,7 +116,8 @@ def scrub(settings: ScrubOptions, env: Environment) -> Exit:
         reading.close()
         if spooled is not None:
             spooled.file.close()
-    for problem in (*key_logs.problems, *problems):
+    dropped = [DROPPED_KEYS_LINE] if key_logs.keys.counts["dropped"] else []
+    for problem in (*key_logs.problems, *dropped, *problems):
         env.say(f"kw: {problem}")
     if not settings.quiet:
         for line in _told(settings, reading, written, check):

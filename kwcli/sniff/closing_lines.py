@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.files import CUT_AT
 from decoders.exchanges.exchange import count_clients
 from decoders.frames.framing import BEGINS_LATE
-from decoders.limits import CONNECTIONS_MAX
+from decoders.limits import CONNECTIONS_MAX, TLS_SECRETS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import NS, UTC_ZONE, Zone, count_of
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Summary
+    from decoders.tls.key_log import KeyLog
 
 __all__ = [
+    "DROPPED_KEYS_LINE",
+    "KEYS_DROPPED",
     "LOSSY",
     "CaptureCounts",
     "ShownCounts",
@@ -34,6 +37,7 @@ __all__ = [
     "left_unread",
     "limit_line",
     "missing",
+    "note_dropped_keys",
     "time_span",
 ]
 
@@ -170,6 +174,11 @@ TWICE_SHARE: Final = 0.05
 _BOTH: Final = (
     "capture both directions: tcpdump 'tcp port {port}', not '{half} port {port}'; on a mirror port, both rx and tx"
 )
+# The count that says that sessions of a key log had to go, and what is told then.
+KEYS_DROPPED: Final = "keys_dropped"
+DROPPED_KEYS_LINE: Final = (
+    f"the key logs have more than {TLS_SECRETS_MAX:,} sessions: the newest were kept, the oldest left out (kw help tls)"
+)
 _BUFFER: Final = "tcpdump -B 65536 (a larger buffer) or a narrower filter keeps them all"
 # Kinds of packets that are not TCP, as the readers count them.
 _NO_TCP: Final = {
@@ -226,6 +235,12 @@ def counts_of_summary(
     )
 
 
+def note_dropped_keys(counts: Counter[str], keys: KeyLog) -> None:
+    """Note in the counts of a capture that there were more keys than are kept, for `fault_lines`."""
+    if keys.counts["dropped"]:
+        counts[KEYS_DROPPED] += 1
+
+
 def is_cut(packets: Mapping[str, int]) -> bool:
     """Whether packets were cut at a snap length."""
     return any(count > 0 for name, count in packets.items() if name.startswith(CUT_AT))
@@ -250,6 +265,8 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
     if counts.runs.get("midstream") and not counts.one_direction:
         lines.append(_midstream(counts))
     lines += _twice(counts)
+    if counts.packets.get(KEYS_DROPPED):
+        lines.append(DROPPED_KEYS_LINE)
     if not counts.connections and whole and not is_cut(counts.packets):
         lines += _no_kafka(counts)
     return lines

@@ -31,6 +31,7 @@ from kwcli.sniff.closing_lines import (
     is_lossy,
     left_over,
     limit_line,
+    note_dropped_keys,
 )
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.row_output import Output, TableTaker, name_files, names_files, number_in_file, without_ends
@@ -577,6 +578,9 @@ class Sniffing:
         summary = self._engine.summary
         counts = Counter(self._engine.reassembly.counts)
         counts.update(counted)
+        note_dropped_keys(counts, self._keys)
+        if self._key_logs is not None:
+            self._outcome.problems += self._key_logs.failures
         passed_over = left_over(counts)
         if is_lossy(summary) or passed_over or dropped or (is_cut(counts) and not summary.connections):
             self._outcome.lossy = True
@@ -589,8 +593,8 @@ class Sniffing:
         self._renderer.close()
         self._output.flush()
         self._output.hide_progress()
-        if not self._settings.quiet:
-            for problem in () if self._key_logs is None else self._key_logs.problems:
+        if self._key_logs is not None:
+            for problem in () if self._settings.quiet else self._key_logs.problems:
                 self._env.say(f"kw: {problem}")
         for problem in self._outcome.problems:
             self._env.say(f"kw: {problem}")

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import resource
 import ssl
+import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow.parquet as pq
 import pytest
 
+from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.run_environment import Exit
+from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from tests.cli.worlds import Outcome, kw, world
 from tests.tls.wrapping import pcapng_of, segments_of, wrap
 
@@ -154,6 +161,204 @@ def test_stats_count_what_was_decrypted() -> None:
     assert {"Produce", "Fetch"} <= {json.loads(line)["api"] for line in outcome.out.splitlines()}
 
 
+# -- when and how much is read ----------------------------------------------------------------------------------------
+
+PLAIN: Final = str(FOLDER / "first-steps.pcapng")
+CONFINED: Final = ("KEY_LOG_SILENCE_S", "KEY_LOG_PIPE_S")
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that are opened as key logs."""
+    names: list[str] = []
+    really = os.open
+
+    def note(name: Any, *rest: Any, **more: Any) -> int:
+        names.append(str(name))
+        return really(name, *rest, **more)
+
+    monkeypatch.setattr("kwcli.key_logs.os.open", note)
+    return names
+
+
+def test_a_key_log_is_read_when_there_is_tls(opened: list[str], tmp_path: Path) -> None:
+    assert kw("sniff", PLAIN, "--keylog", KEYS).code == Exit.DONE
+    assert kw("stats", PLAIN, "--keylog", KEYS).code == Exit.DONE
+    assert kw("scrub", PLAIN, str(tmp_path / "out.pcapng"), "--keylog", KEYS).code == Exit.DONE
+    assert KEYS not in opened
+    assert kw("sniff", CAPTURE, "--keylog", KEYS).code == Exit.DONE
+    assert opened.count(KEYS) == 1
+
+
+@pytest.mark.parametrize("capture", [PLAIN, CAPTURE])
+def test_a_name_that_cannot_be_read_is_told_before_anything_is(capture: str, tmp_path: Path) -> None:
+    for name, text in ((str(tmp_path / "no.keys"), "no such file"), (str(tmp_path), "is a directory")):
+        for command in (["sniff", capture], ["stats", capture], ["scrub", capture, str(tmp_path / "out.pcapng")]):
+            outcome = kw(*command, "--keylog", name)
+            assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
+            assert outcome.err == f"kw: {name}: {text}\n"
+    assert not (tmp_path / "out.pcapng").exists()
+
+
+@pytest.mark.parametrize("command", ["sniff", "stats", "scrub"])
+def test_a_pipe_that_nobody_writes_to_comes_to_an_end(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in CONFINED:
+        monkeypatch.setattr(f"kwcli.key_logs.{name}", 0.1)
+    pipe, out = str(tmp_path / "keys"), tmp_path / "out.pcapng"
+    os.mkfifo(pipe)
+    more = [str(out)] if command == "scrub" else []
+    assert kw(command, PLAIN, *more, "--keylog", pipe).code == Exit.DONE
+    out.unlink(missing_ok=True)
+    outcome = kw(command, CAPTURE, *more, "--keylog", pipe)
+    assert outcome.code == Exit.FAILURE
+    assert f"kw: {pipe}: no program wrote to it in 0.1 s: no key was read" in outcome.err
+    assert not out.exists()
+
+
+def writing(pipe: str, *pieces: bytes, wait: threading.Event | None = None) -> threading.Thread:
+    """A thread that writes to a named pipe, and keeps it open until it may go."""
+
+    def write() -> None:
+        with open(pipe, "wb", buffering=0) as file:
+            for piece in pieces:
+                file.write(piece)
+            if wait is not None:
+                wait.wait(20)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
+    pipe = str(tmp_path / "keys")
+    os.mkfifo(pipe)
+    data = Path(KEYS).read_bytes()
+    thread = writing(pipe, *(data[at : at + 1000] for at in range(0, len(data), 1000)))
+    assert records(CAPTURE, "--keylog", pipe) == records(CAPTURE, "--keylog", KEYS)
+    thread.join()
+
+
+def test_a_pipe_that_stays_open_is_read_as_long_as_it_says_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwcli.key_logs.KEY_LOG_SILENCE_S", 0.3)
+    pipe, go = str(tmp_path / "keys"), threading.Event()
+    os.mkfifo(pipe)
+    thread = writing(pipe, Path(KEYS).read_bytes(), wait=go)
+    outcome = kw("sniff", CAPTURE, "--keylog", pipe, "-o", "ndjson")
+    go.set()
+    thread.join()
+    assert outcome.code == Exit.DONE
+    assert f"kw: {pipe}: it did not end: what came until then was read" in outcome.err
+    assert [json.loads(line) for line in outcome.out.splitlines()] == records(CAPTURE, "--keylog", KEYS)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_end_comes_to_an_end(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwcli.key_logs.KEY_LOG_JUNK_MAX", 3 << 20)
+    before = most_memory()
+    outcome = kw("sniff", CAPTURE, "--keylog", device)
+    assert outcome.code == Exit.FAILURE
+    assert f"kw: {device}: not a key log: none of the first 3.1MB is a key (kw help tls)" in outcome.err.splitlines()
+    assert most_memory() - before < 200 << 20
+
+
+def test_lines_without_end_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwcli.key_logs.KEY_LOG_READ_MAX", 1 << 20)
+    pipe, go = str(tmp_path / "keys"), threading.Event()
+    os.mkfifo(pipe)
+    line = b"CLIENT_RANDOM " + b"ab" * 32 + b" " + b"cd" * 48 + b"\n"
+
+    def write() -> None:
+        with suppress(BrokenPipeError), open(pipe, "wb", buffering=0) as file:
+            while not go.is_set():
+                file.write(line * 1000)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    outcome = kw("sniff", CAPTURE, "--keylog", KEYS, "--keylog", pipe, "-o", "ndjson")
+    go.set()
+    thread.join()
+    assert outcome.code == Exit.FAILURE
+    assert f"kw: {pipe}: it has no end: its first 1." in outcome.err
+    assert [json.loads(each) for each in outcome.out.splitlines()] == records(CAPTURE, "--keylog", KEYS)
+
+
+def test_of_a_large_key_log_the_end_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = Path(KEYS).read_bytes()
+    large = tmp_path / "large.keys"
+    old = b"".join(b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(2000))
+    large.write_bytes(old + keys)
+    monkeypatch.setattr("kwcli.key_logs.KEY_LOG_READ_MAX", len(keys) + 1000)
+    outcome = kw("sniff", CAPTURE, "--keylog", str(large), "-o", "ndjson")
+    assert [json.loads(line) for line in outcome.out.splitlines()] == records(CAPTURE, "--keylog", KEYS)
+    assert f"kw: {large}: only the last " in outcome.err
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["sniff", CAPTURE], True),
+        (["stats", CAPTURE], True),
+        (["scrub", CAPTURE, "OUT/clean.pcapng"], True),
+        (["pipeline", "run", CAPTURE, "--out", "OUT/tables", "--engine", "local"], True),
+        (["pipeline", "watch", str(FOLDER / "tls"), "--once", "--out", "OUT/tables"], True),
+        pytest.param(
+            ["pipeline", "run", CAPTURE, "--out", "OUT/tables", "--engine", "spark", "--master", "local[1]"],
+            False,  # its processes have their own limits
+            marks=pytest.mark.full,
+        ),
+    ],
+)
+def test_that_the_oldest_keys_went_is_told(
+    words: list[str], told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = len({line.split()[1] for line in Path(KEYS).read_bytes().splitlines()})
+    monkeypatch.setattr("decoders.tls.key_log.TLS_SECRETS_MAX", sessions)
+    many = tmp_path / "many.keys"
+    old = b"".join(b"CLIENT_RANDOM %064x %096x\n" % (number, number) for number in range(50))
+    many.write_bytes(old + Path(KEYS).read_bytes())
+    read_keys.cache_clear()
+    outcome = kw(*(word.replace("OUT", str(tmp_path)) for word in words), "--keylog", str(many))
+    read_keys.cache_clear()
+    assert outcome.code == Exit.DONE
+    assert outcome.err.count(DROPPED_KEYS_LINE) == told
+    assert "no key that fits" not in outcome.err
+    if words[0] == "sniff":
+        assert len(outcome.out.splitlines()) == len(records(CAPTURE, "--keylog", KEYS))
+
+
+def test_secrets_in_a_capture_have_the_same_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.tls.key_log.TLS_SECRETS_MAX", 20)
+    made = wrap(segments_of(FOLDER / "first-steps.pcapng")[:400])
+    old = [b"".join(b"CLIENT_RANDOM %064x %096x\n" % (k * 100 + n, n) for n in range(100)) for k in range(3)]
+    (tmp_path / "c.pcapng").write_bytes(pcapng_of(made.segments, [*old, made.key_log]))
+    (tmp_path / "few.pcapng").write_bytes(pcapng_of(made.segments, [made.key_log]))
+    outcome, few = (kw("sniff", str(tmp_path / name), "-o", "ndjson") for name in ("c.pcapng", "few.pcapng"))
+    assert outcome.out == few.out
+    assert outcome.out.count('"kind":"exchange"') > 20
+    assert (outcome.err.count(DROPPED_KEYS_LINE), few.err.count(DROPPED_KEYS_LINE)) == (1, 0)
+
+
+@pytest.mark.parametrize("words", [["pipeline", "run"], ["pipeline", "watch", "--once"]])
+def test_the_pipeline_wants_files(words: list[str], tmp_path: Path) -> None:
+    pipe = str(tmp_path / "keys")
+    os.mkfifo(pipe)
+    outcome = kw(*words, CAPTURE, "--out", str(tmp_path / "tables"), "--keylog", pipe)
+    assert outcome.code == Exit.USAGE
+    assert outcome.err.startswith(f"kw: {pipe}: a pipe or a device can be read once")
+    assert not (tmp_path / "tables").exists()
+
+
+def most_memory() -> int:
+    """The most memory that this process has had, in bytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 class Slow(io.RawIOBase):
     """Standard input that gives a capture piece by piece; `meanwhile` runs before the second piece."""
 
@@ -187,6 +392,30 @@ def test_a_key_log_is_followed_while_it_grows(tmp_path: Path) -> None:
     env = world()
     env.stdin = Slow(pieces, write)
     outcome = kw("sniff", "-", "--keylog", str(path), "-o", "ndjson", env=env)
+    (tmp_path / "c.pcapng").write_bytes(capture)
+    whole = kw("sniff", str(tmp_path / "c.pcapng"), "--keylog", str(wanted), "-o", "ndjson")
+    assert len(whole.out.splitlines()) > 20
+    assert outcome.out == whole.out
+
+
+def test_a_pipe_is_followed_while_it_grows(tmp_path: Path) -> None:
+    made = wrap(segments_of(FOLDER / "first-steps.pcapng")[:600])
+    capture = pcapng_of(made.segments)
+    pipe, go = str(tmp_path / "keys.fifo"), threading.Event()
+    os.mkfifo(pipe)
+    wanted = tmp_path / "all.log"
+    wanted.write_bytes(made.key_log)
+    threads: list[threading.Thread] = []
+
+    def write() -> None:
+        threads.append(writing(pipe, made.key_log, wait=go))
+        time.sleep(0.1)
+
+    env = world()
+    env.stdin = Slow([capture[:9000], *(capture[at : at + 5000] for at in range(9000, len(capture), 5000))], write)
+    outcome = kw("sniff", "-", "--keylog", pipe, "-o", "ndjson", env=env)
+    go.set()
+    threads[0].join()
     (tmp_path / "c.pcapng").write_bytes(capture)
     whole = kw("sniff", str(tmp_path / "c.pcapng"), "--keylog", str(wanted), "-o", "ndjson")
     assert len(whole.out.splitlines()) > 20

@@ -92,12 +92,53 @@ def test_a_line_that_comes_again_is_nothing_new() -> None:
     assert log.secret("CLIENT_RANDOM", RANDOM) == bytes(48)
 
 
-def test_no_more_sessions_than_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.tls.key_log.TLS_SECRETS_MAX", 1)
+def test_of_more_sessions_than_the_limit_the_newest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.tls.key_log.TLS_SECRETS_MAX", 3)
     log = KeyLog()
-    for client_random in (RANDOM, OTHER, RANDOM):
+    randoms = [bytes([number]) * 32 for number in range(10)]
+    for number, client_random in enumerate(randoms):
         log.add(line("CLIENT_TRAFFIC_SECRET_0", client_random=client_random))
-    assert dict(log.counts) == {"secrets": 2, "surplus": 1}
+        log.add(line("SERVER_TRAFFIC_SECRET_0", client_random=client_random))
+        kept = randoms[max(number - 2, 0) : number + 1]
+        assert [each for each in randoms if log.count(each) == 2] == kept
+        assert [each for each in randoms if log.count(each)] == kept
+    assert (dict(log.counts), len(log)) == ({"secrets": 20, "dropped": 7}, 3)
+
+
+def test_the_secrets_of_one_session_are_bounded() -> None:
+    log = KeyLog()
+    for number in range(1000):
+        log.add(line(f"CLIENT_TRAFFIC_SECRET_{number}"))
+    log.add(line("CLIENT_TRAFFIC_SECRET_0", bytes(32)))
+    assert (log.count(RANDOM), dict(log.counts)) == (64, {"secrets": 65, "surplus": 936})
+    assert log.secret("CLIENT_TRAFFIC_SECRET_0", RANDOM) == bytes(32)
+
+
+@pytest.mark.parametrize("text", [b"\n" * (1 << 22), b"a" * (1 << 22), b"\n".join([LINE] * 20_000), b"a\r" * 9000])
+def test_a_long_text_is_taken_like_its_pieces(text: bytes) -> None:
+    whole, pieces = KeyLog(), KeyLog()
+    whole.add(text)
+    for each in text.splitlines():
+        pieces.add_line(each)
+    assert whole.counts == pieces.counts
+
+
+def test_what_reads_the_key_logs_is_called_once() -> None:
+    log = KeyLog()
+    log.begin()
+    log.read_first = lambda: log.add(LINE)
+    assert not len(log)
+    log.begin()
+    log.begin()
+    assert (len(log), dict(log.counts)) == (1, {"secrets": 1})
+
+
+def test_a_source_that_begins_within_a_line() -> None:
+    log = KeyLog()
+    feed = KeyLogFeed(log, within=True)
+    for piece in (LINE[40:], b"", b"\n" + LINE[:7], LINE[7:] + b"\n"):
+        feed.feed(piece)
+    assert dict(log.counts) == {"secrets": 1}
 
 
 def test_nothing_of_a_key_is_shown() -> None:

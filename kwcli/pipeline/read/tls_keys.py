@@ -14,9 +14,10 @@ from decoders.tls.key_log import KeyLog
 from kwcli.capture_inputs import InputProblem
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from kwcli.pipeline.read.captures import SourceFile
 
@@ -49,11 +50,15 @@ def _may_hold(file: SourceFile) -> bool:
 
 @lru_cache(1)
 def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple[str, ...] = ()) -> KeyLog:
-    """The keys in these files; a process reads them once. Raises Failure where a key log cannot be read.
+    """The keys in these files; a process reads them once. Raises Failure where a key log is not there.
 
-    `captures` begin with secrets; a missing key is searched for in `files`, all captures of the run.
+    The key logs are read when TLS begins, which raises Failure where one cannot be read. `captures` begin with secrets;
+    a missing key is searched for in `files`, all captures of the run.
     """
-    keys = KeyLogFiles(key_logs).keys
+    key_log_files = KeyLogFiles(key_logs)
+    keys = key_log_files.keys
+    if keys.read_first is not None:
+        keys.read_first = partial(_read_all, key_log_files, keys.read_first)
     keys.look_further = partial(search_captures, keys, files)
     for path in captures:
         reader = CaptureReader()
@@ -69,3 +74,9 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
         except (InputProblem, OSError):
             continue  # reported when the capture is read
     return keys
+
+
+def _read_all(key_logs: KeyLogFiles, read: Callable[[], None]) -> None:
+    read()
+    if key_logs.failures:
+        raise Failure(key_logs.failures[0])

@@ -22,6 +22,7 @@ from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
 from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, parts_batch
 from kwcli.run_environment import seldom
+from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -64,6 +65,7 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
         except BaseException:
             pool.abandon()
             raise
+    note_dropped_keys(reading.counts, keys)
     counts, problems = dict(reading.counts), tuple(reading.problems)
     notes.report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
 

@@ -13,6 +13,7 @@ from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings import DailyDoctors
 from kwcli.run_environment import Failure
+from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
@@ -90,6 +91,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
             counts.update(decoder.counts)
             problems += decoder.problems
             taken += decoder.taken
+        note_dropped_keys(counts, keys)
         files = tuple(writer.close())
     seen = () if doctors is None else doctors.export()
     return TaskReport(files, states, left, last_ns, counts, tuple(problems), writer.tally, taken, seen)

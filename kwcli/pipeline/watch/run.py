@@ -41,7 +41,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
 from kwcli.answers.doctor import read_thresholds
 from kwcli.answers.view import answer_record
-from kwcli.key_logs import KeyLogFiles
+from kwcli.key_logs import check_key_logs
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
@@ -57,7 +57,7 @@ from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, m
 from kwcli.pipeline.watch.findings import WatchFindings
 from kwcli.pipeline.watch.metrics import WatchProgress, metrics_text
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.closing_lines import left_over
+from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, left_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +104,7 @@ Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 
 def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
-    KeyLogFiles(options.keylogs)  # key logs that cannot be read fail before the folder is touched
+    check_key_logs(options.keylogs, again=True)  # before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
     require_format(wanted.table_format)
     with (
@@ -159,6 +159,7 @@ class Watch:
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
         self._problems: list[str] = []
+        self._dropped_keys = False  # it was told that key logs have too many sessions
         self._kept = True  # whether a commit has all problems so far
         self._findings = WatchFindings(read_thresholds(wanted.thresholds)) if wanted.doctor else None
         self._damaged = 0
@@ -397,6 +398,9 @@ class Watch:
     # -- what is counted and told --------------------------------------------------------------------------------------
 
     def _count(self, report: TaskReport) -> None:
+        if report.counts[KEYS_DROPPED] and not self._dropped_keys:
+            self._dropped_keys = True
+            self._env.say(f"kw: {DROPPED_KEYS_LINE}")
         self._counts.update(report.counts)
         self._tally.merge(report.tally)
         self._tally.clients.clear()  # their number has no bound
