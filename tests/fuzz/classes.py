@@ -11,7 +11,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from tests.cli import hostile_messages
-from tests.fuzz import bombs, closes, codec, damage, lies, lossy, names, relabelled
+from tests.fuzz import bombs, closes, codec, damage, key_logs, lies, lossy, names, relabelled
 
 __all__ = ["CLASSES", "Class"]
 
@@ -33,4 +33,5 @@ CLASSES: Final[Mapping[str, Class]] = {
     "damage": Class(damage.try_capture, 600),
     "lies": Class(lies.try_broker, 300),
     "relabelled": Class(relabelled.try_capture),
+    "key_logs": Class(key_logs.try_key_log),
 }
