@@ -123,6 +123,11 @@ class KeyLogFiles:
         self._files = [other for other in self._files if other is not each]
         self.failures.append(f"{each.name}: {text}")
 
+    def remarks(self) -> list[str]:
+        """What was not of use, a line each, now that the run is over."""
+        silent = [each.name for each in self._files if not each.taken] if self._follow and self._begun else []
+        return [*self.problems, *(f"{name}: nothing came from this key log" for name in silent)]
+
     def poll(self, now_ns: int) -> None:
         """Read what was appended to the files, if TLS has begun and the last look is long enough ago."""
         if not (self._follow and self._begun) or now_ns - self._looked_ns < _TICK_NS:
@@ -139,11 +144,11 @@ class _KeyLogFile:
     def __init__(self, name: str, keys: KeyLog) -> None:
         self.name = name
         self.endless = ""
+        self.taken = 0  # bytes read
         self.told = False  # `remarks` were told
         self._keys = keys
         self._feed = KeyLogFeed(keys)
         self._place = 0  # bytes of a file that were read, or passed over
-        self._taken = 0  # bytes read
         self._pipe: int | None = None  # of what is no file
         self._cut = False  # its end was read alone
         self._open = False  # a pipe that was read is open still
@@ -192,18 +197,18 @@ class _KeyLogFile:
         if found["rsa"]:
             told.append(f"{found['rsa']:,} with RSA or pre-master secrets: such lines are not used (kw help tls)")
         if self._is_junk():
-            told.append(f"not a key log: none of the first {format_size(self._taken)} is a key (kw help tls)")
+            told.append(f"not a key log: none of the first {format_size(self.taken)} is a key (kw help tls)")
         elif found["unreadable"] and not found["secrets"]:
             told.append(f"not a key log: none of its {found['unreadable']:,} lines has a key (kw help tls)")
         if self._cut:
-            told.append(f"only the last {format_size(self._taken)} were read, which have the newest keys")
+            told.append(f"only the last {format_size(self.taken)} were read, which have the newest keys")
         if self._open:
             told.append("it did not end: what came until then was read")
         return [f"{self.name}: {text}" for text in told]
 
     def _is_junk(self) -> bool:
         """Whether so much was read without any line of a key log that there is none."""
-        return self._taken >= KEY_LOG_JUNK_MAX and not (
+        return self.taken >= KEY_LOG_JUNK_MAX and not (
             self._found["secrets"] or self._found["rsa"] or self._found["unused"]
         )
 
@@ -214,7 +219,7 @@ class _KeyLogFile:
 
     def _take(self, data: bytes) -> bool:
         """Take over a piece; whether to read on."""
-        self._taken += len(data)
+        self.taken += len(data)
         self._count(lambda: self._feed.feed(data))
         return not self._is_junk()
 
@@ -239,13 +244,13 @@ class _KeyLogFile:
         ready = poll()
         ready.register(handle, POLLIN)
         until = time.monotonic() + KEY_LOG_PIPE_S
-        begun = self._taken
+        begun = self.taken
         while True:
             left_s = min(KEY_LOG_SILENCE_S, until - time.monotonic()) if wait else 0.0
             if left_s < 0 or not ready.poll(left_s * 1000):
-                if wait and not self._taken:
+                if wait and not self.taken:
                     self.endless = f"no program wrote to it in {KEY_LOG_SILENCE_S:.3g} s: no key was read"
-                self._open = wait
+                self._open = wait and bool(self.taken)
                 return
             try:
                 data = os.read(handle, _PIECE)
@@ -254,10 +259,10 @@ class _KeyLogFile:
             if not data:
                 return
             if not self._take(data):
-                self.endless = f"not a key log: none of the first {format_size(self._taken)} is a key (kw help tls)"
+                self.endless = f"not a key log: none of the first {format_size(self.taken)} is a key (kw help tls)"
                 return
-            if self._taken >= KEY_LOG_READ_MAX:
-                self.endless = f"it has no end: its first {format_size(self._taken)} were read"
+            if self.taken >= KEY_LOG_READ_MAX:
+                self.endless = f"it has no end: its first {format_size(self.taken)} were read"
                 return
-            if not wait and self._taken - begun >= _LOOK_MAX:
+            if not wait and self.taken - begun >= _LOOK_MAX:
                 return

@@ -594,7 +594,7 @@ class Sniffing:
         self._output.flush()
         self._output.hide_progress()
         if self._key_logs is not None:
-            for problem in () if self._settings.quiet else self._key_logs.problems:
+            for problem in () if self._settings.quiet else self._key_logs.remarks():
                 self._env.say(f"kw: {problem}")
         for problem in self._outcome.problems:
             self._env.say(f"kw: {problem}")

@@ -214,6 +214,7 @@ def test_a_pipe_that_nobody_writes_to_comes_to_an_end(
     outcome = kw(command, CAPTURE, *more, "--keylog", pipe)
     assert outcome.code == Exit.FAILURE
     assert f"kw: {pipe}: no program wrote to it in 0.1 s: no key was read" in outcome.err
+    assert outcome.err.count(pipe) == 1
     assert not out.exists()
 
 
@@ -389,6 +390,17 @@ def test_a_key_log_is_followed_while_it_grows(tmp_path: Path) -> None:
     whole = kw("sniff", str(tmp_path / "c.pcapng"), "--keylog", str(wanted), "-o", "ndjson")
     assert len(whole.out.splitlines()) > 20
     assert outcome.out == whole.out
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_followed_key_log_that_nothing_came_from_is_told(there: bool, tmp_path: Path) -> None:
+    name = str(tmp_path / "keys")
+    if there:
+        os.mkfifo(name)
+    outcome = kw("sniff", "-", "--keylog", name, env=world(Path(CAPTURE).read_bytes()))
+    assert outcome.code == Exit.DONE
+    assert outcome.err.count(f"kw: {name}: nothing came from this key log\n") == 1
+    assert name not in kw("sniff", "-", "--keylog", name, env=world(Path(PLAIN).read_bytes())).err
 
 
 def test_a_pipe_is_followed_while_it_grows(tmp_path: Path) -> None:
