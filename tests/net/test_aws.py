@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import base64
+import importlib
+import json
+import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from decoders.limits import HTTP_ANSWER_MAX
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import Aws, ConnectionOptions, Sasl
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
+from tests.net import hostile_http as servers
+from tests.net.hostile_http import HostileServer, hostile
 
 SIGNER = "aws_msk_iam_sasl_signer.MSKAuthTokenProvider"
 HOST = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com:9098"
@@ -195,3 +203,55 @@ def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     with pytest.raises(Failure) as caught:
         query(Aws("us-east-1", profile="none"))
     assert caught.value.text.startswith("AWS gives no credentials: The config profile (none) could not be found")
+
+
+@pytest.mark.parametrize(
+    ("behave", "text"),
+    [
+        (servers.endless_body, "the answer is longer than 1.0MB"),
+        (servers.endless_chunks, "the answer is longer than 1.0MB"),
+        (servers.dripping_body, "the answer did not end within 0.2 s"),
+    ],
+)
+def test_credentials_from_a_service_that_answers_without_end(
+    behave: Callable[[HostileServer, socket.socket], None], text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason="needs pip install 'kw[msk]'")
+    metadata: Any = importlib.import_module("botocore.utils").ContainerMetadataFetcher
+    monkeypatch.setattr(metadata, "SLEEP_TIME", 0)
+    if behave is servers.dripping_body:
+        monkeypatch.setattr("kwcli.net.session.oauth_tokens.HTTP_ANSWER_S", 0.2)
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    with hostile(behave) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url)
+        made = Credentials(Sasl("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
+        with pytest.raises(Failure) as caught:
+            made.token(Deadline(30.0, time.monotonic))
+    assert caught.value.text.startswith("AWS gives no credentials: ")
+    assert text in caught.value.text
+    assert server.sent <= metadata.RETRY_ATTEMPTS * (HTTP_ANSWER_MAX + (16 << 20))
+
+
+def test_credentials_from_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason="needs pip install 'kw[msk]'")
+    for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    rows = {"AccessKeyId": "AKIDROLE", "SecretAccessKey": "s", "Token": "t", "Expiration": "2099-01-01T00:00:00Z"}
+    body = json.dumps(rows).encode()
+
+    def behave(server: HostileServer, link: socket.socket) -> None:
+        server.send(
+            link, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        )
+
+    with hostile(behave) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url)
+        made = Credentials(Sasl("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
+        token = made.token(Deadline(30.0, time.monotonic))
+    assert token is not None
+    assert "AKIDROLE" in base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import time
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 
-from decoders.limits import HTTP_ANSWER_S
+from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
+from decoders.wire.readable_text import format_size
 from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.client_properties import shown_url
 from kwcli.net.deadline import Deadline, in_time
@@ -90,6 +92,7 @@ def _quoted(content: bytes) -> str:
 # SASL settings in, OAUTHBEARER's token out: as given, made here, from a file, or asked for over HTTPS.
 
 
+_PIECE: Final = 64 * 1024
 # The part of a token's life in which it is used again: brokers refuse a token that expires on its way.
 _GOOD_FOR: Final = 0.8
 
@@ -136,6 +139,7 @@ def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> O
             f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}): pip install 'kw[msk]'",
             Exit.USAGE,
         ) from None
+    _bound_answers_to_aws()
     more = (aws.session,) if aws.session else ()
 
     def sign() -> tuple[str, int]:
@@ -159,6 +163,31 @@ def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> O
         said = " ".join(str(error).split())[:_SHOWN]
         raise Failure(f"AWS gives no credentials: {said}", Exit.REFUSED) from None
     return OAuthToken(text, max(0.0, good_until_ms / 1000 - now_s()))
+
+
+def _bound_answers_to_aws() -> None:
+    """Have AWS' library read answers within the limits of all others: it has no setting for that."""
+    try:
+        response: Any = importlib.import_module("botocore.awsrequest").AWSResponse
+    except ImportError:
+        return  # of a signer that asks by other means
+    response.content = property(_bounded_content)
+
+
+def _bounded_content(response: Any) -> bytes:
+    """The content of an answer to AWS' library, which has turned `content` of its class into this."""
+    if response._content is None:
+        until, content = time.monotonic() + HTTP_ANSWER_S, bytearray()
+        read1 = getattr(response.raw, "read1", None)  # which does not wait for a piece to be full
+        for piece in response.raw.stream() if read1 is None else iter(lambda: read1(_PIECE), b""):
+            content += piece
+            if len(content) > HTTP_ANSWER_MAX:
+                raise ValueError(f"the answer is longer than {format_size(HTTP_ANSWER_MAX)}")
+            if time.monotonic() > until:
+                raise TimeoutError(f"the answer did not end within {HTTP_ANSWER_S:.3g} s")
+        response._content = bytes(content)
+    kept: bytes = response._content
+    return kept
 
 
 def ask(oauth: OAuth, deadline: Deadline) -> OAuthToken:
