@@ -27,11 +27,19 @@ if TYPE_CHECKING:
 
     from kwcli.net.deadline import Deadline
 
-__all__ = ["HttpAnswer", "HttpProblem", "HttpServer", "NoAnswer", "ask_http"]
+__all__ = ["HttpAnswer", "HttpProblem", "HttpProxy", "HttpServer", "NoAnswer", "ask_http"]
 
 _PIECE: Final = 64 * 1024
 # h11's hint for an event that is longer than the limit.
 _TOO_LONG: Final = 431
+
+
+class HttpProxy(NamedTuple):
+    """A proxy that requests go through (RFC 9110, 9.3.6), and the value of its Proxy-Authorization, if any."""
+
+    host: str
+    port: int
+    authorization: str | None = None
 
 
 class HttpServer(NamedTuple):
@@ -41,6 +49,7 @@ class HttpServer(NamedTuple):
     port: int
     shown: str
     tls: ssl.SSLContext | None = None
+    proxy: HttpProxy | None = None
 
 
 class HttpAnswer(NamedTuple):
@@ -79,8 +88,15 @@ def ask_http(
     Failure where its name has no address.
     """
     deadline = deadline.sooner(HTTP_ANSWER_S)
-    link = _connect(resolve((server.host, server.port), server.shown, deadline), deadline)
+    proxy = server.proxy
+    place = (server.host, server.port) if proxy is None else (proxy.host, proxy.port)
+    link = _connect(resolve(place, server.shown, deadline), deadline)
     try:
+        if proxy is not None and server.tls is not None:
+            _tunnel(link, server, proxy, deadline)
+        elif proxy is not None:
+            target = f"http://{_address(server)}{target}"
+            headers = {**headers, **_authorization(proxy)}
         if server.tls is not None:
             link.settimeout(_left(deadline))
             link = server.tls.wrap_socket(link, server_hostname=server.host)
@@ -121,14 +137,45 @@ def _connect(places: list[Place], deadline: Deadline) -> socket.socket:
     raise failed
 
 
+def _address(server: HttpServer, *, standard: int = 0) -> str:
+    """`host:port`, without the port if it is the standard one."""
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return host if server.port == standard else f"{host}:{server.port}"
+
+
+def _authorization(proxy: HttpProxy) -> dict[str, str]:
+    return {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
+
+
+def _tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline: Deadline) -> None:
+    """Have the proxy connect to the server. Raises HttpProblem, OSError."""
+    client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
+    address = _address(server)
+    asked = h11.Request(method="CONNECT", target=address, headers=[("Host", address), *_authorization(proxy).items()])
+    unsent = _send(link, b"".join(client.send(each) or b"" for each in (asked, h11.EndOfMessage())), deadline)
+    if unsent is not None:
+        raise unsent
+    try:
+        while True:
+            event = client.next_event()
+            if event is h11.NEED_DATA:
+                link.settimeout(_left(deadline))
+                client.receive_data(link.recv(HTTP_HEAD_MAX))
+            elif not isinstance(event, h11.InformationalResponse):
+                break
+    except h11.RemoteProtocolError:
+        raise HttpProblem("its proxy does not speak HTTP") from None
+    if not isinstance(event, h11.Response) or not 200 <= event.status_code < 300:
+        status = f" with {event.status_code}" if isinstance(event, h11.Response) else ""
+        raise HttpProblem(f"its proxy refuses the connection{status}")
+
+
 def _request(
     client: h11.Connection, server: HttpServer, method: str, target: str, headers: Mapping[str, str], body: bytes
 ) -> bytes:
     """The bytes of the request. Raises HttpProblem for a header that HTTP does not allow."""
-    standard = 443 if server.tls is not None else 80
-    host = f"[{server.host}]" if ":" in server.host else server.host
     own = {
-        "Host": host if server.port == standard else f"{host}:{server.port}",
+        "Host": _address(server, standard=443 if server.tls is not None else 80),
         "User-Agent": "kw",
         "Connection": "close",
         "Accept-Encoding": "identity",

@@ -28,7 +28,7 @@ from decoders.limits import HTTP_ANSWER_S
 from decoders.wire.readable_text import clean
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.deadline import Deadline
-from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, NoAnswer, ask_http
+from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpProxy, HttpServer, NoAnswer, ask_http
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ class Collector:
         if self._url.scheme == "https":
             self._contexts = {signal: self._tls(signal) for signal in _RESPONSES}
         self._packer = {signal: self._setting(signal, "COMPRESSION").strip().lower() for signal in _RESPONSES}
+        self._proxy = _proxy_of(self._url, variables)
         self._stopped = Event()
 
     def stop(self) -> None:
@@ -105,7 +106,7 @@ class Collector:
         context = self._contexts.get(signal)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         path = parts.path.rstrip("/").removesuffix("/v1/traces")
-        server = HttpServer(parts.hostname or "", port, self.where, context)
+        server = HttpServer(parts.hostname or "", port, self.where, context, self._proxy)
         try:
             return ask_http(server, "POST", f"{path}/v1/{signal}", self._headers(signal), body, deadline)
         except NoAnswer as problem:
@@ -136,8 +137,7 @@ class Collector:
         if self._packer[signal] in _PACKERS:
             headers["content-encoding"] = self._packer[signal]
         if self._url.username is not None:
-            pair = f"{unquote(self._url.username)}:{unquote(self._url.password or '')}"
-            headers["authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
+            headers["authorization"] = _basic(self._url)
         headers.update(parse_env_headers(self._setting(signal, "HEADERS"), liberal=True))
         return headers
 
@@ -170,6 +170,32 @@ def _collector_url(url: str) -> SplitResult:
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise problem
     return parts
+
+
+def _basic(parts: SplitResult) -> str:
+    """The header that presents the user and password of a URL."""
+    pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    return f"Basic {b64encode(pair.encode()).decode()}"
+
+
+def _proxy_of(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | None:
+    """The proxy that the usual variables name for a URL (`https_proxy`, `no_proxy` …). Raises Failure."""
+    names = [name for each in (url.scheme, "all") for name in (f"{each}_proxy", f"{each}_proxy".upper())]
+    found = next((name for name in names if variables.get(name)), None)
+    if found is None:
+        return None
+    bypass: Callable[[str, dict[str, str]], bool] = import_module("urllib.request").proxy_bypass_environment
+    if bypass(url.netloc.rpartition("@")[2], {"no": variables.get("no_proxy") or variables.get("NO_PROXY", "")}):
+        return None
+    text = variables[found]
+    parts = urlsplit(text if "://" in text else f"http://{text}")
+    try:
+        host, port = parts.hostname, parts.port or 80
+    except ValueError:
+        host, port = None, 0
+    if parts.scheme != "http" or not host:
+        raise Failure(f"{found} names no HTTP proxy (http://HOST:PORT) that --otlp could use", Exit.USAGE)
+    return HttpProxy(host, port, _basic(parts) if parts.username is not None else None)
 
 
 def _status_text(answer: HttpAnswer) -> str:

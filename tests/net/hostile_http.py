@@ -15,7 +15,8 @@ HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-protobuf\r\n"
 class HostileServer:
     """A server on loopback; `behave` answers a connection whose request has been read. `sent`: bytes, of all answers.
 
-    `asked` counts connections. Answers without end are given up after 64 MiB, so that a test that fails does end.
+    `asked` counts connections, `requests` are the heads of what was asked. Answers without end are given up after 64
+    MiB, so that a test that fails does end.
     """
 
     def __init__(self, behave: Callable[[HostileServer, socket.socket], None]) -> None:
@@ -24,6 +25,7 @@ class HostileServer:
         self.port: int = self._listener.getsockname()[1]
         self.sent = 0
         self.asked = 0
+        self.requests: list[bytes] = []
         self.stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._threads.append(threading.Thread(target=self._accept))
@@ -57,7 +59,7 @@ class HostileServer:
     def _serve(self, link: socket.socket) -> None:
         with link, suppress(OSError):
             link.settimeout(10)
-            _read_request(link)
+            self.requests.append(_read_request(link))
             self._behave(self, link)
 
     def close(self) -> None:
@@ -69,20 +71,21 @@ class HostileServer:
         self._listener.close()
 
 
-def _read_request(link: socket.socket) -> None:
+def _read_request(link: socket.socket) -> bytes:
     data = b""
     while b"\r\n\r\n" not in data:
         more = link.recv(65536)
         if not more:
-            return
+            return data
         data += more
     head, _, body = data.partition(b"\r\n\r\n")
     length = next((int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")), 0)
     while len(body) < length:
         more = link.recv(65536)
         if not more:
-            return
+            break
         body += more
+    return head
 
 
 @contextmanager

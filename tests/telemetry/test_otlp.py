@@ -10,6 +10,7 @@ import ssl
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
@@ -352,6 +353,66 @@ def test_the_variables_of_opentelemetry_are_honoured(collector: Collector) -> No
     assert (metrics["x-only"], metrics["Authorization"], metrics["X-Tenant"]) == (None, "Bearer t", "a b")
     assert traces["Content-Encoding"] == metrics["Content-Encoding"] == "gzip"
     assert len(collector.spans()) == 193
+
+
+def through(server: HostileServer, link: socket.socket) -> None:
+    """A proxy: tunnels, or answers a plain request itself."""
+    asked = server.requests[-1]
+    if not asked.startswith(b"CONNECT "):
+        server.send(link, b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        return
+    host, _, port = asked.split()[1].decode().partition(":")
+    with socket.create_connection((host, int(port))) as further:
+        server.send(link, b"HTTP/1.1 200 Connected\r\n\r\n")
+
+        def back() -> None:
+            with suppress(OSError):
+                while data := further.recv(65536):
+                    link.sendall(data)
+                link.shutdown(socket.SHUT_WR)
+
+        thread = Thread(target=back)
+        thread.start()
+        while data := link.recv(65536):
+            further.sendall(data)
+        with suppress(OSError):
+            further.shutdown(socket.SHUT_WR)
+        thread.join()
+
+
+def test_proxies_of_the_variables(collector: Collector, tmp_path: Path) -> None:
+    make_certificates(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "broker.pem")
+    collector.socket = context.wrap_socket(collector.socket, server_side=True)
+    where = f"localhost:{collector.server_address[1]}"
+    with hostile(through) as proxy:
+        named = proxy.url.replace("http://", "http://me:p%40ss@")
+        variables = {
+            "https_proxy": named,
+            "HTTP_PROXY": named,
+            "OTEL_EXPORTER_OTLP_CERTIFICATE": str(tmp_path / "ca.pem"),
+        }
+        assert kw("sniff", TOUR, "--otlp", f"https://{where}", "-q", env=world(variables=variables)).err == ""
+        assert len(collector.spans()) == 193
+        assert {each.split(b"\r\n")[0] for each in proxy.requests} == {f"CONNECT {where} HTTP/1.1".encode()}
+        assert all(b"Proxy-Authorization: Basic bWU6cEBzcw==" in each for each in proxy.requests)
+        proxy.requests.clear()
+        assert kw("sniff", TOUR, "--otlp", "http://far.invalid", "-q", env=world(variables=variables)).err == ""
+        assert {each.split(b"\r\n")[0] for each in proxy.requests} == {
+            f"POST http://far.invalid:80/v1/{kind} HTTP/1.1".encode() for kind in ("traces", "metrics")
+        }
+        asked = proxy.asked
+        variables["no_proxy"] = "example.org,localhost"
+        assert kw("sniff", TOUR, "--otlp", f"https://{where}", "-q", env=world(variables=variables)).err == ""
+        assert proxy.asked == asked
+    with hostile(servers.answering(b"407 Who")) as proxy:
+        outcome = kw(
+            "sniff", TOUR, "--otlp", "https://far.invalid", "-q", env=world(variables={"ALL_PROXY": proxy.url})
+        )
+        assert outcome.err.splitlines() == lost("far.invalid", "its proxy refuses the connection with 407")
+    odd = kw("sniff", TOUR, "--otlp", "http://far.invalid", "-q", env=world(variables={"all_proxy": "socks5://x:1"}))
+    assert (odd.code, odd.err.count("\n")) == (Exit.USAGE, 1)
 
 
 class Held:
