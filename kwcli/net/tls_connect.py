@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import socket
@@ -42,11 +43,12 @@ def client_context(tls: Tls) -> ssl.SSLContext:
 def log_keys(context: ssl.SSLContext, path: str) -> None:
     """Have OpenSSL write the keys of all connections to a file, as SSLKEYLOGFILE asks for. Failure (usage)."""
     try:
-        # Python would make the file readable by all.
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+        # Python would make the file readable by all, and wait for ever for somebody who reads a named pipe.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0), 0o600))
         context.keylog_filename = path
     except OSError as error:
-        raise Failure(f"SSLKEYLOGFILE {path} cannot be written: {error.strerror}", Exit.USAGE) from None
+        reason = "nobody reads this pipe" if error.errno == errno.ENXIO else error.strerror
+        raise Failure(f"SSLKEYLOGFILE {path} cannot be written: {reason}", Exit.USAGE) from None
 
 
 def _trust(context: ssl.SSLContext, tls: Tls) -> None:

@@ -188,14 +188,13 @@ def _proxy_of(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | Non
     if bypass(url.netloc.rpartition("@")[2], {"no": variables.get("no_proxy") or variables.get("NO_PROXY", "")}):
         return None
     text = variables[found]
-    parts = urlsplit(text if "://" in text else f"http://{text}")
     try:
-        host, port = parts.hostname, parts.port or 80
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        if parts.scheme == "http" and parts.hostname:
+            return HttpProxy(parts.hostname, parts.port or 80, _basic(parts) if parts.username is not None else None)
     except ValueError:
-        host, port = None, 0
-    if parts.scheme != "http" or not host:
-        raise Failure(f"{found} names no HTTP proxy (http://HOST:PORT) that --otlp could use", Exit.USAGE)
-    return HttpProxy(host, port, _basic(parts) if parts.username is not None else None)
+        pass  # no address, or no port; the error may repeat a password
+    raise Failure(f"{found} names no HTTP proxy (http://HOST:PORT) that --otlp could use", Exit.USAGE)
 
 
 def _status_text(answer: HttpAnswer) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
 import threading
@@ -19,6 +20,7 @@ from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, Tls
 from kwcli.net.tls_connect import client_context
 from kwcli.playground.client_configs import make_certificates
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 from tests.net.tls_server import TlsServer, server_context
 
@@ -156,3 +158,17 @@ def test_a_log_is_added_to(folder: Path, tmp_path: Path) -> None:
 def test_without_the_variable_there_is_no_log(folder: Path) -> None:
     store = KeyStoreFile(str(folder / "ca.pem"))
     assert client_context(Tls(authorities=store)).keylog_filename is None
+
+
+def test_a_pipe_that_nobody_reads_does_not_hold_up_the_command(tmp_path: Path) -> None:
+    pipe = tmp_path / "keys"
+    os.mkfifo(pipe)
+    with pytest.raises(Failure) as caught:
+        client_context(Tls(key_log=str(pipe)))
+    assert (caught.value.text, caught.value.code) == (
+        f"SSLKEYLOGFILE {pipe} cannot be written: nobody reads this pipe",
+        Exit.USAGE,
+    )
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    assert client_context(Tls(key_log=str(pipe))).keylog_filename == str(pipe)
+    os.close(reader)

@@ -436,6 +436,7 @@ class Held:
 
 @pytest.mark.parametrize("waits", [True, False])
 def test_rows_do_not_wait_for_a_collector(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "_PATIENCE_S", 60.0)
     monkeypatch.setattr(otlp, "_ROOM_S", 0.05)
     monkeypatch.setattr(otlp, "_END_S", 0.1)
     monkeypatch.setattr(otlp, "SPANS_HELD_MAX", 50)
@@ -459,6 +460,8 @@ def test_rows_do_not_wait_for_a_collector(waits: bool, monkeypatch: pytest.Monke
 
 
 def test_a_full_queue_of_a_file_waits_for_a_collector_that_takes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(otlp, "_ROOM_S", 60.0)
     monkeypatch.setattr(otlp, "SPANS_HELD_MAX", 5)
     monkeypatch.setattr(otlp, "_BATCH", 3)
     said: list[str] = []
