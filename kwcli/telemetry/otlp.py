@@ -133,6 +133,7 @@ class Exporter:
         self._next_s = 0.0  # when metrics are sent next
         self._rests_s = 0.0  # until then nothing is sent
         self._failed = ""  # the last reason, and why nothing is sent while the collector rests
+        self._told = False  # of live traffic: that nothing arrives
         self._had_room = True  # a batch was sent since the rows last waited in vain
         self._ended = Event()  # the end has waited long enough: nothing more is sent
         self._counting = Lock()
@@ -219,25 +220,40 @@ class Exporter:
             if self._ended.is_set():
                 return
 
-    def _deliver(self, signal: Signal, encode: Callable[[Any], Any], items: object, noun: str, count: int) -> None:
+    def _deliver(self, signal: Signal, encode: Callable[[Any], Any], items: Any, noun: str, count: int) -> None:
         """Send a request unless the collector rests, and count how it ended."""
-        lost, reason = 0, ""
         if time.monotonic() < self._rests_s:
-            lost, reason = count, self._failed
-        else:
-            try:
-                self._collector.deliver(signal, _serialized(encode, items))
-                self._failed = ""
-            except NotDelivered as problem:
-                reason = problem.reason
-                if problem.rejected is None:
-                    lost = count
-                    self._rests_s = time.monotonic() + _REST_S
-                    if not self._waits and not self._failed:
-                        self._say(f"kw: --otlp {self._collector.where}: nothing arrives: {reason}")
-                    self._failed = reason
-                else:
-                    lost = min(problem.rejected, count)
+            self._settle(noun, count, count, self._failed)
+            return
+        try:
+            data: bytes = encode(items).SerializePartialToString()
+        except (
+            Exception
+        ) as error:  # the library's own and protobuf's: a value fits no field, such as a time before 1970
+            if count > 1:  # the others arrive
+                half = count // 2
+                self._deliver(signal, encode, items[:half], noun, half)
+                self._deliver(signal, encode, items[half:], noun, count - half)
+            else:
+                self._settle(noun, 1, 1, f"OpenTelemetry has no form for a value ({type(error).__name__})")
+            return
+        try:
+            self._collector.deliver(signal, data)
+            self._failed = ""
+            self._settle(noun, count)
+        except NotDelivered as problem:
+            if problem.rejected is not None:
+                self._settle(noun, count, min(problem.rejected, count), problem.reason)
+                return
+            self._rests_s = time.monotonic() + _REST_S
+            self._failed = problem.reason
+            if not self._waits and not self._told:
+                self._told = True
+                self._say(f"kw: --otlp {self._collector.where}: nothing arrives: {problem.reason}")
+            self._settle(noun, count, count, problem.reason)
+
+    def _settle(self, noun: str, count: int, lost: int = 0, reason: str = "") -> None:
+        """Count what was sent, and how much of it did not arrive; the end has counted what is sent after it."""
         with self._counting:
             if not self._ended.is_set():
                 self._settled[noun] += count - lost
@@ -282,11 +298,12 @@ class Exporter:
 
     def _point(self, labels: Mapping[str, str], value: float | Histogram) -> NumberDataPoint | HistogramDataPoint:
         attributes = {"messaging.system": "kafka"} | {_ATTRIBUTES[name]: text for name, text in labels.items()}
+        begun_ns = max(self._first_ns, 0)  # the protocol has no times before 1970
         if not isinstance(value, Histogram):
-            return NumberDataPoint(attributes, self._first_ns, self._last_ns, value)
+            return NumberDataPoint(attributes, begun_ns, self._last_ns, value)
         return HistogramDataPoint(
             attributes=attributes,
-            start_time_unix_nano=self._first_ns,
+            start_time_unix_nano=begun_ns,
             time_unix_nano=self._last_ns,
             count=sum(value.counts),
             sum=value.total_ns / 1e9,
@@ -302,15 +319,6 @@ def _resource() -> Resource:
     found = Resource.create()
     named = str(found.attributes.get("service.name", "unknown_service"))
     return found.merge(Resource({"service.name": "kw"})) if named.startswith("unknown_service") else found
-
-
-def _serialized(encode: Callable[[Any], Any], items: object) -> bytes:
-    """The bytes of a request. Raises NotDelivered where a value fits no field, as in records of another program."""
-    try:
-        data: bytes = encode(items).SerializePartialToString()
-    except Exception as error:  # the library's own and protobuf's, of several kinds
-        raise NotDelivered(f"OpenTelemetry cannot encode them ({type(error).__name__})") from None
-    return data
 
 
 # -- spans -------------------------------------------------------------------------------------------------------------

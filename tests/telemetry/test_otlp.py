@@ -36,11 +36,12 @@ from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
 from tests.net import hostile_http as servers
 from tests.net.hostile_http import HostileServer, hostile
+from tests.waiting import until
 
 if find_spec("opentelemetry.sdk") is None and not os.environ.get("CI"):
     pytest.skip("the extra otel is not installed", allow_module_level=True)
 
-from kwcli.telemetry import otlp
+from kwcli.telemetry import otlp, otlp_collector
 
 Behave = Callable[[HostileServer, socket.socket], None]
 TOUR = str(FOLDER / "tour.pcapng")
@@ -353,6 +354,33 @@ def test_the_variables_of_opentelemetry_are_honoured(collector: Collector) -> No
     assert (metrics["x-only"], metrics["Authorization"], metrics["X-Tenant"]) == (None, "Bearer t", "a b")
     assert traces["Content-Encoding"] == metrics["Content-Encoding"] == "gzip"
     assert len(collector.spans()) == 193
+
+
+def test_a_span_that_has_no_form_does_not_take_others_along(collector: Collector) -> None:
+    rows = records(TOUR)
+    for at in (3, 100, 192):
+        rows[at]["time"] = "0001-01-21T17:34:43.299862Z"
+    data = "\n".join(map(json.dumps, rows)).encode()
+    outcome = kw("sniff", "-", "--otlp", collector.url, "-q", env=world(data))
+    where = collector.url.removeprefix("http://")
+    assert outcome.err == (
+        f"kw: --otlp {where}: 3 spans did not arrive: OpenTelemetry has no form for a value (ValueError)\n"
+    )
+    assert (len(collector.spans()), len(collector.metrics)) == (190, 1)
+
+
+def test_of_live_traffic_it_is_told_at_once_that_nothing_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(otlp, "_BATCH", 10)
+    said: list[str] = []
+    with hostile(servers.answering(b"403 No")) as server:
+        exporter = otlp.Exporter(otlp_collector.Collector(server.url, {}), said.append, waits=False)
+        for row in list(read_exchanges(Path(TOUR).read_bytes()))[:15]:
+            exporter.add(row)
+        until(lambda: said)
+        what, reason = f"kw: --otlp 127.0.0.1:{server.port}: ", "it answered 403 Forbidden"
+        assert said == [f"{what}nothing arrives: {reason}"]
+        exporter.close([])
+        assert said[1:] == [f"{what}15 spans and 1 metrics report did not arrive: {reason}"]
 
 
 def through(server: HostileServer, link: socket.socket) -> None:
