@@ -69,8 +69,10 @@ _REST_S: Final = 30.0
 _ROOM_S: Final = 2.0
 # How long the end waits for what is still to be sent: ten seconds more than one delivery may take.
 _END_S: Final = 20.0
-# Reasons that are told.
+# Reasons that are told, and that are counted one by one: a collector may give another one each time.
 _REASONS_MAX: Final = 3
+_REASONS_KEPT: Final = 100
+_OTHER: Final = "other reasons"
 _TOO_FAST: Final = "they came faster than it took them"
 _TOO_LATE: Final = "it had not taken them in time at the end"
 # Time between two sendings of metrics, which are also sent at the end.
@@ -204,6 +206,8 @@ class Exporter:
 
     def _lose(self, noun: str, count: int, reason: str) -> None:
         """Count what did not arrive; `_counting` is held."""
+        if reason not in self._reasons and len(self._reasons) >= _REASONS_KEPT:
+            reason = _OTHER
         self._settled[noun] += count
         self._lost[noun] += count
         self._reasons[reason] += count
