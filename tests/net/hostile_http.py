@@ -27,6 +27,7 @@ class HostileServer:
         self.asked = 0
         self.requests: list[bytes] = []
         self.stop = threading.Event()
+        self._links: list[socket.socket] = []
         self._threads: list[threading.Thread] = []
         self._threads.append(threading.Thread(target=self._accept))
         self._threads[0].start()
@@ -52,6 +53,7 @@ class HostileServer:
                     link.close()
                     return
                 self.asked += 1
+                self._links.append(link)
                 thread = threading.Thread(target=self._serve, args=(link,))
                 thread.start()
                 self._threads.append(thread)
@@ -66,6 +68,9 @@ class HostileServer:
         self.stop.set()
         with suppress(OSError):
             socket.create_connection(("127.0.0.1", self.port), 5).close()
+        for link in self._links:
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)  # one that waits for a client that reads no more
         for thread in self._threads:
             thread.join(20)
         self._listener.close()

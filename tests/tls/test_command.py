@@ -304,7 +304,7 @@ def test_of_a_large_key_log_the_end_is_read(tmp_path: Path, monkeypatch: pytest.
     "words",
     [
         ["sniff", CAPTURE],
-        ["stats", CAPTURE],
+        pytest.param(["stats", CAPTURE], marks=pytest.mark.long),
         ["scrub", CAPTURE, "OUT/clean.pcapng"],
         ["pipeline", "run", CAPTURE, "--out", "OUT/tables", "--engine", "local"],
         ["pipeline", "watch", str(FOLDER / "tls"), "--once", "--out", "OUT/tables"],

@@ -114,7 +114,7 @@ def test_the_secrets_of_one_session_are_bounded() -> None:
     assert log.secret("CLIENT_TRAFFIC_SECRET_0", RANDOM) == bytes(32)
 
 
-@pytest.mark.parametrize("text", [b"\n" * (1 << 22), b"a" * (1 << 22), b"\n".join([LINE] * 20_000), b"a\r" * 9000])
+@pytest.mark.parametrize("text", [b"\n" * 1_100_000, b"a" * (1 << 22), b"\n".join([LINE] * 6_000), b"a\r" * 9000])
 def test_a_long_text_is_taken_like_its_pieces(text: bytes) -> None:
     whole, pieces = KeyLog(), KeyLog()
     whole.add(text)

@@ -182,8 +182,10 @@ def _bounded_content(response: Any) -> bytes:
         for piece in response.raw.stream() if read1 is None else iter(lambda: read1(_PIECE), b""):
             content += piece
             if len(content) > HTTP_ANSWER_MAX:
+                response.raw.close()
                 raise ValueError(f"the answer is longer than {format_size(HTTP_ANSWER_MAX)}")
             if time.monotonic() > until:
+                response.raw.close()
                 raise TimeoutError(f"the answer did not end within {HTTP_ANSWER_S:.3g} s")
         response._content = bytes(content)
     kept: bytes = response._content
