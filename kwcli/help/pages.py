@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from kwcli.pipeline.tables.columns import TableColumn
 
 # The order of the list that `kw help` prints: commands first, then what several commands share, then the project.
 TOPICS: Final = (
@@ -123,6 +126,16 @@ def _describe_tables() -> str:
         lines += ["", f"## {name}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
         lines += ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text} |" for each in columns
+            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text}{_since(each)} |"
+            for each in columns
         ]
     return "\n".join(lines) + "\n"
+
+
+def _since(column: TableColumn) -> str:
+    """For a column that was added later, the version that has it first, and its value in older files."""
+    if column.since == 1:
+        return ""
+    return (
+        f" (since version {column.since}; in older files {'null' if column.absent is None else f'`{column.absent}`'})"
+    )

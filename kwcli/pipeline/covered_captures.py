@@ -9,6 +9,7 @@ from kwcli import VERSION
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.store.manifest import captures_left_out, missing_captures_message
+from kwcli.pipeline.tables.columns import TABLES_VERSION
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class CoveredCaptures(NamedTuple):
         if self.new:
             which = "1 is new or has changed" if self.new == 1 else f"{self.new:,} are new or have changed"
             return f"covers {count}, {which}: {again}"
-        if manifest.kw != VERSION:
+        if manifest.kw != VERSION or manifest.version != TABLES_VERSION:
             return f"covers {count}, written by another version of kw: {again}"
         return f"covers {count}, but its tables are not whole: {again}"
 

@@ -23,7 +23,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import duckdb
 import pyarrow as pa
@@ -43,7 +43,7 @@ from kwcli.pipeline.query_output import (
     write_result,
 )
 from kwcli.pipeline.sql_views import VIEWS, query_of
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION, TableColumn
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -78,10 +78,17 @@ _INTERRUPTED_AGAIN_S: Final = 0.05
 _INTERRUPTED: Final = "Query interrupted"
 
 
+class VersionedFiles(TableFiles, Protocol):
+    """The tables of an input; `older` has the files of earlier versions of the tables, each with its version."""
+
+    @property
+    def older(self) -> Mapping[str, int]: ...
+
+
 class TablesDatabase:
     """A database with the tables and views of a query, locked; `within` is the folder of all files that come later."""
 
-    def __init__(self, tables: TableFiles, query: str, within: str | None = None) -> None:
+    def __init__(self, tables: VersionedFiles, query: str, within: str | None = None) -> None:
         self._query = query
         self._tables = tables
         self._spill = TemporaryDirectory(prefix="kw-sql-")
@@ -115,12 +122,12 @@ class TablesDatabase:
                 raise
             raise KeyboardInterrupt from None
 
-    def fill(self, tables: TableFiles) -> None:
+    def fill(self, tables: VersionedFiles) -> None:
         """Replace the tables with these. Failure for files that DuckDB cannot read."""
         self._tables = tables
         for name in tables_about(self._query, names_in(tables)):
             if name in ALL_TABLES:
-                made = _table(name, tables.files[name])
+                made = _table(name, tables.files[name], tables.older)
                 try:
                     self._execute(f"create or replace view {_quoted(name)} as {made}")
                 except duckdb.Error as problem:
@@ -212,15 +219,29 @@ def _quoted(name: str) -> str:
     return f'"{name}"'
 
 
-def _table(name: str, files: Sequence[str]) -> str:
-    """The query for a table; without files it has no rows. `date` (elsewhere a folder's name) is made from `time`."""
+def _table(name: str, files: Sequence[str], older: Mapping[str, int]) -> str:
+    """The query for a table; without files it has no rows. `date` (elsewhere a folder's name) is made from `time`.
+
+    The files of each version of the tables are one part of it, with the values of the columns that they lack.
+    """
     columns = ALL_TABLES[name]
     if not files:
-        nothing = (f"cast(null as {_TYPES[column.type]}) as {_quoted(column.name)}" for column in columns)
+        nothing = (_value_of(None, column) for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"
-    listed = ", ".join(_quoted(column.name) for column in columns)
-    parquet = f"read_parquet({_literal(list(map(glob.escape, files)))}, hive_partitioning = false)"
-    return f"select {listed}, cast(time as date) as date from {parquet}"
+    parts = []
+    for version in sorted({older.get(file, TABLES_VERSION) for file in files}):
+        its = [glob.escape(file) for file in files if older.get(file, TABLES_VERSION) == version]
+        listed = (
+            _value_of(column.absent, column) if column.since > version else _quoted(column.name) for column in columns
+        )
+        parquet = f"read_parquet({_literal(its)}, hive_partitioning = false)"
+        parts.append(f"select {', '.join(listed)}, cast(time as date) as date from {parquet}")
+    return " union all ".join(parts)
+
+
+def _value_of(value: Any, column: TableColumn) -> str:
+    literal = "null" if value is None else _literal(value)
+    return f"cast({literal} as {_TYPES[column.type]}) as {_quoted(column.name)}"
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------

@@ -79,25 +79,12 @@ def _views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
             if name in VIEWS:
                 spark.sql(query_of(name)).createOrReplaceTempView(name)
             else:
-                _table(spark, tables, name).createOrReplaceTempView(name)
+                tables.read_there(spark, name).createOrReplaceTempView(name)
             made.append(name)
         yield
     finally:
         for name in made:
             spark.catalog.dropTempView(name)
-
-
-def _table(spark: SparkSession, tables: Tables, name: str) -> DataFrame:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    from kwcli.pipeline.tables.schemas import SCHEMAS
-
-    schema = from_arrow_schema(SCHEMAS[name])
-    files = tables.files[name]
-    if not files:
-        return spark.createDataFrame([], schema)
-    root = files[0].partition(f"/{name}/date=")[0]
-    return spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*tables.files_for_spark(name))
 
 
 def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:

@@ -15,9 +15,9 @@ from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import InputProblem
 from kwcli.input_files import is_tables, list_paths
 from kwcli.options import Clash, refuse_clashes, refuse_typed
-from kwcli.pipeline.query_output import read_query, show_views, tables_about
+from kwcli.pipeline.query_output import names_in, read_query, show_views, tables_about
 from kwcli.pipeline.sql_views import VIEWS
-from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
+from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.run_environment import Exit, Failure, unwritten
 
 if TYPE_CHECKING:
@@ -32,10 +32,14 @@ _CHOOSING: Final = (
 
 
 class Listed(NamedTuple):
-    """The Parquet files of each table; `place` is the name of the input in messages."""
+    """The Parquet files of each table; `place` is the name of the input in messages.
+
+    `older` has the files of earlier versions of the tables, each with its version.
+    """
 
     place: str
     files: Mapping[str, Sequence[str]]
+    older: Mapping[str, int] = {}
 
 
 _ALL: Final = Listed("the input", dict.fromkeys(TABLES, ()))
@@ -112,12 +116,13 @@ def _query_tables(env: Environment, shown: Settings, folders: Sequence[str], que
 
     found = [Tables(folder) for folder in folders]
     names = [name for name in found[0].files if all(name in one for one in found)]
-    for name in tables_about(query, names):
+    older: dict[str, int] = {}
+    for name in tables_about(query, names_in(Listed("", dict.fromkeys(names, ())))):
         for one in found:
             if name in MEANINGS:
-                one.check(name, [column.name for column in ALL_TABLES[name]])
+                older |= one.older_files(name)
     files = {name: [file for one in found for file in one.files[name]] for name in names}
-    with closing(TablesDatabase(Listed(", ".join(folders), files), query)) as database:
+    with closing(TablesDatabase(Listed(", ".join(folders), files, older), query)) as database:
         database.answer(env, shown, limit)
     return Exit.DONE
 

@@ -24,6 +24,7 @@ from decoders.limits import SQL_MEMORY_MAX
 from kwcli.pipeline.duckdb_sql import TablesDatabase
 from kwcli.pipeline.query_output import columns_of
 from kwcli.pipeline.report.read_tables import Tables
+from kwcli.pipeline.sql_command import Listed
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES
 from kwcli.run_environment import Exit
@@ -146,7 +147,7 @@ def test_several_folders_of_tables_are_one(folder: str, tmp_path: Path) -> None:
 
 def test_every_view_has_its_columns(folder: str) -> None:
     tables = Tables(folder)
-    with closing(TablesDatabase(tables, "show")) as database:
+    with closing(TablesDatabase(Listed(folder, tables.files), "show")) as database:
         for name, columns in columns_of(tables).items():
             assert database.columns(name) == columns
     assert set(COLUMNS) == set(VIEWS)

@@ -50,10 +50,10 @@ class RequestLogDecoder:
     def read(self, piece: FileRange) -> None:
         """Decode a piece of a log."""
         lines = RequestLogLines()
+        self._columns = columns_for(self._spec._replace(files=("", piece.path)), self._point)
         try:
             if piece.state:
                 lines.resume(piece.state)
-            self._columns = columns_for(self._spec._replace(files=("", piece.path)), self._point)
             with open_ranges(piece.path, piece.name) as file:
                 for data in self._inflated(piece, file) if piece.inflate else self._pieces(piece, file):
                     self._take(lines.feed(data), piece.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from decoders.capture.files import CaptureReader
@@ -93,6 +94,8 @@ class SplitReader:
     def _piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """The segments of a piece; what is wrong with it is added to `problems`, not raised."""
         reader = CaptureReader(before=before(piece.file))
+        if piece.grows and piece.state and not _is_readable(piece.state):  # another version of kw left it
+            piece = replace(piece, state=b"", lead=0)
         reader.cut_receiver = self._cut_receiver
         try:
             with open_ranges(piece.path, piece.name) as file:
@@ -160,6 +163,14 @@ class SplitReader:
     def _count(self, reader: CaptureReader, sign: int = 1) -> None:
         for name, count in reader.counts.items():
             self.counts[name] += sign * count
+
+
+def _is_readable(state: bytes) -> bool:
+    try:
+        CaptureReader().resume(state)
+    except DecodeError:
+        return False
+    return True
 
 
 def read_between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:

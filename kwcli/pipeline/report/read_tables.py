@@ -12,8 +12,15 @@ import pyarrow.parquet as pq
 
 from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.run_store import tables_at
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.store.run_store import find_older_files, tables_at
+from kwcli.pipeline.tables.columns import TABLES, TABLES_VERSION
+from kwcli.pipeline.tables.schemas import SCHEMAS
+from kwcli.pipeline.tables.versions import (
+    add_missing_columns,
+    check_file_columns,
+    missing_columns,
+    read_file_version,
+)
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -25,6 +32,8 @@ NAMES: Final = tuple(TABLES)
 # Tables that may have rows of request logs too.
 LOGGED: Final = ("exchanges", "topic_partitions")
 _SOURCE: Final = "source"
+# A column of every file, for rows of which a file has no column that is asked for.
+_TIME: Final = "time_ns"
 # The characters that Spark takes for a pattern in the name of a file.
 _PATTERN: Final = re.compile(r"[][{}*?\\^]")
 # Rows that are counted together: more of them cost memory and win nothing.
@@ -60,31 +69,48 @@ class Tables:
         self.sizes = {name: its.size for name, its in manifest.tables.items()}
         self.facts = manifest.facts  # messages and counts of the run
         self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}
+        self._folder, self._manifest = files, manifest
 
     def __contains__(self, name: str) -> bool:
         return name in self.files
 
-    def files_for_spark(self, name: str) -> list[str]:
-        """The files of a table, their names escaped for Spark, which reads a name as a pattern."""
-        return [_PATTERN.sub(r"\\\g<0>", path) for path in self.files[name]]
+    def older_files(self, name: str) -> dict[str, int]:
+        """The files of a table that an earlier version of the tables wrote, each with its version.
+
+        Failure where a file, or the first of files that say nothing of versions, lacks another column.
+        """
+        for path in self.files[name][:1]:
+            read_file_version(name, path, f"{self.place}/{name}")
+        found = find_older_files(self._folder, self._manifest, name, self.place)
+        return {self._folder.path(path): version for path, version in found.items()}
 
     def read_there(self, spark: SparkSession, name: str) -> DataFrame:
+        """All rows of a table, read by Spark, with the date that their folder names."""
+        from pyspark.sql import functions as spark_functions
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        schema = from_arrow_schema(SCHEMAS[name])
+        if not self.files[name]:
+            return spark.createDataFrame([], schema)
+        older = self.older_files(name)
+        root = self.files[name][0].partition(f"/{name}/date=")[0]
+        whole: DataFrame | None = None
+        # A column that a file lacks is null with this schema; where it means a value, it is put in by version.
+        for version in sorted({older.get(path, TABLES_VERSION) for path in self.files[name]}):
+            paths = [path for path in self.files[name] if older.get(path, TABLES_VERSION) == version]
+            rows = spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*map(_escaped, paths))
+            for column in missing_columns(name, version):
+                if column.absent is not None:
+                    kind = schema[column.name].dataType
+                    rows = rows.withColumn(column.name, spark_functions.lit(column.absent).cast(kind))
+            whole = rows if whole is None else whole.union(rows)
+        assert whole is not None
+        return whole
+
+    def read_wire_there(self, spark: SparkSession, name: str) -> DataFrame:
         """The rows of a table that come from captures, read by Spark."""
-        rows = spark.read.parquet(*self.files_for_spark(name))
-        return rows.filter(f"{_SOURCE} = 'wire'") if name in LOGGED and _SOURCE in rows.columns else rows
-
-    def check(self, name: str, columns: Sequence[str]) -> None:
-        """Failure when a table was written without one of these columns."""
-        for path in self.files[name][:1]:
-            self._opened(name, path, columns).close()
-
-    def lacks(self, name: str, columns: Sequence[str]) -> bool:
-        """Whether a file of a table was written without one of these columns."""
-        for path in self.files[name]:
-            with self._opened(name, path, ()) as file:
-                if not set(columns) <= set(file.schema_arrow.names):
-                    return True
-        return False
+        rows = self.read_there(spark, name)
+        return rows.filter(f"{_SOURCE} = 'wire'") if name in LOGGED else rows
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The rows of a table, in batches that are large enough to be counted by column."""
@@ -95,35 +121,43 @@ class Tables:
 
         Files are read one by one and on demand: a data set scanner reads ahead of its consumer without a limit.
         """
+        few = [column for column in columns if column in _FEW]
         for path in self.files[name]:
-            with self._opened(name, path, columns) as file:
-                apart = name in LOGGED and _SOURCE in file.schema_arrow.names
-                asked = [*columns, *([_SOURCE] if apart and _SOURCE not in columns else [])]
+            with self._opened(name, path, few) as file:
+                there = set(file.schema_arrow.names)
+                apart = name in LOGGED and _SOURCE in there
+                asked = [column for column in (*columns, *([_SOURCE] if apart else [])) if column in there]
                 try:
-                    for batch in file.iter_batches(most, columns=asked):
-                        yield _wire(batch, columns) if apart else batch
+                    for batch in file.iter_batches(most, columns=list(dict.fromkeys(asked)) or [_TIME]):
+                        yield add_missing_columns(name, _wire(batch) if apart else batch, columns, few)
                 except (OSError, pa.ArrowException) as problem:
                     raise self._failure(name, problem) from None
 
-    def _opened(self, name: str, path: str, columns: Sequence[str]) -> pq.ParquetFile:
-        few = [column for column in columns if column in _FEW]
+    def _opened(self, name: str, path: str, few: list[str]) -> pq.ParquetFile:
         try:
             file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
         except (OSError, pa.ArrowException) as problem:
             raise self._failure(name, problem) from None
-        missing = [column for column in columns if column not in file.schema_arrow.names]
-        if missing:
-            raise Failure(f"{self.place}/{name}: no column {missing[0]}: another version of kw wrote it; run it again")
+        try:
+            check_file_columns(name, file.schema_arrow, f"{self.place}/{name}")
+        except Failure:
+            file.close()
+            raise
         return file
 
     def _failure(self, name: str, problem: Exception) -> Failure:
         return Failure(f"{self.place}/{name}: {str(problem).splitlines()[0]:.300}")
 
 
-def _wire(batch: pa.RecordBatch, columns: Sequence[str]) -> pa.RecordBatch:
-    """The `columns` of the rows that come from captures, not from a request log."""
+def _wire(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows that come from captures, not from a request log."""
     wire = pc.equal(batch.column(_SOURCE), "wire")
-    return (batch if pc.all(wire).as_py() is not False else batch.filter(wire)).select(list(columns))
+    return batch if pc.all(wire).as_py() is not False else batch.filter(wire)
+
+
+def _escaped(path: str) -> str:
+    """The name of a file for Spark, which reads a name as a pattern."""
+    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def join_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

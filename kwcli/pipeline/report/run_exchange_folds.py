@@ -67,7 +67,7 @@ def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
             continue
-        rows = tables.read_there(spark, name).select(*columns)
+        rows = tables.read_wire_there(spark, name).select(*columns)
         try:
             found = rows.mapInArrow(fold_part, _STATE).collect()
         except Exception as problem:

@@ -240,8 +240,7 @@ def count_there(spark: SparkSession, tables: Tables) -> RunFolds:
         whole = Folds(counted, table)
         if not tables.files[table]:
             return whole
-        tables.check(table, whole.columns)
-        rows = tables.read_there(spark, table).select(*whole.columns)
+        rows = tables.read_wire_there(spark, table).select(*whole.columns)
         states = rows.mapInArrow(partial(count_part, counted, table), _STATE)
         try:
             found = states.collect()

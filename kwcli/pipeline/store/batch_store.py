@@ -32,10 +32,18 @@ from kwcli import VERSION
 from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, newest_commit, roll_forward
 from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
 from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
-from kwcli.pipeline.store.run_store import LOCK, MANIFEST, as_failures, mark_folder, refuse_foreign
+from kwcli.pipeline.store.run_store import (
+    LOCK,
+    MANIFEST,
+    as_failures,
+    find_older_files,
+    mark_folder,
+    refuse_foreign,
+)
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.pipeline.tables.split_batches import EPOCH
+from kwcli.pipeline.tables.versions import refuse_newer
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
@@ -148,8 +156,25 @@ class BatchStore:
     # -- what is there -------------------------------------------------------------------------------------------------
 
     def newest(self) -> dict[str, Any] | None:
-        """The commit that counts; None before the first one."""
-        return newest_commit(self.files)
+        """The commit that counts; None before the first one. Raises NewerTables where a later kw wrote it."""
+        value = newest_commit(self.files)
+        refuse_newer((value or {}).get("tables_version"), self.name)
+        return value
+
+    def older_files(self) -> dict[str, int]:
+        """The files that an earlier version of the tables wrote, each with its version. Failure for foreign columns.
+
+        Where the newest commit has a version, it was made after this check, and says so itself.
+        """
+        value = self.newest()
+        if value is None:
+            return {}
+        manifest = Manifest.of_json(value)
+        return {
+            path: version
+            for table in manifest.tables
+            for path, version in find_older_files(self.files, manifest, table, self.name).items()
+        }
 
     def older_than(self, day: date) -> frozenset[str]:
         """The files of tables with rows of dates before `day`; a file without rows has no date."""
@@ -209,8 +234,10 @@ class BatchStore:
         number = 1 if before is None else before["commit"] + 1
         manifest = None if before is None else Manifest.of_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
+        older = self.older_files()
         for path in change.gone:
             sizes.pop(path, None)
+            older.pop(path, None)
         for file in change.files:
             sizes[file.path] = [file.table, file.rows, file.size]
         names = [name for name in ALL_TABLES if name in set(tables or (manifest.tables if manifest else ()))]
@@ -221,6 +248,7 @@ class BatchStore:
             as_json_values(dict(options)) if options is not None else manifest.options if manifest else {},
             _tables(sizes, names),
             as_json_values(dict(facts)) if facts is not None else manifest.facts if manifest else {},
+            older=older,
         )
         value = {
             **made.to_json(),

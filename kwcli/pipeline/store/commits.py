@@ -11,6 +11,7 @@ import orjson
 
 from kwcli.pipeline.store.files import Lock, OutputFolder
 from kwcli.pipeline.store.staging import CONTROL
+from kwcli.pipeline.tables.versions import refuse_newer
 
 __all__ = ["COMMITS", "COMMIT_LOCK", "end_commit", "newest_commit", "roll_forward"]
 
@@ -90,10 +91,12 @@ def _exchange(new: str, old: str) -> bool:
 
 
 def end_commit(files: OutputFolder) -> None:
-    """Finish the newest commit where the process that wrote it is gone."""
+    """Finish the newest commit where the process that wrote it is gone. Raises NewerTables."""
     lock = Lock(files.path(COMMIT_LOCK))
     if lock.take():
         try:
-            roll_forward(files, newest_commit(files))
+            value = newest_commit(files)
+            refuse_newer((value or {}).get("tables_version"), files.root)
+            roll_forward(files, value)
         finally:
             lock.release()

@@ -22,7 +22,9 @@ from kwcli.pipeline.store.batch_store import BatchStore, Change, date_of
 from kwcli.pipeline.store.commits import roll_forward
 from kwcli.pipeline.store.files import Lock, OutputFolder, local_root
 from kwcli.pipeline.store.staging import CONTROL
+from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.split_batches import EPOCH
+from kwcli.pipeline.tables.versions import add_missing_columns, check_file_columns
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
@@ -55,6 +57,7 @@ def compact(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compact
     value = store.newest()
     if value is None:
         raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
+    store.older_files()  # a file that cannot be read fails before any is written
     lock = Lock(files.path(COMPACT_LOCK))
     lock.require(place)
     try:
@@ -91,11 +94,16 @@ def _compact(store: BatchStore, table: str, day: date, paths: list[str], *, rena
     files = store.files
     folder = f"{COMPACTING}/{uuid.uuid4().hex}"
     prefix = f"{folder}/" if renames else ""
+    columns = SCHEMAS[table].names
     with TableWriter(lambda path: files.open_new(f"{prefix}{path}"), (table,), "compact-") as writer:
         for path in paths:
             with pq.ParquetFile(files.path(path)) as source:
+                check_file_columns(table, source.schema_arrow, f"{store.name}/{table}")
+                foreign = set(source.schema_arrow.names) - set(columns)
+                if foreign:  # their values would be lost
+                    raise Failure(f"{store.name}: {path} has a column {min(foreign)} that is not from kw")
                 for batch in source.iter_batches(_BATCH):
-                    writer.write_table(table, batch)
+                    writer.write_table(table, add_missing_columns(table, batch, columns))
         made = writer.close()
     partition = f"{table}/date={day}"
     if any(os.path.dirname(file.path) != partition for file in made):

@@ -70,4 +70,9 @@ class DeltaLogs(TableLogs[DeltaTable]):
             schema = Schema.from_arrow(SCHEMAS[table].append(_DATE))
             return DeltaTable.create(place, schema, partition_by=["date"]), frozenset()
         log = DeltaTable(place)
+        there = {field.name for field in log.schema().fields}
+        # Files that are there lack the column, so that it may be null, whatever it is in files to come.
+        later = [field.with_nullable(True) for field in SCHEMAS[table] if field.name not in there]
+        if later:
+            log.alter.add_columns(list(Schema.from_arrow(pa.schema(later)).fields))
         return log, frozenset(pa.table(log.get_add_actions(flatten=True))["path"].to_pylist())

@@ -12,7 +12,8 @@ name mapping), partitions are the days of `time`, which no reader has to know of
                                 └────────── pyiceberg ────────┘   └─────── one rename each ──────┘
 
 table_log_writer.py says what always holds: a snapshot has the number of its commit, a snapshot that is not whole is not
-there. Paths in metadata are absolute: a table that was moved, or has other columns than this kw, gets new metadata.
+there. Paths in metadata are absolute: a table that was moved gets new metadata. Columns that came with a later kw are
+added to the table's schema; older files have null there.
 
 What is given up: each table has snapshots of its own, since no catalog here commits several at once; files without rows
 are not named; snapshots but for the latest `_KEPT` are dropped, with their metadata.
@@ -120,8 +121,9 @@ class IcebergLogs(TableLogs[Table]):
         self._files.make_folder(_metadata(table))
         catalog = FolderCatalog(self._files)
         log = catalog.newest(table)
-        if log is None or not _is_of(log.metadata, self._files, table):
+        if log is None or log.metadata.location != _uri(self._files, f"{_FOLDER}/{table}"):
             log = catalog.create(table, log)
+        _add_later_columns(table, log)
         self._manifests[table] = {one.snapshot_id: _files_of(log, one) for one in log.metadata.snapshots}
         named = {self._below(path) for its in self._manifests[table].values() for path in its}
         for name in self._files.names(_metadata(table)):  # what a process that was killed has left
@@ -215,19 +217,24 @@ def _uri(files: OutputFolder, path: str) -> str:
     return f"file://{files.root}/{path}"
 
 
-def _is_of(metadata: TableMetadata, files: OutputFolder, table: str) -> bool:
-    """Whether metadata is of this place, and of the columns that are written now."""
-    names = [column.name for column in metadata.schema().columns]
-    return metadata.location == _uri(files, f"{_FOLDER}/{table}") and names == [
-        column.name for column in ALL_TABLES[table]
-    ]
+def _add_later_columns(table: str, log: Table) -> None:
+    """Add the columns that the table does not know yet, and its name mapping too."""
+    there = {column.name for column in log.schema().columns}
+    later = [column for column in ALL_TABLES[table] if column.name not in there]
+    if later:
+        with log.update_schema() as update:
+            for column in later:
+                update.add_column(column.name, _type_of(column.type, 0))
 
 
 def _schema_of(table: str) -> Schema:
-    """The columns of a table, numbered as pyiceberg numbers them."""
+    """The columns of a table, numbered as pyiceberg numbers them; one that older files lack may be null."""
     columns = ALL_TABLES[table]
     fields = [
-        NestedField(number, column.name, _type_of(column.type, len(columns) + number), required=not column.null)
+        NestedField(
+            *(number, column.name, _type_of(column.type, len(columns) + number)),
+            required=not column.null and column.since == 1,
+        )
         for number, column in enumerate(columns, 1)
     ]
     return assign_fresh_schema_ids(Schema(*fields))

@@ -11,6 +11,7 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import json_text
+from kwcli.pipeline.tables.columns import TABLES_VERSION
 from kwcli.pipeline.tables.write import WrittenFile
 
 # The format of the folder: kw reads its own format and earlier ones.
@@ -51,7 +52,11 @@ class WrittenTable(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """What a run has left. `options` are those that the rows depend on; `facts` are its messages and counts."""
+    """What a run has left. `options` are those that the rows depend on; `facts` are its messages and counts.
+
+    `version` is the version of the tables (tables/versions.py), and `older` has the files that an earlier one wrote,
+    each with its version. None: kw wrote no versions yet, so only the files themselves say which columns they have.
+    """
 
     kw: str
     run: str
@@ -59,6 +64,8 @@ class Manifest(NamedTuple):
     options: Mapping[str, Any]
     tables: Mapping[str, WrittenTable]
     facts: Mapping[str, Any]
+    version: int | None = TABLES_VERSION
+    older: Mapping[str, int] = {}
 
     def to_json(self) -> dict[str, Any]:
         """The manifest as the JSON object that is written."""
@@ -73,6 +80,8 @@ class Manifest(NamedTuple):
                 for name, table in self.tables.items()
             },
             "facts": dict(self.facts),
+            "tables_version": self.version,
+            "older_files": dict(self.older),
         }
 
     @classmethod
@@ -88,6 +97,8 @@ class Manifest(NamedTuple):
                 for name, table in value["tables"].items()
             },
             value["facts"],
+            value.get("tables_version"),
+            value.get("older_files", {}),
         )
 
 

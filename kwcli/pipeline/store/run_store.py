@@ -27,7 +27,8 @@ from kwcli.pipeline.store.commits import COMMITS, end_commit, newest_commit
 from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
 from kwcli.pipeline.store.manifest import FORMAT, CoveredCapture, Manifest, SourceLike, as_json_values, tables_of
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION
+from kwcli.pipeline.tables.versions import read_file_version, refuse_newer
 from kwcli.pipeline.tables.write import WrittenFile
 from kwcli.run_environment import Failure
 
@@ -106,7 +107,15 @@ class TableStore:
             and manifest.options == as_json_values(dict(options))
             and set(manifest.sources) == set(map(_source, sources))
             and self.is_whole(manifest)
+            and not self._is_older(manifest)
         )
+
+    def _is_older(self, manifest: Manifest) -> bool:
+        """Whether another version of the tables wrote these; a file that cannot be read counts as such."""
+        try:
+            return any(find_older_files(self.files, manifest, table, self.name) for table in manifest.tables)
+        except Failure:
+            return True
 
     # -- a run ---------------------------------------------------------------------------------------------------------
 
@@ -144,7 +153,8 @@ class TableStore:
             as_json_values(dict(facts)),
         )
         self.files.replace(f"{staging.folder}/manifest.json", _json(manifest.to_json()))
-        self.files.replace(JOURNAL, _json({"format": FORMAT, "run": staging.run, "tables": names}))
+        journal = {"format": FORMAT, "run": staging.run, "tables": names, "tables_version": manifest.version}
+        self.files.replace(JOURNAL, _json(journal))
         put_in_place(self.files, {"run": staging.run, "tables": names})
         self.files.remove(STAGING)
         return manifest
@@ -216,6 +226,25 @@ def refuse_foreign(files: OutputFolder, name: str) -> None:
             raise Failure(f"{name}: not empty ({strange[0]}) and no folder of tables; use another one")
     elif not isinstance(mark.get("format"), int) or mark["format"] > FORMAT:
         raise Failure(f"{name}: written by a later kw ({mark.get('kw')}); use that one, or another folder")
+    found: list[Mapping[str, Any]] = [newest_commit(files) or {}]
+    for path in (MANIFEST, JOURNAL):
+        with suppress(Failure):  # its reader tells of a damaged one
+            found.append(read_json(files, path, name) or {})
+    for value in found:
+        refuse_newer(value.get("tables_version"), name)
+
+
+def find_older_files(files: OutputFolder, manifest: Manifest, table: str, name: str) -> dict[str, int]:
+    """The files of a table that an earlier version of the tables wrote, each with its version.
+
+    Failure where only the files themselves say which columns they have, and a column is missing.
+    """
+    paths = manifest.tables[table].files
+    if manifest.version is None:
+        found = {path: read_file_version(table, files.path(path), f"{name}/{table}") for path in paths}
+    else:
+        found = {path: manifest.older.get(path, manifest.version) for path in paths}
+    return {path: version for path, version in found.items() if version < TABLES_VERSION}
 
 
 def read_json(files: OutputFolder, path: str, name: str) -> dict[str, Any] | None:
@@ -238,6 +267,7 @@ def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
     if value is None:
         return None
     try:
+        refuse_newer(value.get("tables_version"), name)
         return Manifest.of_json(value)
     except (KeyError, TypeError, ValueError):
         raise Failure(f"{name}: {MANIFEST} is damaged; run into another folder") from None

@@ -2,6 +2,9 @@
 
 `kw help tables` prints them; schemas.py makes Arrow schemas of them. Times are of the capture, `_ns` in
 nanoseconds since 1970. The names of types are those of schemas.TYPES.
+
+Tables outlive the kw that wrote them. A column that is added names the version of the tables that has it first, the one
+after `TABLES_VERSION` so far, and its value in the rows of files that were written before; versions.py reads them so.
 """
 
 from __future__ import annotations
@@ -12,12 +15,17 @@ from decoders.named_tuple import NamedTuple
 
 
 class TableColumn(NamedTuple):
-    """One column; `null` says whether it may be null, and the meaning says when it is."""
+    """One column; `null` says whether it may be null, and the meaning says when it is.
+
+    `since` is the version of the tables that has it first; `absent` its value in rows of older files, None for null.
+    """
 
     name: str
     type: str
     null: bool
     text: str
+    since: int = 1
+    absent: str | int | float | None = None
 
 
 def _must(name: str, kind: str, text: str) -> TableColumn:
@@ -26,6 +34,10 @@ def _must(name: str, kind: str, text: str) -> TableColumn:
 
 def _may(name: str, kind: str, text: str) -> TableColumn:
     return TableColumn(name, kind, True, text)
+
+
+def _later(since: int, column: TableColumn, absent: str | int | float | None = None) -> TableColumn:
+    return column._replace(since=since, absent=absent)
 
 
 # Where something was seen: the same columns in every table.
@@ -47,7 +59,7 @@ _NUMBER: Final = _may(
     "number of the connection for people, in order of appearance; null where the capture was read in parts",
 )
 
-_SOURCE: Final = _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log")
+_SOURCE: Final = _later(2, _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log"), "wire")
 # Times in a request log: how long a request was in each part of the broker. The columns are named `server_…`.
 SERVER_TIMES: Final = {
     "total_ms": "of a request log: from the request's arrival to the end of its answer; else null",
@@ -58,7 +70,7 @@ SERVER_TIMES: Final = {
     "response_queue_ms": "waiting for a thread that sends answers",
     "send_ms": "being sent",
 }
-_SERVER: Final = tuple(_may(f"server_{name}", "double", meaning) for name, meaning in SERVER_TIMES.items())
+_SERVER: Final = tuple(_later(2, _may(f"server_{name}", "double", meaning)) for name, meaning in SERVER_TIMES.items())
 SERVER_COLUMNS: Final = tuple(column.name for column in _SERVER)
 
 EXCHANGES: Final[tuple[TableColumn, ...]] = (
@@ -181,6 +193,15 @@ TOPIC_PARTITIONS: Final[tuple[TableColumn, ...]] = (
     _may("magic", "string", "their formats, `0`, `1`, `2`, with commas where there are several"),
 )
 
+_ENDS: Final = (
+    _later(
+        3, _may("client_quiet_ns", "int64", "how long the client had sent nothing when it reset the connection, else 0")
+    ),
+    _later(3, _may("server_quiet_ns", "int64", "the same of the broker")),
+    _later(3, _may("client_shut_ns", "int64", "how long in all the client took nothing: its window was 0")),
+    _later(3, _may("server_shut_ns", "int64", "the same of the broker")),
+)
+
 CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _must("time", "timestamp", "first packet"),
     _must("time_ns", "int64", "the same in nanoseconds since 1970"),
@@ -206,13 +227,7 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _must("server_missing", "int64", "bytes in those of the broker"),
     _must("client_retransmissions", "int64", "segments that the client sent again"),
     _must("server_retransmissions", "int64", "segments that the broker sent again"),
-    _may(
-        *("client_quiet_ns", "int64"),
-        "how long the client had sent nothing when it reset the connection, else 0; null in tables of earlier versions",
-    ),
-    _may("server_quiet_ns", "int64", "the same of the broker"),
-    _may("client_shut_ns", "int64", "how long in all the client took nothing: its window was 0"),
-    _may("server_shut_ns", "int64", "the same of the broker"),
+    *_ENDS,
     _may("client_id", "string", "last client id"),
     _may("client_software_name", "string", "library of the client, as it says itself"),
     _may("client_software_version", "string", "its version"),
@@ -286,6 +301,8 @@ TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {
     "skipped": SKIPPED,
 }
 ALL_TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {**TABLES, "findings": FINDINGS}
+# The version of the tables that are written.
+TABLES_VERSION: Final = max(column.since for columns in ALL_TABLES.values() for column in columns)
 MEANINGS: Final[dict[str, str]] = {
     "exchanges": "one row for each exchange: the exchange record, flat",
     "topic_partitions": "one row for each topic and partition that an exchange names",

@@ -179,8 +179,8 @@ def number_connections(tables: Tables) -> dict[ConnectionKey, int]:
 
 
 def read_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -> Iterator[Ended]:
-    """The ends of the connections in tables; none where the table, or a column that is needed, is not there."""
-    if "connections" not in tables or tables.lacks("connections", ENDED_COLUMNS):
+    """The ends of the connections in tables; none where the table is not there."""
+    if "connections" not in tables:
         return
     for batch in tables.read("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
         for row in batch.to_pylist():

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
+from kwcli.pipeline.tables.schemas import ROWS
 from kwcli.pipeline.tables.split_batches import EPOCH, by_date, by_table
+from kwcli.pipeline.tables.versions import numbered_schema
 
 __all__ = [
     "BATCH_BYTES",
@@ -68,7 +69,8 @@ class _ParquetFile:
         self.rows = 0
         self._stream = stream
         try:
-            self._writer = pq.ParquetWriter(stream, SCHEMAS[table], compression=COMPRESSION, write_statistics=True)
+            schema = numbered_schema(table)
+            self._writer = pq.ParquetWriter(stream, schema, compression=COMPRESSION, write_statistics=True)
         except BaseException:
             _let_go(stream)
             raise

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.local_engine import PointDecoder
 from kwcli.pipeline.read.row_batches import RowFilter
+from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.watch.findings import DailyDoctors
@@ -18,7 +20,6 @@ from kwcli.sniff.closing_lines import note_dropped_keys
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import JobSpec
     from kwcli.pipeline.read.split_reader import GrowingState
-    from kwcli.pipeline.read.splits import Problem
     from kwcli.pipeline.store.batch_store import BatchStaging
     from kwcli.pipeline.tables.write import WrittenFile
     from kwcli.pipeline.watch.captures import PointPlan
@@ -55,6 +56,9 @@ class TaskReport(NamedTuple):
     seen: tuple[tuple[int, bytes], ...] = ()
 
 
+_ANEW: Final = "begins anew, since another version of kw left its state: requests that were open are lost"
+
+
 def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     """Decode these points, from their states on. Raises OSError when writing fails, Failure when a state is missing."""
     spec, staging = batch.spec, batch.staging
@@ -77,7 +81,11 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
                 state = staging.files.read(before)
                 if state is None:
                     raise Failure(f"{staging.files.path(before)}: missing: watch into another folder")
-                decoder.engine.resume(state)
+                try:
+                    decoder.engine.resume(state)
+                except DecodeError:
+                    decoder = PointDecoder(spec, point, choice, keys, writer, observe)
+                    problems.append(Problem(point or "open connections", None, _ANEW))
             for split in splits:
                 decoder.read(split)
             if batch.ends:

@@ -31,7 +31,6 @@ from decoders.capture.merge import number_of
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import fields, pack, unpack
-from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.thresholds import Thresholds
@@ -162,11 +161,14 @@ class WatchFindings:
             ]
         )
 
-    def resume(self, state: bytes | None) -> None:
-        """Go on where `export` was called; None: at the beginning. Raises Failure."""
+    def resume(self, state: bytes | None) -> bool:
+        """Go on where `export` was called; None: at the beginning, as for a state that another version of kw has left.
+
+        Whether the state could be read.
+        """
         self._days = {}
         if state is None:
-            return
+            return True
         try:
             (days,) = fields([unpack(state)], list)
             for item in days:
@@ -177,7 +179,9 @@ class WatchFindings:
                     key, numbers = fields(each, list, list)
                     its.told[tuple(key)] = _Told(*fields(numbers, int, int))
         except DecodeError:
-            raise Failure("the state of findings of the last batch is damaged: watch into another folder") from None
+            self._days = {}
+            return False
+        return True
 
 
 def _doctor_of(state: bytes) -> Doctor:

@@ -52,6 +52,7 @@ from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.run_store import as_failures, empty_files
 from kwcli.pipeline.tables.findings import findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
+from kwcli.pipeline.tables.versions import NewerTables
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
 from kwcli.pipeline.watch.findings import WatchFindings
@@ -176,6 +177,7 @@ class Watch:
 
     def begin(self, engine: str) -> None:
         """Go on from the latest commit, and say so."""
+        self._store.older_files()  # a file that cannot be read with those to come fails before any is added
         self._store.sweep_tables()
         self._load()
         if self._options.quiet:
@@ -202,6 +204,8 @@ class Watch:
             except EngineGone:
                 with suppress(OSError):
                     self._store.recover()
+                raise
+            except NewerTables:
                 raise
             except Failure as failure:
                 self._retries += 1
@@ -360,10 +364,19 @@ class Watch:
         self.batch, self._states = kept["batch"], dict(kept["states"])
         self._captures.resume(kept["captures"])
         if self._findings is not None:
-            self._findings.resume(self._store.files.read(kept["findings"]) or b"")
+            self._resume_findings(kept["findings"])
         self._counts = Counter(kept["counts"])
         self._tally = RunCounts.resume(kept["tally"])
         self._problems, self._damaged = list(kept["problems"]), kept["damaged"]
+
+    def _resume_findings(self, path: str) -> None:
+        """Load the state of findings. Failure where it is missing; without it findings would be told again."""
+        assert self._findings is not None
+        state = self._store.files.read(path)
+        if state is None:
+            raise Failure(f"{self._store.files.path(path)}: missing: watch into another folder")
+        if not self._findings.resume(state):
+            self._env.say(f"kw: {self._options.out}: findings begin anew: another version of kw left their state")
 
     # -- what is made of options ---------------------------------------------------------------------------------------
 

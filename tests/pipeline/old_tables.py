@@ -1,0 +1,119 @@
+"""Tables that earlier versions of kw wrote, as fixtures: unpacked for tests, and made by the code of such a version.
+
+`old/NAME.tar.xz` has the folders `run` (kw pipeline run of all captures), `watch` (a watch that has read the first half
+of a capture, with --doctor) and, where that version had them, `delta` and `iceberg` (the same with --format). Their
+captures are in `old/captures.tar.xz`. `python -m tests.pipeline.old_tables TREE NAME` writes them with the code in a
+checkout of another commit, with the paths in FOLDER.
+
+| name | written by | version of the tables |
+| --- | --- | --- |
+| `first` | 9aed7ea1^ | 1: no request logs, so no `source` and no `server_…` |
+| `logs` | fb266360^ | 2: not how connections ended |
+| `unnumbered` | 6c2a3259 | 3: the same columns as the first numbered files |
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from base64 import b64encode
+from pathlib import Path
+from typing import Any, Final
+
+from tests.captures.shipped import FOLDER as SHIPPED
+from tests.captures.shipped import capture_bytes
+from tests.pipeline.odd import packets
+
+OLD: Final = Path(__file__).parent / "old"
+# Name → the version of its tables.
+VERSIONS: Final = {"first": 1, "logs": 2, "unnumbered": 3}
+# Where the tables were written, as their manifests have it.
+FOLDER: Final = Path("/tmp/kw-old")
+# The first half of a capture, which the watches have read, and the second, which comes later.
+FIRST, SECOND = "a.pcap", "b.pcap"
+LOG: Final = "requests.log"
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """The tables of a version in a folder, with their captures in `captures`."""
+    for each in ("captures", name):
+        with tarfile.open(OLD / f"{each}.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+    return folder
+
+
+def read_first_half(watch: Path, capture: Path) -> None:
+    """Put the watch's capture at `capture`, and its place on this disk in the state of the watch.
+
+    Elsewhere the place was another one, and a file is known by its place.
+    """
+    (commit,) = (watch / "_kw" / "commits").glob("*.json")
+    value: dict[str, Any] = json.loads(commit.read_bytes())
+    (file,) = (row for row in value["watch"]["captures"]["files"])
+    about = os.stat(capture)
+    path = b64encode(os.fsencode(capture)).decode()
+    file[1:4] = [path, path, [about.st_dev, about.st_ino]]
+    value["watch"]["captures"]["names"] = [path]
+    commit.write_text(json.dumps(value))
+
+
+def _write_captures(folder: Path) -> None:
+    """Write the captures that the tables are made of, each a few kB."""
+    whole = capture_bytes("faults/producer-fenced.pcap.zst")
+    its = list(packets(whole))
+    half = len(its) // 2
+    (folder / FIRST).write_bytes(whole[:24] + b"".join(its[:half]))
+    (folder / SECOND).write_bytes(whole[:24] + b"".join(its[half:]))
+    (folder / "idle.pcap").write_bytes(capture_bytes("faults/idle-cut.pcap.zst"))
+    (folder / "redis.pcap").write_bytes((SHIPPED / "negative" / "redis.pcap").read_bytes())
+    lines = gzip.decompress((SHIPPED / "first-steps.requests.log.gz").read_bytes()).splitlines(keepends=True)
+    (folder / LOG).write_bytes(b"".join(lines[:6]))
+
+
+def _write(tree: str, name: str) -> None:
+    """Write the archive of a version with the code in `tree`."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    captures = FOLDER / "captures"
+    captures.mkdir(parents=True)
+    _write_captures(captures)
+    _pack("captures", ["captures"])
+
+    def kw(*words: str) -> None:
+        code = "from kwcli.main import main; main()"
+        subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=tree, env={**os.environ, "PYTHONPATH": "."}, check=True
+        )
+
+    known = sorted(str(path) for path in captures.iterdir() if path.name != LOG or VERSIONS[name] > 1)
+    kw("pipeline", "run", *known, "--bodies", "--out", str(FOLDER / "run"))
+    made = ["run"]
+    for folder, form in (("watch", ()), ("delta", ("--format", "delta")), ("iceberg", ("--format", "iceberg"))):
+        try:
+            words = ("pipeline", "watch", str(captures / FIRST), "--bodies", "--doctor", "--once", *form)
+            kw(*words, "--out", str(FOLDER / folder))
+            made.append(folder)
+        except subprocess.CalledProcessError:
+            sys.stderr.write(f"{name}: no {folder}\n")
+    _pack(name, made)
+    shutil.rmtree(FOLDER)
+
+
+def _pack(name: str, folders: list[str]) -> None:
+    OLD.mkdir(exist_ok=True)
+    with tarfile.open(OLD / f"{name}.tar.xz", "w:xz", preset=9) as archive:
+        for path in sorted(path for folder in folders for path in (FOLDER / folder).rglob("*")):
+            if path.is_file() and path.suffix != ".lock" and path.name != "lock":
+                data = path.read_bytes()
+                entry = tarfile.TarInfo(str(path.relative_to(FOLDER)))
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+
+
+if __name__ == "__main__":
+    _write(*sys.argv[1:])
