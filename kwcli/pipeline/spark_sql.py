@@ -54,6 +54,9 @@ def run_query(
 
     tables = Tables(folder)
     check_query(query, columns_of(tables), {name: text for name in ALL if (text := what_lacks(name, tables))})
+    for name in tables_about(query, names_in(tables)):
+        if name in tables:
+            tables.older_files(name)  # a file that cannot be read fails before Spark starts
     screen = terminal_rows(env, shown, limit)
     most = limit if screen is None else screen + 1
     with (

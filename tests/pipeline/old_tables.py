@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tarfile
 from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -63,6 +64,13 @@ def read_first_half(watch: Path, capture: Path) -> None:
     commit.write_text(json.dumps(value))
 
 
+def write_later(folder: Path) -> None:
+    """Write a capture of two days later, so that the date of the others is over."""
+    data = (folder / SECOND).read_bytes()
+    moved = [(int.from_bytes(one[:4], "little") + 2 * 86_400).to_bytes(4, "little") + one[4:] for one in packets(data)]
+    (folder / "c.pcap").write_bytes(data[:24] + b"".join(moved))
+
+
 def _write_captures(folder: Path) -> None:
     """Write the captures that the tables are made of, each a few kB."""
     whole = capture_bytes("faults/producer-fenced.pcap.zst")
@@ -76,30 +84,35 @@ def _write_captures(folder: Path) -> None:
     (folder / LOG).write_bytes(b"".join(lines[:6]))
 
 
-def _write(tree: str, name: str) -> None:
-    """Write the archive of a version with the code in `tree`."""
-    shutil.rmtree(FOLDER, ignore_errors=True)
-    captures = FOLDER / "captures"
+def make_tables(folder: Path, kw: Callable[..., bool], *, log: bool) -> list[str]:
+    """Make the tables of a version by its `kw`, beside their captures; the names of the folders that it could make."""
+    captures = folder / "captures"
     captures.mkdir(parents=True)
     _write_captures(captures)
-    _pack("captures", ["captures"])
+    known = sorted(str(path) for path in captures.iterdir() if path.name != LOG or log)
+    watch = ("pipeline", "watch", str(captures / FIRST), "--bodies", "--doctor", "--once", "-q")
+    commands = {
+        "run": ("pipeline", "run", *known, "--bodies", "-q"),
+        "watch": watch,
+        "delta": (*watch, "--format", "delta"),
+        "iceberg": (*watch, "--format", "iceberg"),
+    }
+    return [name for name, words in commands.items() if kw(*words, "--out", str(folder / name))]
 
-    def kw(*words: str) -> None:
+
+def _write(tree: str, name: str) -> None:
+    """Write the archive of a version with the code in `tree`."""
+
+    def kw(*words: str) -> bool:
         code = "from kwcli.main import main; main()"
-        subprocess.run(
-            [sys.executable, "-c", code, *words], cwd=tree, env={**os.environ, "PYTHONPATH": "."}, check=True
-        )
+        environment = {**os.environ, "PYTHONPATH": "."}
+        return not subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=tree, env=environment, check=False
+        ).returncode
 
-    known = sorted(str(path) for path in captures.iterdir() if path.name != LOG or VERSIONS[name] > 1)
-    kw("pipeline", "run", *known, "--bodies", "--out", str(FOLDER / "run"))
-    made = ["run"]
-    for folder, form in (("watch", ()), ("delta", ("--format", "delta")), ("iceberg", ("--format", "iceberg"))):
-        try:
-            words = ("pipeline", "watch", str(captures / FIRST), "--bodies", "--doctor", "--once", *form)
-            kw(*words, "--out", str(FOLDER / folder))
-            made.append(folder)
-        except subprocess.CalledProcessError:
-            sys.stderr.write(f"{name}: no {folder}\n")
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    made = make_tables(FOLDER, kw, log=VERSIONS[name] > 1)
+    _pack("captures", ["captures"])
     _pack(name, made)
     shutil.rmtree(FOLDER)
 

@@ -315,17 +315,12 @@ def findings(source: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ABOUT_CONNECTIONS)
-def test_findings_about_connections_are_made_of_tables_too(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_about_connections_are_made_of_tables_too(name: str, tmp_path: Path) -> None:
     capture = FAULTS / f"{name}.pcap.zst"
     assert kw("pipeline", "run", str(capture), "--bodies", "--out", str(tmp_path / "t")).code == Exit.DONE
     expected = findings(capture)
     assert name in [each["id"] for each in expected]
     assert findings(tmp_path / "t") == expected
-    # Tables of a version that did not store the ends of connections.
-    monkeypatch.setattr("kwcli.pipeline.tables.stored_exchanges.ENDED_COLUMNS", ("client", "not_kept"))
-    assert findings(tmp_path / "t") == [each for each in expected if each["id"] != name]
 
 
 @pytest.mark.parametrize("name", ["tour.pcapng", "sasl-raw.pcap", "three-nodes.pcapng.zst"])

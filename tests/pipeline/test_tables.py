@@ -18,7 +18,7 @@ from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TopicArray, paths
 from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables import write
-from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES, TABLES_VERSION, TableColumn
 from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES
 from kwcli.pipeline.tables.split_batches import by_table
 from kwcli.pipeline.tables.topic_partitions import NAMES
@@ -48,10 +48,27 @@ def test_what_was_published_stays() -> None:
     """A changed column breaks its readers; a new one is another line in `published.txt`."""
     lines = (Path(__file__).parent / "published.txt").read_text().splitlines()
     assert lines == [
-        f"{table} {column.name} {column.type}{'' if column.null else ' not null'}"
+        f"{table} {column.name} {column.type}{'' if column.null else ' not null'}{since(column)}"
         for table, columns in ALL_TABLES.items()
         for column in columns
     ]
+
+
+def since(column: TableColumn) -> str:
+    """Of a column that was added later: since which version of the tables, and its value in older files."""
+    return "" if column.since == 1 else f" since {column.since}{f', else {column.absent}' if column.absent else ''}"
+
+
+@pytest.mark.parametrize("name", ALL_TABLES)
+def test_a_column_that_was_added_later_has_a_value_in_older_files(name: str) -> None:
+    for column in ALL_TABLES[name]:
+        assert 1 <= column.since <= TABLES_VERSION
+        if column.since == 1:
+            assert column.absent is None
+        elif column.absent is None:
+            assert column.null
+        else:
+            pa.scalar(column.absent, TYPES[column.type])
 
 
 def test_the_partitions_are_read_in_the_order_of_their_columns() -> None:

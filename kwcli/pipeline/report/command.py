@@ -53,6 +53,8 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
         from kwcli.pipeline.report.run_folds import count_there
         from kwcli.pipeline.spark.sessions import own_session
 
+        for name in tables.files:
+            tables.older_files(name)  # a file that cannot be read fails before Spark starts
         with own_session(master, env) as spark:
             found = count_all(tables, count_there(spark, tables))
             if has_bodies(tables):

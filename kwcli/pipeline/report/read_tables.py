@@ -70,6 +70,7 @@ class Tables:
         self.facts = manifest.facts  # messages and counts of the run
         self.files = {name: [files.path(path) for path in its.files] for name, its in manifest.tables.items()}
         self._folder, self._manifest = files, manifest
+        self._older: dict[str, dict[str, int]] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self.files
@@ -79,10 +80,12 @@ class Tables:
 
         Failure where a file, or the first of files that say nothing of versions, lacks another column.
         """
-        for path in self.files[name][:1]:
-            read_file_version(name, path, f"{self.place}/{name}")
-        found = find_older_files(self._folder, self._manifest, name, self.place)
-        return {self._folder.path(path): version for path, version in found.items()}
+        if name not in self._older:
+            for path in self.files[name][:1]:
+                read_file_version(name, path, f"{self.place}/{name}")
+            found = find_older_files(self._folder, self._manifest, name, self.place)
+            self._older[name] = {self._folder.path(path): version for path, version in found.items()}
+        return self._older[name]
 
     def read_there(self, spark: SparkSession, name: str) -> DataFrame:
         """All rows of a table, read by Spark, with the date that their folder names."""
