@@ -103,7 +103,7 @@ def _answers(folder: Path, *, spark: bool) -> dict[str, Any]:
         if spark:
             found[f"{form} colours, Spark"] = run("pipeline", "sql", out, colours, "--master", "local[2]").splitlines()
         found[f"{form} as others see it"] = _seen(folder / form, form)
-        write_later(source)
+        write_later(folder / "captures" / SECOND, source)
         run("pipeline", "watch", str(source), *words, "--out", out, *more)
         run("pipeline", "compact", out)
         found[f"{form} compacted"] = run("sql", out, colours).splitlines()

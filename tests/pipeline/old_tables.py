@@ -64,9 +64,9 @@ def read_first_half(watch: Path, capture: Path) -> None:
     commit.write_text(json.dumps(value))
 
 
-def write_later(folder: Path) -> None:
-    """Write a capture of two days later, so that the date of the others is over."""
-    data = (folder / SECOND).read_bytes()
+def write_later(capture: Path, folder: Path) -> None:
+    """Write a capture into a folder again, as one of two days later, so that the date of the others is over."""
+    data = capture.read_bytes()
     moved = [(int.from_bytes(one[:4], "little") + 2 * 86_400).to_bytes(4, "little") + one[4:] for one in packets(data)]
     (folder / "c.pcap").write_bytes(data[:24] + b"".join(moved))
 

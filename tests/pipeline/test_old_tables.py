@@ -218,7 +218,7 @@ def test_a_watch_goes_on_with_old_tables(name: str, form: str, grows: bool, tmp_
     manifest = tables_at(str(out))[1]
     assert manifest.version == TABLES_VERSION
     assert set(manifest.older.values()) == {1: {1, 2}, 2: {2}, 3: set()}[VERSIONS[name]]
-    write_later(tmp_path / f"{form}-in")
+    write_later(tmp_path / "captures" / SECOND, tmp_path / f"{form}-in")
     more = () if form == "watch" else ("--format", form)
     words = ("pipeline", "watch", str(tmp_path / f"{form}-in"), "--bodies", "--doctor", "--finish", *more)
     assert run_here(*words, "--out", str(out))

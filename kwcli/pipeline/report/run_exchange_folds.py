@@ -40,7 +40,9 @@ def has_bodies(tables: Tables) -> bool:
     """Whether the run that wrote the tables kept bodies (`--bodies`): without them there is little to be found."""
     if "exchanges" not in tables:
         return False
-    first = next(iter(tables.read("exchanges", ("request_body",), AT_ONCE)), None)
+    # A file that only has rows of request logs gives batches without rows.
+    batches = (batch for batch in tables.read("exchanges", ("request_body",), AT_ONCE) if batch.num_rows)
+    first = next(batches, None)
     return first is not None and first.column(0).null_count < first.num_rows
 
 
