@@ -250,6 +250,40 @@ def assert_others_see(form: str, out: Path) -> None:
         assert rows.num_rows == len(expected[table])
 
 
+@pytest.mark.parametrize("spoilt", ["connections", "findings", "reader"])
+def test_a_state_that_cannot_be_read_is_told_and_nothing_counts_twice(spoilt: str, tmp_path: Path) -> None:
+    unpack("unnumbered", tmp_path)
+    out = tmp_path / "watch"
+    (commit,) = (out / "_kw" / "commits").iterdir()
+    value = json.loads(commit.read_text())
+    kept = value["watch"]
+    if spoilt == "reader":
+        kept["captures"]["files"][0][9] = "AAAA"
+        commit.write_text(json.dumps(value))
+    else:
+        path = kept["findings"] if spoilt == "findings" else kept["states"][""]
+        (out / path).write_bytes(b"N")
+    (tmp_path / "watch-in").mkdir()
+    capture = tmp_path / "watch-in" / FIRST
+    shutil.copy(tmp_path / "captures" / FIRST, capture)
+    read_first_half(out, capture)
+    with open(capture, "ab") as file:
+        file.write((tmp_path / "captures" / SECOND).read_bytes()[24:])
+    words = ("pipeline", "watch", str(tmp_path / "watch-in"), "--bodies", "--doctor", "--finish", "--strict", "-q")
+    outcome = kw(*words, "--out", str(out))
+    assert (outcome.code, outcome.err.removeprefix("kw: ")) == {
+        "connections": (Exit.LOSSY, f"open connections: {ANEW}: requests that were open are lost\n"),
+        "findings": (Exit.DONE, f"{out}: findings begin anew: another version of kw left their state\n"),
+        "reader": (Exit.DONE, ""),  # the file is read once more up to there
+    }[spoilt]
+    whole = "select count(*) as rows, count(distinct (client, time_ns, correlation_id)) as different from exchanges"
+    (found,) = lines_of("sql", str(out), whole)
+    assert found["rows"] == found["different"] == (28 if spoilt == "connections" else 30)
+
+
+ANEW: Final = "begins anew, since another version of kw left its state"
+
+
 def test_a_run_into_old_tables_makes_them_anew(tmp_path: Path) -> None:
     unpack("first", tmp_path)
     manifest = tmp_path / "run" / "_kw" / "manifest.json"
@@ -438,7 +472,7 @@ def test_any_other_column_that_is_missing_is_one_line(change: Any, said: str, tm
             assert_one_line(
                 outcome.code, outcome.err.partition(" exchanges, ")[0], f"{tmp_path / name}/exchanges: {said}"
             )
-    with unchanged(tmp_path / "watch", "lock", "commit.lock"):
+    with unchanged(tmp_path / "watch", "lock", "commit.lock", "compact.lock"):
         for words in (
             (*watch_words(tmp_path), str(tmp_path / "watch")),
             ("pipeline", "compact", str(tmp_path / "watch")),

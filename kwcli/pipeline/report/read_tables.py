@@ -78,7 +78,7 @@ class Tables:
     def older_files(self, name: str) -> dict[str, int]:
         """The files of a table that an earlier version of the tables wrote, each with its version.
 
-        Failure where a file, or the first of files that say nothing of versions, lacks another column.
+        Failure where a file lacks another column; where the manifest has a version, only the first is looked at.
         """
         if name not in self._older:
             for path in self.files[name][:1]:
@@ -88,13 +88,18 @@ class Tables:
         return self._older[name]
 
     def read_there(self, spark: SparkSession, name: str) -> DataFrame:
-        """All rows of a table, read by Spark, with the date that their folder names."""
+        """All rows of a table, read by Spark, with the date that their folder names.
+
+        Failure for a file that lacks a column that its version has: Spark would put null for it.
+        """
         from pyspark.sql import functions as spark_functions
         from pyspark.sql.pandas.types import from_arrow_schema
 
         schema = from_arrow_schema(SCHEMAS[name])
         if not self.files[name]:
             return spark.createDataFrame([], schema)
+        for path in self.files[name]:
+            read_file_version(name, path, f"{self.place}/{name}")
         older = self.older_files(name)
         root = self.files[name][0].partition(f"/{name}/date=")[0]
         whole: DataFrame | None = None

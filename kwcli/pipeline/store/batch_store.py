@@ -149,6 +149,7 @@ class BatchStore:
                 self.recovered = "an interrupted batch was committed: its tables are in place now"
             elif staged:
                 self.recovered = "the remains of an interrupted batch were deleted: the batch is done again"
+            self.older_files(value)  # a file that cannot be read with those to come fails before any is added
             self._follow(value)
             self.files.remove(STAGING)
             self._sweep()
@@ -161,12 +162,11 @@ class BatchStore:
         refuse_newer((value or {}).get("tables_version"), self.name)
         return value
 
-    def older_files(self) -> dict[str, int]:
-        """The files that an earlier version of the tables wrote, each with its version. Failure for foreign columns.
+    def older_files(self, value: Mapping[str, Any] | None) -> dict[str, int]:
+        """The files of a commit that an earlier version of the tables wrote, each with its version.
 
-        Where the newest commit has a version, it was made after this check, and says so itself.
+        Failure where a file lacks another column: a commit without a version was made without this check.
         """
-        value = self.newest()
         if value is None:
             return {}
         manifest = Manifest.of_json(value)
@@ -234,7 +234,7 @@ class BatchStore:
         number = 1 if before is None else before["commit"] + 1
         manifest = None if before is None else Manifest.of_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
-        older = self.older_files()
+        older = self.older_files(before)
         for path in change.gone:
             sizes.pop(path, None)
             older.pop(path, None)

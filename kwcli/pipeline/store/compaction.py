@@ -57,12 +57,12 @@ def compact(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compact
     value = store.newest()
     if value is None:
         raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
-    store.older_files()  # a file that cannot be read fails before any is written
     lock = Lock(files.path(COMPACT_LOCK))
     lock.require(place)
     try:
         with store.committing():
             roll_forward(files, store.newest())
+            store.older_files(store.newest())  # a file that cannot be read fails before any is written
         files.remove(COMPACTING)
         latest = datetime.fromtimestamp(value["facts"]["last_ns"] // 10**9, UTC)
         if keep_days:

@@ -177,7 +177,6 @@ class Watch:
 
     def begin(self, engine: str) -> None:
         """Go on from the latest commit, and say so."""
-        self._store.older_files()  # a file that cannot be read with those to come fails before any is added
         self._store.sweep_tables()
         self._load()
         if self._options.quiet:
