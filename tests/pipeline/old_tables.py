@@ -1,9 +1,10 @@
 """Tables that earlier versions of kw wrote, as fixtures: unpacked for tests, and made by the code of such a version.
 
 `old/NAME.tar.xz` has the folders `run` (kw pipeline run of all captures), `watch` (a watch that has read the first half
-of a capture, with --doctor) and, where that version had them, `delta` and `iceberg` (the same with --format). Their
-captures are in `old/captures.tar.xz`. `python -m tests.pipeline.old_tables TREE NAME` writes them with the code in a
-checkout of another commit, with the paths in FOLDER.
+of a capture, with --doctor) and, where that version had them, `delta` and `iceberg` (the same with --format).
+`python -m tests.pipeline.old_tables TREE NAME` writes them with the code in a checkout of another commit, with the
+paths in FOLDER. Their captures are in `old/captures.tar.xz`: the halves of captures/faults/producer-fenced, idle-cut beside
+it, captures/negative/redis, and the first lines of first-steps.requests.log.
 
 | name | written by | version of the tables |
 | --- | --- | --- |
@@ -14,7 +15,6 @@ checkout of another commit, with the paths in FOLDER.
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
@@ -27,8 +27,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.captures.shipped import FOLDER as SHIPPED
-from tests.captures.shipped import capture_bytes
 from tests.pipeline.odd import packets
 
 OLD: Final = Path(__file__).parent / "old"
@@ -43,10 +41,14 @@ LOG: Final = "requests.log"
 
 def unpack(name: str, folder: Path) -> Path:
     """The tables of a version in a folder, with their captures in `captures`."""
-    for each in ("captures", name):
-        with tarfile.open(OLD / f"{each}.tar.xz") as archive:
-            archive.extractall(folder, filter="data")
+    _extract("captures", folder)
+    _extract(name, folder)
     return folder
+
+
+def _extract(name: str, folder: Path) -> None:
+    with tarfile.open(OLD / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
 
 
 def read_first_half(watch: Path, capture: Path) -> None:
@@ -71,24 +73,10 @@ def write_later(capture: Path, folder: Path) -> None:
     (folder / "c.pcap").write_bytes(data[:24] + b"".join(moved))
 
 
-def _write_captures(folder: Path) -> None:
-    """Write the captures that the tables are made of, each a few kB."""
-    whole = capture_bytes("faults/producer-fenced.pcap.zst")
-    its = list(packets(whole))
-    half = len(its) // 2
-    (folder / FIRST).write_bytes(whole[:24] + b"".join(its[:half]))
-    (folder / SECOND).write_bytes(whole[:24] + b"".join(its[half:]))
-    (folder / "idle.pcap").write_bytes(capture_bytes("faults/idle-cut.pcap.zst"))
-    (folder / "redis.pcap").write_bytes((SHIPPED / "negative" / "redis.pcap").read_bytes())
-    lines = gzip.decompress((SHIPPED / "first-steps.requests.log.gz").read_bytes()).splitlines(keepends=True)
-    (folder / LOG).write_bytes(b"".join(lines[:6]))
-
-
 def make_tables(folder: Path, kw: Callable[..., bool], *, log: bool) -> list[str]:
     """Make the tables of a version by its `kw`, beside their captures; the names of the folders that it could make."""
     captures = folder / "captures"
-    captures.mkdir(parents=True)
-    _write_captures(captures)
+    _extract("captures", folder)
     known = sorted(str(path) for path in captures.iterdir() if path.name != LOG or log)
     watch = ("pipeline", "watch", str(captures / FIRST), "--bodies", "--doctor", "--once", "-q")
     commands = {
@@ -112,20 +100,14 @@ def _write(tree: str, name: str) -> None:
 
     shutil.rmtree(FOLDER, ignore_errors=True)
     made = make_tables(FOLDER, kw, log=VERSIONS[name] > 1)
-    _pack("captures", ["captures"])
-    _pack(name, made)
-    shutil.rmtree(FOLDER)
-
-
-def _pack(name: str, folders: list[str]) -> None:
-    OLD.mkdir(exist_ok=True)
     with tarfile.open(OLD / f"{name}.tar.xz", "w:xz", preset=9) as archive:
-        for path in sorted(path for folder in folders for path in (FOLDER / folder).rglob("*")):
-            if path.is_file() and path.suffix != ".lock" and path.name != "lock":
+        for path in sorted(path for folder in made for path in (FOLDER / folder).rglob("*")):
+            if path.is_file() and not path.name.endswith("lock"):
                 data = path.read_bytes()
                 entry = tarfile.TarInfo(str(path.relative_to(FOLDER)))
                 entry.size = len(data)
                 archive.addfile(entry, io.BytesIO(data))
+    shutil.rmtree(FOLDER)
 
 
 if __name__ == "__main__":
