@@ -21,9 +21,9 @@ NOW: Final = "red"
 READERS: Final = (
     *(("sniff",), ("stats",), ("clients",), ("groups",), ("topics",), ("brokers",)),
     *(("doctor", "--fail-on", "never"), ("audit", "--target", "3.9"), ("report", "-o", "json")),
-    *(("sql", "{folder}", "select * from latency_by_api"), ("pipeline", "report", "-o", "json")),
+    *(("sql", "{folder}", "select * from latency_by_api order by api"), ("pipeline", "report", "-o", "json")),
     *(("pipeline", "report", "-o", "json", "--master", "local[2]"),),
-    ("pipeline", "sql", "{folder}", "select * from latency_by_api", "--master", "local[2]"),
+    ("pipeline", "sql", "{folder}", "select * from latency_by_api order by api", "--master", "local[2]"),
 )
 HERE: Final = READERS[:-2]
 

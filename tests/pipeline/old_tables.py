@@ -3,8 +3,8 @@
 `old/NAME.tar.xz` has the folders `run` (kw pipeline run of all captures), `watch` (a watch that has read the first half
 of a capture, with --doctor) and, where that version had them, `delta` and `iceberg` (the same with --format).
 `python -m tests.pipeline.old_tables TREE NAME` writes them with the code in a checkout of another commit, with the
-paths in FOLDER. Their captures are in `old/captures.tar.xz`: the halves of captures/faults/producer-fenced, idle-cut beside
-it, captures/negative/redis, and the first lines of first-steps.requests.log.
+paths in FOLDER. Their captures are in `old/captures.tar.xz`: the halves of captures/faults/producer-fenced, idle-cut
+beside it, captures/negative/redis, and the first lines of first-steps.requests.log.
 
 | name | written by | version of the tables |
 | --- | --- | --- |
