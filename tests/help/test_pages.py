@@ -21,7 +21,7 @@ from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from kwcli.output import FORMATS
-from kwcli.pipeline.tables.columns import ALL_TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw, world
 from tests.help.reading import README, ROOT, TEXTS, options_in
@@ -94,6 +94,7 @@ def test_the_readme_is_one_page() -> None:
 
 def test_the_columns_of_the_tables_are_those_declared() -> None:
     page = read_page("tables")
+    assert f"an integer, which is {TABLES_VERSION} now" in page
     for columns in ALL_TABLES.values():
         for column in columns:
             line = f"| `{column.name}` | `{column.type}` | {'yes' if column.null else 'no'} | {column.text}"
