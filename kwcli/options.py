@@ -548,6 +548,11 @@ jobs_option: Final = click.option(
 )
 
 
+force_option: Final = click.option(
+    "--force", is_flag=True, help="Replace an existing file that this command did not write."
+)
+
+
 def telemetry_options(command: Command) -> Command:
     """Options that send metrics and spans elsewhere; used after `capture_options`, whose CaptureOptions has them."""
     return with_options(

@@ -2,27 +2,78 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import time
+import re
+import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
-__all__ = ["began", "is_alive", "keep_mode", "make_folder", "open_private", "sweep"]
+__all__ = [
+    "StagedFile",
+    "began",
+    "is_alive",
+    "is_descriptor",
+    "is_free",
+    "lock",
+    "make_folder",
+    "open_private",
+    "sweep_staged",
+    "write_private",
+]
 
 # A path in, a file or folder out that only its owner may read: for what kw records of other people's traffic.
 #
-# Only what is made here is private: a file or folder that is there already keeps its mode, so whoever wants to share
-# one makes it first, or changes it afterwards.
+# A regular file that was there before becomes private too: whoever reads it at its place would read the new traffic.
+# A folder that is there already keeps its mode. Devices, FIFOs and descriptors (/dev/stdout, /dev/fd/3) are others'
+# and stay as they are.
 
 
 _FILE: Final = 0o600
 _FOLDER: Final = 0o700
+# A folder whose entries are the open files of a process; /dev/stdout, /dev/fd are links into it on Linux.
+_DESCRIPTORS: Final = re.compile(r"/dev/fd|/proc/[^/]+(/task/\d+)?/fd")
+_LINKS_MAX: Final = 40  # as Linux follows
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
-    """Open a file that only its owner may read; for `opener=` of open() and FileIO."""
-    return os.open(path, flags | getattr(os, "O_CLOEXEC", 0), _FILE)
+    """Open a file that only its owner may read; for `opener=` of open() and FileIO.
+
+    A regular file is private before anything is written to it. OSError where it is another user's, who could read on.
+    """
+    handle = os.open(path, (flags & ~os.O_TRUNC) | os.O_CLOEXEC, _FILE)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return handle
+        if stat.S_IMODE(status.st_mode) != _FILE and not is_descriptor(path):
+            try:
+                os.fchmod(handle, _FILE)
+            except PermissionError:
+                if status.st_uid != os.geteuid():
+                    raise
+                # Ours, on a file system without modes.
+        if flags & os.O_TRUNC:
+            os.ftruncate(handle, 0)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def is_descriptor(path: str | os.PathLike[str]) -> bool:
+    """Whether a path means an open file of a process, as /dev/stdout and /dev/fd/3 do."""
+    at = os.path.abspath(path)
+    for _ in range(_LINKS_MAX):
+        folder = os.path.dirname(at)
+        if _DESCRIPTORS.fullmatch(folder) or _DESCRIPTORS.fullmatch(os.path.realpath(folder)):
+            return True
+        try:
+            at = os.path.join(folder, os.readlink(at))
+        except OSError:  # no link
+            return False
+    return False
 
 
 def make_folder(path: str) -> None:
@@ -37,17 +88,109 @@ def make_folder(path: str) -> None:
             raise
 
 
-def keep_mode(path: str, of: str) -> None:
-    """Give the file `path`, which is to replace the file `of`, the mode of that file where it exists."""
+# Bytes in, a whole private file under its name out.
+#
+# The file is written beside its place as NAME.kw-12345678, under a lock that the kernel drops with its process,
+# however that ends. So a file of this form that nobody has locked was left by a process that was killed; the next
+# StagedFile in the folder removes it. Process numbers would not do: another machine or container may share the folder.
+
+
+_STAGED: Final = re.compile(r".+\.kw-[0-9a-f]{8}", re.DOTALL)
+_NONCE_SIZE: Final = 4
+
+
+class StagedFile:
+    """A file that is written under another name, `path`, and gets its own when it is whole.
+
+    A link is followed: the file that it leads to is replaced. What is no regular file is written at its place.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Make the file. Raises OSError."""
+        self._name: str | None = None
+        self.path = name
+        try:
+            is_file = stat.S_ISREG(os.stat(name).st_mode)  # stat, unlike readlink, minds whose a link in /tmp is
+        except FileNotFoundError:
+            is_file = True
+        if not is_file or is_descriptor(name):
+            self.file: IO[bytes] = open(name, "wb", opener=open_private)  # noqa: SIM115  # until `finish`
+            return
+        self._name = os.path.realpath(name)
+        sweep_staged(os.path.dirname(self._name))
+        while True:
+            self.path = f"{self._name}.kw-{os.urandom(_NONCE_SIZE).hex()}"
+            self.file = open(self.path, "xb", opener=open_private)  # noqa: SIM115  # until `finish`
+            lock(self.file.fileno())
+            with suppress(FileNotFoundError):  # a sweep has found it before it was locked
+                if os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno())):
+                    return
+            self.file.close()
+
+    def finish(self) -> None:
+        """Give the file, which is whole, its name, and close it. Raises OSError."""
+        self.file.flush()
+        if self._name is not None:
+            os.replace(self.path, self._name)
+        self._name, self.path = None, self._name or self.path
+        self.file.close()
+
+    def give_up(self) -> None:
+        """Delete the file, unless it has its name already."""
+        with suppress(OSError):
+            self.file.close()
+        if self._name is not None:
+            with suppress(OSError):
+                os.unlink(self.path)
+            self._name = None
+
+
+def write_private(name: str, data: bytes) -> None:
+    """Write a whole private file: the old content stays until the new one is there. Raises OSError."""
+    staged = StagedFile(name)
+    try:
+        staged.file.write(data)
+        staged.finish()
+    finally:
+        staged.give_up()
+
+
+def sweep_staged(folder: str) -> None:
+    """Remove the user's files of a folder that a StagedFile left whose process was killed."""
+    try:
+        names = os.listdir(folder or os.curdir)
+    except OSError:
+        return
+    for name in filter(_STAGED.fullmatch, names):
+        path = os.path.join(folder, name)
+        with suppress(OSError):
+            status = os.lstat(path)
+            if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and is_free(path):
+                os.unlink(path)
+
+
+def lock(handle: int) -> None:
+    """Lock an open file for its process, as far as the file system has locks."""
     with suppress(OSError):
-        os.chmod(path, os.stat(of).st_mode & 0o7777)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-# A process number in, whether the process runs and when it began out; and the removal of killed processes' files.
+def is_free(path: str) -> bool:
+    """Whether nobody has locked a regular file; False also where that cannot be found out."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
 
 
-# Longer than any process takes to write a small file.
-_WRITING_S: Final = 60.0
+# A process number in, whether the process runs and when it began out.
 
 
 def is_alive(process: int) -> bool:
@@ -64,19 +207,7 @@ def is_alive(process: int) -> bool:
 def began(process: int) -> str:
     """When a process began, in the system's own units: process numbers are reused. Empty where unknown."""
     try:
-        stat = Path(f"/proc/{process}/stat").read_text()
+        stat_line = Path(f"/proc/{process}/stat").read_text()
     except OSError:
         return ""
-    return stat.rpartition(")")[2].split()[19]
-
-
-def sweep(pattern: str) -> None:
-    """Remove the files NAME.PROCESS of this pattern whose process was killed while it wrote them."""
-    import glob
-
-    for left in glob.glob(pattern):
-        number = left.rpartition(".")[2]
-        with suppress(OSError):
-            late = time.time() - os.stat(left).st_mtime > _WRITING_S  # its number may be another process's by now
-            if number.isdecimal() and (late or not is_alive(int(number))):
-                os.unlink(left)
+    return stat_line.rpartition(")")[2].split()[19]

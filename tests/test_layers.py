@@ -38,6 +38,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("kwcli.run_environment",),
     (
         "kwcli.spelling",
+        "kwcli.overwriting",
         "kwcli.other_tools_hints",
         "kwcli.text_editor",
         "kwcli.inflating",

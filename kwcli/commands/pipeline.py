@@ -14,6 +14,7 @@ from kwcli.options import (
     FilterOptions,
     OutputOptions,
     filter_options,
+    force_option,
     gather_options,
     keylog_option,
     limit_option,
@@ -27,6 +28,7 @@ from kwcli.options import (
 from kwcli.pipeline.option_types import KeepDays, Point, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables.columns import TABLES
+from kwcli.report import PageFile
 from kwcli.run_environment import Environment, Exit, Failure
 
 EXAMPLES = """\b
@@ -264,6 +266,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
 
 
 @command.command("report", short_help="Report on the tables.", epilog=_REPORT)
+@gather_options("page", PageFile, PageFile._fields)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.option("--target", metavar="RELEASE", help="Kafka release to check clients against (default: the newest).")
 @click.option(
@@ -273,6 +276,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     type=click.Path(readable=False),
     help="Write one HTML page with charts; print nothing.",
 )
+@force_option
 @click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, … (default: here).")
 @output_options(
     verbose="Show all rows and columns.",
@@ -284,7 +288,7 @@ def report_command(
     env: Environment,
     folder: str,
     target: str | None,
-    html_path: str | None,
+    page: PageFile,
     master: str | None,
     shown: OutputOptions,
 ) -> int:
@@ -296,7 +300,7 @@ def report_command(
     _check_installed()
     from kwcli.pipeline.report.command import report
 
-    return report(env, shown.settings(env), folder, target=target, html_path=html_path, master=master)
+    return report(env, shown.settings(env), folder, target=target, page=page, master=master)
 
 
 @command.command("sql", short_help="Query tables in SQL.", epilog=_SQL)

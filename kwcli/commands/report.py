@@ -11,10 +11,13 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
+    force_option,
+    gather_options,
     jobs_option,
     output_options,
     refuse_clashes,
 )
+from kwcli.report import PageFile
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
@@ -26,6 +29,7 @@ Examples:
 
 
 @click.command("report", epilog=EXAMPLES)
+@gather_options("page", PageFile, PageFile._fields)
 @capture_options
 @click.option(
     "--html",
@@ -34,6 +38,7 @@ Examples:
     type=click.Path(readable=False),
     help="Write one self-contained HTML page; print nothing to standard output.",
 )
+@force_option
 @click.option("--target", metavar="RELEASE", help="Check clients against this release (default: the newest).")
 @click.option("--records", is_flag=True, help="Show record keys and values in bodies of the slowest exchanges.")
 @click.option("--reveal-secrets", is_flag=True, help="Show passwords and tokens in bodies of slowest exchanges.")
@@ -48,7 +53,7 @@ Examples:
 def command(
     env: Environment,
     capture: CaptureOptions,
-    html_path: str | None,
+    page: PageFile,
     target: str | None,
     records: bool,
     reveal_secrets: bool,
@@ -68,10 +73,11 @@ def command(
 
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     capture.check()
+    page.check()
     settings = shown.settings(env)._replace(records=records, reveal_secrets=reveal_secrets)
     release = RELEASES[-1] if target is None else find_release(target)
     within = parse(capture.times(env, settings.zone)).matches
-    renderer = ReportRenderer(env, settings, release, html_path, within)
+    renderer = ReportRenderer(env, settings, release, page.html_path, within)
     code = answer(env, settings, capture, filters, renderer)
     breaking = 0 if target is None else renderer.breaking
     return findings_code(env, code, breaking, release, quiet=settings.quiet)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.options import debug_option, gather_options, keylog_option, ports_option, words_option
+from kwcli.options import debug_option, force_option, gather_options, keylog_option, ports_option, words_option
 from kwcli.run_environment import Environment
 from kwcli.scrub import ScrubOptions
 
@@ -28,6 +28,7 @@ KEPT = ("topics", "groups", "clients", "users", "transactions", "hosts", "member
     help="Derive the same pseudonyms from this file every time; created if missing.",
 )
 @click.option("--names", "names_file", metavar="FILE", help="Write the pseudonym of each name to FILE.")
+@force_option
 @ports_option
 @keylog_option
 @click.option("-q", "--quiet", is_flag=True, help="Report problems only.")

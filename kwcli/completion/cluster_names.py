@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.private_files import make_folder, open_private, sweep
+from kwcli.private_files import make_folder, open_private, write_private
 from kwcli.run_environment import Environment, Failure, own_folder
 
 if TYPE_CHECKING:
@@ -203,11 +203,7 @@ def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
         config = asked.config(env)
         with ClusterClient(config, Deadline(ASKING_S, time.monotonic)) as client:
             names = sorted(_ASKED[what](client))[:_NAMES_MAX]
-    made = f"{path}.{os.getpid()}"
-    sweep(f"{path}.*")
-    with open(made, "w", encoding="utf-8", opener=open_private) as file:
-        json.dump(names, file)
-    os.replace(made, path)
+    write_private(path, json.dumps(names).encode())
 
 
 def _topics(client: ClusterClient) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from kwcli.net.config.profiles import Profiles
 from kwcli.net.tls import issue_certificates
 from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
+from kwcli.private_files import open_private
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment
@@ -114,7 +114,7 @@ def make_certificates(folder: Path) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file that only its owner may read: some have private keys."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    with open(path, "wb", opener=open_private) as file:
         file.write(data)
 
 

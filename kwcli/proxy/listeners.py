@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import socket
@@ -13,7 +12,7 @@ from typing import Final
 from kwcli.net.addresses import PORT_MAX, shown
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import listening
-from kwcli.private_files import sweep
+from kwcli.private_files import make_folder, sweep_staged, write_private
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.run_environment import Failure, own_folder
 
@@ -38,7 +37,7 @@ class ProxyPorts:
         self._file = file if cluster_id else None
         self._keep = keep
         if self._file is not None and keep:
-            sweep(f"{glob.escape(self._file)}.*")
+            sweep_staged(os.path.dirname(self._file))
         kept = _kept(self._file).get(cluster_id or "", [])
         self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
         self._fresh = False  # some node ids are not in the file yet
@@ -71,16 +70,9 @@ class ProxyPorts:
             return
         self._fresh = False
         every = {**_kept(self._file), self._cluster_id: list(self._places)}
-        fresh = f"{self._file}.{os.getpid()}"
-        try:
-            os.makedirs(os.path.dirname(self._file), exist_ok=True)
-            with open(fresh, "w", encoding="utf-8") as file:
-                json.dump(every, file)
-            os.replace(fresh, self._file)
-        except OSError:
-            with suppress(OSError):  # half a file on a full disk
-                os.unlink(fresh)
-            return  # the ports hold for this run
+        with suppress(OSError):  # the ports hold for this run
+            make_folder(os.path.dirname(self._file))
+            write_private(self._file, json.dumps(every).encode())
 
 
 def ports_file(variables: Mapping[str, str]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +10,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.messages.body_json import Options
 from kwcli.answers.view import AnswerRenderer
 from kwcli.output.short_texts import count_of
-from kwcli.private_files import keep_mode, open_private
+from kwcli.private_files import write_private
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import ReportFolds
 from kwcli.run_environment import Exit, Failure
@@ -94,7 +92,10 @@ def write_report(
     if html_path is not None:
         from kwcli.report.page import page
 
-        _write_file(html_path, page(report).encode("utf-8", "backslashreplace"))
+        try:
+            write_private(html_path, page(report).encode("utf-8", "backslashreplace"))
+        except OSError as problem:
+            raise Failure(f"{html_path}: {(problem.strerror or str(problem)).lower()}") from None
         if not settings.quiet:
             env.say(f"{html_path}: written")
         return
@@ -117,20 +118,3 @@ def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, 
     if not quiet:
         env.say(f"kw: Kafka {release} turns away {count_of(breaking, 'client')}")
     return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) else code
-
-
-def _write_file(path: str, data: bytes) -> None:
-    """Write a page to a file; a page that was there stays until the new one is whole. Raises Failure."""
-    target = os.path.realpath(path)
-    whole = target if os.path.exists(target) and not os.path.isfile(target) else f"{target}.partial"
-    try:
-        with open(whole, "wb", opener=open_private) as file:
-            file.write(data)
-        if whole != target:
-            keep_mode(whole, target)
-            os.replace(whole, target)
-    except OSError as problem:
-        if whole != target:
-            with suppress(OSError):
-                os.unlink(whole)
-        raise Failure(f"{path}: {(problem.strerror or str(problem)).lower()}") from None

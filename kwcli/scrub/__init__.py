@@ -16,3 +16,4 @@ class ScrubOptions(NamedTuple):
     ports: tuple[int, ...] = ()
     keylogs: tuple[str, ...] = ()
     quiet: bool = False
+    force: bool = False

@@ -16,6 +16,7 @@ from decoders.scrubbing.name_search import NameSearch, searchable
 from kwcli.capture_inputs import Captures
 from kwcli.output.short_texts import count_of
 from kwcli.scrub.reading import KeptFacts, Reading
+from kwcli.scrub.writing import PROGRAM
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Check"]
 
-# Words that kw itself writes into a capture that was cut out of another one.
-_WRITTEN: Final = (MARK, write_note(CutNote(0, client=True, ack=0, broker="-", rows=(0,))), "kw-cut: topics", "keeps")
+# Words that kw itself writes into the result: its own name, and those of a capture that was cut out of another one.
+_WRITTEN: Final = (
+    PROGRAM,
+    MARK,
+    write_note(CutNote(0, client=True, ack=0, broker="-", rows=(0,))),
+    "kw-cut: topics",
+    "keeps",
+)
 _PIECE: Final = 1 << 20
 _OVERLAP: Final = 256
 _SHOWN_MAX: Final = 3

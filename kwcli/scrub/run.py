@@ -43,7 +43,8 @@ from kwcli.capture_inputs import STANDARD_INPUT, Captures
 from kwcli.input_files import key_log_names
 from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.short_texts import count_of
-from kwcli.private_files import open_private
+from kwcli.overwriting import check_replaceable, is_names_table, is_scrubbed
+from kwcli.private_files import is_descriptor, open_private, write_private
 from kwcli.progress import Progress
 from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
@@ -130,7 +131,7 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
         raise Failure(f"{inputs.records[0]}: records have no packets: kw scrub reads captures", Exit.USAGE)
     if not inputs.count:
         raise Failure(inputs.problems[0])
-    if os.path.exists(settings.out) and not os.path.isfile(settings.out):
+    if os.path.exists(settings.out) and (not os.path.isfile(settings.out) or is_descriptor(settings.out)):
         raise Failure(f"{settings.out}: kw reads its result again to check it: name a regular file", Exit.USAGE)
     written = list(filter(None, (settings.out, settings.names_file, settings.salt_file)))
     if len(set(map(os.path.realpath, written))) < len(written):
@@ -140,6 +141,9 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
             with suppress(OSError):
                 if os.path.samefile(each, mine):
                     raise Failure(f"{mine}: this is one of the captures to read: name another file", Exit.USAGE)
+    check_replaceable(settings.out, is_scrubbed, "kw scrub", force=settings.force)
+    if settings.names_file is not None:
+        check_replaceable(settings.names_file, is_names_table, "kw scrub", force=settings.force)
 
 
 def _salt(name: str | None) -> bytes:
@@ -162,14 +166,14 @@ def _salt(name: str | None) -> bytes:
 
 def _write_names(name: str, names: Names) -> None:
     """Write the table of names, one JSON object a line."""
-    with open(name, "wb", opener=open_private) as file:
-        os.chmod(name, 0o600)
-        for (kind, text), made in sorted(names.replaced.items()):
-            row = {"kind": kind, "name": text, "pseudonym": made}
-            file.write(orjson.dumps({each: _clean(value) for each, value in row.items()}) + b"\n")
-        for before, after in sorted(names.uuids.items()):
-            row = {"kind": "uuid", "name": uuid_text(before), "pseudonym": uuid_text(after)}
-            file.write(orjson.dumps(row) + b"\n")
+    lines = []
+    for (kind, text), made in sorted(names.replaced.items()):
+        row = {"kind": kind, "name": text, "pseudonym": made}
+        lines.append(orjson.dumps({each: _clean(value) for each, value in row.items()}) + b"\n")
+    for before, after in sorted(names.uuids.items()):
+        row = {"kind": "uuid", "name": uuid_text(before), "pseudonym": uuid_text(after)}
+        lines.append(orjson.dumps(row) + b"\n")
+    write_private(name, b"".join(lines))
 
 
 def _clean(text: str) -> str:

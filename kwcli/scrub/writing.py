@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from decoders.capture.excerpt_comments import MARK, CutNote, write_note, write_topics
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from kwcli.capture_inputs import Captures
     from kwcli.sniff.two_pass_files import OutFile
 
-__all__ = ["write_scrubbed"]
+__all__ = ["PROGRAM", "write_scrubbed"]
+
+# The program that the section of the result names; by it `kw scrub` knows its own files.
+PROGRAM: Final = "kw scrub"
 
 
 class _Plaintext:
@@ -137,7 +140,8 @@ def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_ou
         each._replace(identity=UUID(bytes=names.uuid(each.identity.bytes)), name=names.text("topics", each.name))
         for each in reading.topics
     )
-    out.write(PcapngWriter(RAW, comments=(MARK, *write_topics(topics)) if cut_out else ()).section())
+    comments = (MARK, *write_topics(topics)) if cut_out else ()
+    out.write(PcapngWriter(RAW, comments=comments, program=PROGRAM).section())
     placed = PacketRecords(reading.placed)
     for batch in captures:
         for each in batch:

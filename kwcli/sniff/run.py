@@ -451,8 +451,12 @@ class Sniffing:
 
         assert options.interface
         interface = options.interface
-        kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
         capture = Live(interface, options.bpf, self._env)
+        try:  # an older file stays where there is nothing to capture
+            kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
+        except Failure:
+            capture.close()
+            raise
         if self._tables is not None:
             self._tables.name_files([interface])
         reader = CaptureReader()

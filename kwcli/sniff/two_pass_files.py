@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, cast
 
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import CopyReader, PacketCopy
 from kwcli.capture_inputs import Captures
-from kwcli.private_files import keep_mode, open_private
+from kwcli.private_files import StagedFile
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -40,25 +38,21 @@ class OutFile:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._part = name
-        self._file: IO[bytes] | None = None
+        self._staged: StagedFile | None = None
         self._sources: dict[tuple[int, str], int] = {}
         self.packets = 0
 
     def begin(self) -> None:
         """Make the file. Raises Failure where it cannot be made."""
-        if not os.path.exists(self._name) or os.path.isfile(self._name):
-            self._name = os.path.realpath(self._name)
-            self._part = f"{self._name}.{os.getpid()}"
         try:
-            self._file = open(self._part, "wb", opener=open_private)  # noqa: SIM115  # until `finish`
+            self._staged = StagedFile(self._name)
         except OSError as error:
             raise Failure(f"{self._name}: {(error.strerror or str(error)).lower()}") from None
 
     def write(self, data: bytes) -> None:
         """Write a block."""
-        assert self._file is not None
-        self._file.write(data)
+        assert self._staged is not None
+        self._staged.file.write(data)
 
     def packet(self, packet: PacketCopy, comments: Sequence[str]) -> None:
         """Write a packet, after the packets with its other fragments."""
@@ -73,30 +67,19 @@ class OutFile:
 
     def flush(self) -> str:
         """Flush the file; returns the name that it has until `finish`."""
-        assert self._file is not None
-        self._file.flush()
-        return self._part
+        assert self._staged is not None
+        self._staged.file.flush()
+        return self._staged.path
 
     def finish(self) -> None:
         """Close the file, which is whole, and give it its name."""
-        assert self._file is not None
-        self._file.close()
-        self._file = None
-        if self._part != self._name:
-            if os.path.exists(self._name):
-                keep_mode(self._part, self._name)
-            os.replace(self._part, self._name)
+        assert self._staged is not None
+        self._staged.finish()
 
     def give_up(self) -> None:
         """Delete the file, unless it has its name already."""
-        if self._file is None:
-            return
-        with suppress(OSError):
-            self._file.close()
-        self._file = None
-        if self._part != self._name:
-            with suppress(OSError):
-                os.unlink(self._part)
+        if self._staged is not None:
+            self._staged.give_up()
 
 
 def check_output(name: str, files: Sequence[str]) -> None:

@@ -97,8 +97,11 @@ def test_rows_come_as_they_settle(broker: socket.socket, tmp_path: Path) -> None
     assert [json.loads(line)["correlation_id"] for line in again.out.splitlines()] == [0, 1, 2, 3, 4]
 
 
-def test_an_interface_that_is_not_there() -> None:
-    outcome = kw("sniff", "-i", "nope0")
+def test_an_interface_that_is_not_there(tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    there.write_text("older")
+    outcome = kw("sniff", "-i", "nope0", "-w", str(there))
+    assert there.read_text() == "older"
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert outcome.err.startswith("kw: nope0: no such interface (there are: ")
     assert outcome.err.count("\n") == 1

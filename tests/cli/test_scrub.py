@@ -581,7 +581,7 @@ def test_out_is_not_there_when_the_check_finds_something(
         monkeypatch.setattr(Scrubber, "response", lambda _self, data, *_words, **_more: b"\xff" * len(data))
     out = tmp_path / "out.pcapng"
     out.write_bytes(b"before")
-    outcome = kw("scrub", str(FOLDER / "tour.pcapng"), str(out), "--names", str(tmp_path / "names"))
+    outcome = kw("scrub", str(FOLDER / "tour.pcapng"), str(out), "--force", "--names", str(tmp_path / "names"))
     assert outcome.code == Exit.FAILURE
     assert ("the result still has 1" if leak == "name" else "exchanges have changed") in outcome.err
     assert "it is not written" in outcome.err

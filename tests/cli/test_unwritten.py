@@ -90,14 +90,15 @@ def open_to_all() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("open_to_all")
-def test_what_is_made_is_private_and_what_is_there_stays_as_it_is(tmp_path: Path) -> None:
+def test_files_are_private_and_folders_that_are_there_stay_as_they_are(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.write_bytes(b"old")
     there.chmod(0o644)
     for name in ("there", "new"):
         with open(tmp_path / name, "wb", opener=open_private) as file:
             file.write(b"packets")
-    assert (mode(there), mode(tmp_path / "new")) == (0o644, 0o600)
+    assert (mode(there), mode(tmp_path / "new")) == (0o600, 0o600)
+    assert there.read_bytes() == b"packets"
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o775)
     make_folder(str(shared / "a" / "b"))
@@ -118,6 +119,8 @@ def test_tables_and_reports_are_for_their_owner(tmp_path: Path) -> None:
     for _ in range(2):
         assert kw("pipeline", "report", str(out), "--html", str(page), "-q").code == 0
         assert mode(page) == 0o600
-    page.chmod(0o640)
-    assert kw("pipeline", "report", str(out), "--html", str(page), "-q").code == 0
-    assert mode(page) == 0o640
+        page.chmod(0o640)
+    page.write_text("mine")
+    assert kw("pipeline", "report", str(out), "--html", str(page), "-q").code == 2
+    assert kw("pipeline", "report", str(out), "--html", str(page), "-q", "--force").code == 0
+    assert mode(page) == 0o600

@@ -6,8 +6,6 @@ import asyncio
 import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -439,17 +437,12 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
 
 
 def test_what_a_killed_proxy_left_is_swept_by_the_next(tmp_path: Any) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
     file = tmp_path / "proxy-ports.json"
-    left = tmp_path / f"proxy-ports.json.{gone.pid}"
-    writing = tmp_path / f"proxy-ports.json.{os.getpid()}"
-    other = tmp_path / "proxy-ports.json.bak"
-    old = tmp_path / "proxy-ports.json.1"  # of a running process that did not write it
-    for each in (left, writing, other, old):
+    left = tmp_path / "proxy-ports.json.kw-0123abcd"
+    others = [tmp_path / f"proxy-ports.json.{word}" for word in ("1", "bak", "kw-0123")]
+    for each in (left, *others):
         each.write_text("{")
-    os.utime(old, (1, 1))
     ProxyPorts(20000, "one", str(file), keep=False)
     assert left.exists()
     ProxyPorts(20000, "one", str(file))
-    assert [each.exists() for each in (left, writing, other, old)] == [False, True, True, False]
+    assert [each.exists() for each in (left, *others)] == [False, True, True, True]

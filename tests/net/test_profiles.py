@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from kwcli.net.config import client_properties
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.profiles import Profiles
+from kwcli.private_files import lock
 from kwcli.run_environment import Environment, Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
 
@@ -227,10 +226,10 @@ def test_what_a_killed_kw_left_of_a_profile_is_swept(home: Path, tmp_path: Path)
     file.write_text("bootstrap.servers=a:1\n")
     folder = home / "kw" / "profiles"
     folder.mkdir(parents=True)
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    left, other = folder / f".prod.properties.{gone.pid}", folder / f".prod.properties.{os.getppid()}"
-    for each in (left, other):
+    left, writing = folder / "other.properties.kw-0123abcd", folder / "prod.properties.kw-4567abcd"
+    for each in (left, writing):
         each.write_text("sasl.password=half\n")
-    assert run(home, "import", "prod", str(file)).code == Exit.DONE
-    assert [left.exists(), other.exists()] == [False, True]
+    with writing.open("rb+") as writer:
+        lock(writer.fileno())
+        assert run(home, "import", "prod", str(file)).code == Exit.DONE
+        assert [left.exists(), writing.exists()] == [False, True]

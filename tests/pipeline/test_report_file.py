@@ -28,7 +28,7 @@ def test_the_page_takes_the_place_of_the_one_before(tables: Path, tmp_path: Path
     page, link = tmp_path / "page.html", tmp_path / "link.html"
     page.write_text("before")
     link.symlink_to(page)
-    outcome = kw("pipeline", "report", str(tables), "--html", str(link))
+    outcome = kw("pipeline", "report", str(tables), "--html", str(link), "--force")
     assert (outcome.code, outcome.err) == (Exit.DONE, f"{link}: written\n")
     assert link.is_symlink()
     assert page.read_text().startswith("<!")
@@ -45,7 +45,7 @@ def test_where_no_page_can_be_one_line_says_why(tables: Path, tmp_path: Path, na
 def test_a_full_disk_leaves_the_page_as_it_was(tables: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("before")
-    words = ["pipeline", "report", str(tables), "--html", str(page)]
+    words = ["pipeline", "report", str(tables), "--html", str(page), "--force"]
     done = subprocess.run(
         [sys.executable, "-m", "kwcli.main", *words],
         cwd=ROOT,

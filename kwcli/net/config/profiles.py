@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.wire.conceal import hole
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
 from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.private_files import sweep
+from kwcli.private_files import make_folder, write_private
 from kwcli.run_environment import Environment, Exit, Failure, own_folder
 
 if TYPE_CHECKING:
@@ -139,17 +138,10 @@ class Profiles:
         self._put(self._active, f"{name}\n")
 
     def _put(self, path: str, text: str) -> None:
-        folder, name = os.path.split(path)
-        made = os.path.join(folder, f".{name}.{os.getpid()}")
-        sweep(os.path.join(glob.escape(folder), ".*.*"))  # leftover files have passwords in them
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(made, path)
+            make_folder(os.path.dirname(path))
+            write_private(path, text.encode())
         except OSError as error:
-            with suppress(OSError):
-                os.unlink(made)
             raise Failure(f"{path} cannot be written: {_reason(error)}") from None
 
 

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from decoders.apis.releases import RELEASES
+from kwcli.report import NO_PAGE, PageFile
 from kwcli.report.run import count_breaking, findings_code, write_report
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
@@ -21,22 +22,23 @@ def report(
     folder: str,
     *,
     target: str | None = None,
-    html_path: str | None = None,
+    page: PageFile = NO_PAGE,
     master: str | None = None,
 ) -> int:
     """What `kw pipeline report FOLDER` does; the exit code. Failure says in one line why it cannot be done.
 
     `target`: the release that clients are held against, the newest without it; where it was asked for and turns some
-    clients away, the exit code says so (FINDINGS). `html_path`: write a page there, and nothing on standard output.
-    `master`: count on Spark.
+    clients away, the exit code says so (FINDINGS). `page`: where the page goes; then nothing goes to
+    standard output. `master`: count on Spark.
     """
     release = RELEASES[-1] if target is None else find_release(target)
+    page.check()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure('reading tables needs pyarrow: install "kw[report]"')
     found = _found(env, folder, release, master, wanted=not shown.quiet)
     breaking = count_breaking(found) if target is not None else 0
     code = findings_code(env, Exit.DONE, breaking, release, quiet=shown.quiet)
-    write_report(env, shown, found, html_path, env.stdout.write)
+    write_report(env, shown, found, page.html_path, env.stdout.write)
     env.stdout.flush()
     return code
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from kwcli.private_files import keep_mode, make_folder, open_private
+from kwcli.private_files import make_folder, open_private
 from kwcli.run_environment import Failure
 
 _LOOK_S: Final = 0.02
@@ -192,7 +192,6 @@ class OutputFolder:
         self.unlink(partial)
         with self.open_new(partial) as file:
             file.write(data)
-        keep_mode(self.path(partial), self.path(path))
         self.rename(partial, path)
         self.sync(os.path.dirname(path))
 

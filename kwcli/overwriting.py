@@ -1,0 +1,73 @@
+"""The name of an output file in; Failure out where it would replace a file that the same command did not write."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from kwcli.private_files import is_descriptor
+from kwcli.run_environment import Exit, Failure
+
+__all__ = ["check_replaceable", "is_names_table", "is_report", "is_scrubbed"]
+
+# How much of a file is read to find the mark of the command that wrote it.
+_HEAD: Final = 1 << 16
+# The heads of pages: today's, and those of versions that wrote no generator.
+_PAGE: Final = re.compile(
+    rb'<!DOCTYPE html>\n<html lang="en">\n<head>\n.{0,2000}?'
+    rb'(<meta name="generator" content="kw report">|<link rel="icon" href="data:,">\n<title>Kafka traffic)',
+    re.DOTALL,
+)
+_NAMES: Final = re.compile(rb'\{"kind":"[a-z_]+","name":"')
+_SECTION: Final = b"\x0a\x0d\x0d\x0a"
+_ORDER: Final = b"\x4d\x3c\x2b\x1a"  # of a little-endian section, as kw writes them
+_OPTIONS_AT: Final = 24
+_PROGRAM: Final = 4
+
+
+def check_replaceable(name: str, is_own: Callable[[bytes], bool], command: str, *, force: bool) -> None:
+    """Raise Failure (usage) where `name` is a regular file with content that is not the command's own.
+
+    `is_own` is asked about the file's first bytes. Devices, FIFOs and open descriptors hold nothing to lose.
+    """
+    try:
+        if force or not stat.S_ISREG(os.stat(name).st_mode) or is_descriptor(name):
+            return
+        with open(name, "rb") as file:
+            head = file.read(_HEAD)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise Failure(f"{name}: {(error.strerror or str(error)).lower()}") from None
+    if head and not is_own(head):
+        raise Failure(f"{name}: this file exists, and {command} did not write it; --force replaces it", Exit.USAGE)
+
+
+def is_report(head: bytes) -> bool:
+    """Whether a file with these first bytes is a page of `kw report`."""
+    return _PAGE.match(head) is not None
+
+
+def is_names_table(head: bytes) -> bool:
+    """Whether a file with these first bytes is a table of names of `kw scrub`."""
+    return _NAMES.match(head) is not None
+
+
+def _is_written_by(program: str, head: bytes) -> bool:
+    """Whether a file with these first bytes is a pcapng file whose section names this program."""
+    if not (head.startswith(_SECTION) and head[8:12] == _ORDER):
+        return False
+    at, end = _OPTIONS_AT, int.from_bytes(head[4:8], "little") - 4
+    while at + 4 <= min(end, len(head)):
+        code, size = int.from_bytes(head[at : at + 2], "little"), int.from_bytes(head[at + 2 : at + 4], "little")
+        if code == _PROGRAM:
+            return head[at + 4 : at + 4 + size] == program.encode()
+        at += 4 + (size + 3 & -4)
+    return False
+
+
+is_scrubbed: Final = partial(_is_written_by, "kw scrub")
