@@ -70,6 +70,9 @@ PARTS_MAX: Final = 5 * 10**4
 BODY_TEXT_MAX: Final = 16 * MIB
 # Memory of a query; data that it sorts or groups beyond that goes to a temporary folder.
 SQL_MEMORY_MAX: Final = 1024 * MIB
+# What a query may write to that folder, and never more than half of the free disk: ten times its memory sorts tables of
+# a hundred million rows; more than that is a join without a condition, which would fill any disk.
+SQL_SPILL_MAX: Final = 10 * SQL_MEMORY_MAX
 # Series of one metric, which differ in their labels: no collector of metrics wants more.
 SERIES_MAX: Final = 10**4
 # Spans that wait to be sent, about 3 KiB each.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Final
 
 __all__ = [
+    "ScratchFolder",
     "StagedFile",
     "began",
     "is_alive",
@@ -19,6 +20,7 @@ __all__ = [
     "lock",
     "make_folder",
     "open_private",
+    "sweep_scratch",
     "sweep_staged",
     "write_private",
 ]
@@ -211,3 +213,62 @@ def began(process: int) -> str:
     except OSError:
         return ""
     return stat_line.rpartition(")")[2].split()[19]
+
+
+# A prefix of kw's own in, a private folder in the system's temporary folder out, which goes with its process.
+#
+# The folder holds a file that is locked as a StagedFile is. So the next folder of this prefix can tell that a process
+# was killed, and it removes what that process left, which may be gigabytes of other people's traffic.
+
+
+_MARK: Final = ".kw-scratch"
+
+
+class ScratchFolder:
+    """A new folder, `name`, for this process; removed by `cleanup`, at the latest when the program ends."""
+
+    def __init__(self, prefix: str) -> None:
+        """Make the folder, and remove those of killed processes. Raises OSError."""
+        import tempfile
+        import weakref
+
+        sweep_scratch(tempfile.gettempdir(), prefix)
+        self.name = tempfile.mkdtemp(prefix=prefix)  # of mode 0700
+        handles: list[int] = []
+        self._remove = weakref.finalize(self, _remove_scratch, self.name, handles)
+        mark = os.path.join(self.name, _MARK)
+        handles.append(open_private(f"{mark}.new", os.O_RDWR | os.O_CREAT | os.O_EXCL))
+        lock(handles[0])
+        os.rename(f"{mark}.new", mark)  # it is locked from the moment that it has the name
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *_: object) -> None:
+        self.cleanup()
+
+    def cleanup(self) -> None:
+        """Remove the folder with all that is in it."""
+        self._remove()
+
+
+def _remove_scratch(folder: str, handles: list[int]) -> None:
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+    for handle in handles:
+        os.close(handle)
+
+
+def sweep_scratch(folder: str, prefix: str) -> None:
+    """Remove the user's folders of a ScratchFolder whose process was killed."""
+    import shutil
+
+    made = re.compile(re.escape(prefix) + r"[a-z0-9_]{8}")  # as tempfile names them
+    for name in filter(made.fullmatch, os.listdir(folder)):
+        path = os.path.join(folder, name)
+        with suppress(OSError):
+            status = os.lstat(path)
+            own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+            if own and is_free(os.path.join(path, _MARK)):
+                shutil.rmtree(path, ignore_errors=True)

@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
-from tempfile import TemporaryDirectory
+from shutil import disk_usage
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import duckdb
 import pyarrow as pa
 
-from decoders.limits import SQL_MEMORY_MAX
+from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
 from decoders.wire.readable_text import clean
 from kwcli.pipeline.daemon_thread import Background
 from kwcli.pipeline.query_output import (
@@ -44,6 +44,7 @@ from kwcli.pipeline.query_output import (
 )
 from kwcli.pipeline.sql_views import VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES_VERSION, TableColumn
+from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -71,11 +72,15 @@ _SETTINGS: Final = {
     "TimeZone": "UTC",
 }
 _EXPLAIN: Final = re.compile(r"\s*explain\s+(?:analyze\s+)?", re.IGNORECASE)
+# The beginning of the names of temporary folders: of what a query spills, and of tables made of captures.
+SCRATCH: Final = "kw-sql-"
 # Rows fetched at a time.
 _FETCHED: Final = 2048
 _INTERRUPTED_AGAIN_S: Final = 0.05
 # DuckDB's message when it caught Ctrl-C itself.
 _INTERRUPTED: Final = "Query interrupted"
+# DuckDB's message when the temporary folder is full: with what it may hold.
+_SPILL: Final = re.compile(r"/([0-9.]+ [A-Za-z]+) used\).*max_temp_directory_size", re.DOTALL)
 
 
 class VersionedFiles(TableFiles, Protocol):
@@ -91,11 +96,15 @@ class TablesDatabase:
     def __init__(self, tables: VersionedFiles, query: str, within: str | None = None) -> None:
         self._query = query
         self._tables = tables
-        self._spill = TemporaryDirectory(prefix="kw-sql-")
+        self._spill = ScratchFolder(SCRATCH)
         self._database = duckdb.connect(":memory:")
         files = [file for its in tables.files.values() for file in its]
         reachable = {"allowed_paths": _known(files), "allowed_directories": _known([within] if within else [])}
-        limits = {"memory_limit": f"{SQL_MEMORY_MAX}B", "temp_directory": self._spill.name}
+        limits = {
+            "memory_limit": f"{SQL_MEMORY_MAX}B",
+            "temp_directory": self._spill.name,
+            "max_temp_directory_size": f"{min(SQL_SPILL_MAX, disk_usage(self._spill.name).free // 2)}B",
+        }
         try:
             self._set(_SETTINGS | limits)
             self.fill(tables)
@@ -310,6 +319,14 @@ def _reason(about: Mapping[str, Any]) -> str:
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
+def _too_large(message: str) -> str:
+    """What to do about a query that needs more memory, or more of the disk, than it may have."""
+    limit = _SPILL.search(message)
+    where = f" and {limit[1]} of temporary files" if limit else ""
+    advice = "filter or aggregate before a join, join on more columns, select fewer"
+    return f"the query needs more than {SQL_MEMORY_MAX >> 20} MiB of memory{where}: {advice}"
+
+
 def _told(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
     """The error's message and place in the query, line and column from 1; `before` bytes stood before the query."""
     about = _about(problem)
@@ -319,6 +336,8 @@ def _told(problem: Exception, query: str, tables: TableFiles, before: int = 0) -
     elif about.get("error_subtype") == "COLUMN_NOT_FOUND":
         known = {column for view in tables_about(query, names_in(tables)) for column in columns_of(tables)[view]}
         text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
+    elif about.get("exception_type") == "Out of Memory":
+        text = _too_large(str(about["exception_message"]))
     elif about.get("exception_type") == "Permission":
         text = f"a query can read only the tables: {text}"
     if not str(about.get("position", "")).isdecimal():

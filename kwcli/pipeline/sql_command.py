@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from importlib.util import find_spec
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -17,7 +16,8 @@ from kwcli.input_files import is_tables, list_paths
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import names_in, read_query, show_views, tables_about
 from kwcli.pipeline.sql_views import VIEWS
-from kwcli.pipeline.tables.columns import MEANINGS, TABLES
+from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
+from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure, unwritten
 
 if TYPE_CHECKING:
@@ -137,10 +137,10 @@ def _query_captures(
 ) -> Exit:
     """Make the tables that the query needs from captures, and run the query on them."""
     from kwcli.pipeline.capture_tables import read_captures, wants_bodies
-    from kwcli.pipeline.duckdb_sql import TablesDatabase
+    from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
 
     about = [name for name in tables_about(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
-    with TemporaryDirectory(prefix="kw-sql-") as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
+    with ScratchFolder(SCRATCH) as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
         database.check()  # before anything is read
         try:
             tables = read_captures(env, shown, capture, filters, about, folder, bodies=wants_bodies(query))

@@ -18,7 +18,7 @@ from kwcli.net.tls_connect import log_keys
 from kwcli.overwriting import is_report, is_scrubbed
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.playground.client_configs import make_certificates
-from kwcli.private_files import StagedFile, is_descriptor, open_private, sweep_staged, write_private
+from kwcli.private_files import ScratchFolder, StagedFile, is_descriptor, open_private, sweep_staged, write_private
 from kwcli.proxy.log.capture_file import CaptureFiles
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit, Settings
@@ -323,3 +323,41 @@ def test_a_staged_file_of_this_process_stays(tmp_path: Path) -> None:
     staged.finish()
     staged.give_up()
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"data")]
+
+
+SCRATCH = """
+import sys
+from kwcli.private_files import ScratchFolder
+folder = ScratchFolder("kw-sql-")
+open(folder.name + "/rows.parquet", "w").close()
+print(folder.name, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_folder_of_a_killed_process_is_removed_and_no_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRATCH],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert process.stdout is not None
+    left = Path(process.stdout.readline().strip())
+    assert mode(left) == 0o700
+    kept = ["kw-sql-", "kw-sql-my_notes", "kw-sql-results", "kw-tls-abcdefgh"]  # of the user, though named like ours
+    for name in kept:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "rows.parquet").touch()
+    (tmp_path / "kw-sql-abcdefgh").symlink_to(tmp_path / "kw-sql-results")
+    kept.append("kw-sql-abcdefgh")
+    with ScratchFolder("kw-sql-") as mine, ScratchFolder("kw-sql-") as other:
+        assert left.exists()  # its process is at work
+        process.kill()
+        process.communicate()
+        with ScratchFolder("kw-sql-"):
+            assert [left.exists(), Path(mine).exists(), Path(other).exists()] == [False, True, True]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+    assert len(list(tmp_path.glob("kw-*/rows.parquet"))) == len(kept)

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -404,6 +405,39 @@ print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"""
     code, peak = map(int, counts.split())
     assert (json.loads(answer), code) == ({"n": size}, Exit.DONE)
     assert peak << 10 < SQL_MEMORY_MAX + (500 << 20)
+
+
+LARGE_JOIN = """select count(*) from
+(select md5(i::varchar) as a, md5((i + 1)::varchar) as b from range(3000000) t(i)) x join
+(select md5(i::varchar) as a, md5((i + 2)::varchar) as c from range(3000000) t(i)) y using (a) where b < c"""
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (LARGE_JOIN, "the query needs more than 64 MiB of memory and 16.0 MiB of temporary files: filter or aggregate"),
+        ("select list(i) from range(20000000) t(i)", "the query needs more than 64 MiB of memory: filter or aggregate"),
+    ],
+    ids=["join", "list"],
+)
+def test_a_query_that_is_too_large_ends_in_one_line(
+    query: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("kwcli.pipeline.duckdb_sql.SQL_MEMORY_MAX", 64 << 20)
+    monkeypatch.setattr("kwcli.pipeline.duckdb_sql.SQL_SPILL_MAX", 16 << 20)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    outcome = asked(query, "-q")
+    assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
+    assert outcome.err.startswith(f"kw: {said}")
+    assert outcome.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_query_may_fill_half_of_a_small_disk(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    monkeypatch.setattr("kwcli.pipeline.duckdb_sql.disk_usage", lambda _: Namespace(free=10 << 20))
+    with closing(TablesDatabase(Tables(folder), "select 1")) as database:
+        found = database._database.execute("select current_setting('max_temp_directory_size')").fetchone()
+    assert found == ("5.0 MiB",)
 
 
 def test_the_handbook_shows_what_comes() -> None:

@@ -10,9 +10,6 @@ be one that all of them see, named with `folder`.
 
 from __future__ import annotations
 
-import atexit
-import shutil
-import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -23,6 +20,7 @@ from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.engine import run_stitch_stages, tasks
+from kwcli.pipeline.spark.sessions import scratch_folder
 from kwcli.pipeline.spark.stage_schemas import StageInput
 from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
@@ -105,7 +103,7 @@ def exchanges(
         reveal_secrets=options.get("reveal_secrets", False),
     )
     RowFilter(spec)  # a wrong filter fails here
-    staging = Staging(OutputFolder(options.get("folder") or _own_folder()), uuid.uuid4().hex)
+    staging = Staging(OutputFolder(options.get("folder") or str(scratch_folder())), uuid.uuid4().hex)
     Coordination(staging).set_splits(planned.splits)
     order = StageInput(spec, len(planned.splits), staging, raw=False)
 
@@ -130,9 +128,3 @@ def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: 
 def connections(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:
     """The table `connections` of captures; arguments and errors are those of `exchanges`."""
     return exchanges(spark, path, table="connections", **options)
-
-
-def _own_folder() -> str:
-    folder = tempfile.mkdtemp(prefix="kw-spark-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder

@@ -9,10 +9,8 @@ import logging
 import os
 import py_compile
 import re
-import shutil
 import signal
 import sys
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -27,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 from kwcli import VERSION
 from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
+from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Failure, own_folder
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from kwcli.run_environment import Environment
 
-__all__ = ["LEAN", "own_session", "prepare", "program_zip", "session"]
+__all__ = ["LEAN", "own_session", "prepare", "program_zip", "scratch_folder", "session"]
 
 PACKAGES: Final = ("decoders", "kwcli")
 # Folders that are no part of the running program.
@@ -139,8 +138,7 @@ def session(
     from pyspark.sql import SparkSession
 
     _await_stops()
-    folder = Path(tempfile.mkdtemp(prefix="kw-spark-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = scratch_folder()
     builder = SparkSession.builder.master(_master(master)).appName("kw")
     for name, value in {**CONF, **_local_conf(master), **(conf or {})}.items():
         builder = builder.config(name, value)
@@ -172,14 +170,20 @@ def prepare(
 ) -> None:
     """Make the data source `kafka_wire` known to a session, and the program to its workers."""
     if spare is None:
-        spare = Path(tempfile.mkdtemp(prefix="kw-spark-"))
-        atexit.register(shutil.rmtree, spare, ignore_errors=True)
+        spare = scratch_folder()
     archive = program_zip(os.environ if variables is None else variables, spare)
     spark.addArtifacts(os.fspath(archive), pyfile=True)
     if source:
         from kwcli.pipeline.spark.data_source import KafkaWire
 
         spark.dataSource.register(KafkaWire)
+
+
+def scratch_folder() -> Path:
+    """A folder that goes with this process."""
+    folder = ScratchFolder("kw-spark-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
 
 
 def _master(master: str) -> str:
