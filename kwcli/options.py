@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
+from decoders.limits import JOBS_MAX
 from decoders.named_tuple import NamedTuple
 from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
@@ -35,7 +36,7 @@ COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
 WITH_COLUMNS: Final = (*formats_where(columns="chosen"), *COLUMN_FORMATS)
 # The most processes that show rows by default: one process reads for all of them, so more gain nothing.
-JOBS_MAX: Final = 8
+JOBS_DEFAULT: Final = 8
 # The key in the click context's `meta` of the format that an option asks for.
 ASKED: Final = "kwcli.format"
 
@@ -535,16 +536,16 @@ guess_option: Final = click.option(
 
 def _count_jobs() -> int:
     """The number of processes that show rows without --jobs."""
-    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_MAX)
+    return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_DEFAULT)
 
 
 # Used after `capture_options`, whose CaptureOptions has the value.
 jobs_option: Final = click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=JOBS_MAX),
     metavar="N",
     default=_count_jobs,
-    help=f"Decode and print with N processes (default: one per core, at most {JOBS_MAX}).",
+    help=f"Decode and print with N processes (default: one per core, at most {JOBS_DEFAULT}).",
 )
 
 

@@ -25,7 +25,7 @@ from kwcli.options import (
     switch_option,
     with_options,
 )
-from kwcli.pipeline.option_types import KeepDays, Point, TableNames
+from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.report import PageFile
@@ -105,6 +105,7 @@ def _shared(command: Command) -> Command:
         ),
         click.option(
             "--master",
+            type=SparkMaster(),
             metavar="URL",
             help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine).",
         ),
@@ -277,7 +278,12 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     help="Write one HTML page with charts; print nothing.",
 )
 @force_option
-@click.option("--master", metavar="URL", help="Count on Spark: local[*], spark://HOST:PORT, … (default: here).")
+@click.option(
+    "--master",
+    type=SparkMaster(),
+    metavar="URL",
+    help="Count on Spark: local[*], spark://HOST:PORT, … (default: here).",
+)
 @output_options(
     verbose="Show all rows and columns.",
     quiet="Say nothing on standard error.",
@@ -309,7 +315,10 @@ def report_command(
 @click.option("--views", is_flag=True, help="List the tables and views with their columns.")
 @limit_option("At most N rows.")
 @click.option(
-    "--master", metavar="URL", help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine)."
+    "--master",
+    type=SparkMaster(),
+    metavar="URL",
+    help="Where Spark runs: local[2], spark://head:7077, yarn (default: this machine).",
 )
 @output_options(
     verbose="Shorten nothing in text, however wide.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from decoders.limits import PLAYGROUND_PARTITIONS_MAX
 from kwcli.option_types import Seconds
 from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_typed
 from kwcli.run_environment import Environment
@@ -78,8 +79,10 @@ class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
         topics = []
         for word in value.split(","):
             name, colon, count = word.strip().partition(":")
-            if not name or (colon and not (count.isdecimal() and int(count) > 0)):
+            if not name or (colon and not (count.isdecimal() and count.strip("0"))):
                 self.fail(f"{word!r} is no topic (write orders or orders:3)", param, ctx)
+            if count and int(count[:9]) > PLAYGROUND_PARTITIONS_MAX:
+                self.fail(f"{word!r}: a topic has at most {PLAYGROUND_PARTITIONS_MAX} partitions here", param, ctx)
             topics.append((name, int(count) if count else None))
         return tuple(topics)
 

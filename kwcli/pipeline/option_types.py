@@ -7,10 +7,13 @@ from typing import Final
 
 import click
 
-__all__ = ["KeepDays", "Point", "TableNames"]
+from decoders.limits import JOBS_MAX
+
+__all__ = ["KeepDays", "Point", "SparkMaster", "TableNames"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][\w.:-]{0,99}", re.ASCII)
 
+_THREADS: Final = re.compile(r"local\[\s*(\d{1,9})")
 _DAYS: Final = re.compile(r"([1-9]\d{0,4})\s*d?")
 
 
@@ -28,6 +31,18 @@ class Point(click.ParamType[tuple[str, str]]):
         if not equals or not place or not _NAME.fullmatch(name):
             self.fail(f"{value!r} is no capture point (write broker1=captures/b1-*.pcap)", param, ctx)
         return name, place
+
+
+class SparkMaster(click.ParamType[str]):
+    """`local[2]`, `spark://head:7077`: a Spark, which starts at most JOBS_MAX threads where it is on this machine."""
+
+    name = "master"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        threads = _THREADS.match(value)
+        if threads is not None and int(threads[1]) > JOBS_MAX:
+            self.fail(f"{value!r}: at most {JOBS_MAX} threads", param, ctx)
+        return value
 
 
 class TableNames(click.ParamType[tuple[str, ...]]):

@@ -17,13 +17,14 @@ import pytest
 
 from kwcli import capture_inputs
 from kwcli.main import run
-from kwcli.run_environment import Environment, Failure
+from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.sniff import jobs
 from kwcli.sniff import run as sniff_run
 from kwcli.sniff.jobs import Message, PartResult, PartSizes, RenderJobs
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
+from tests.cli.worlds import kw as run_kw
 from tests.sampling import sampled
 
 Runner = Callable[..., Outcome]
@@ -284,3 +285,21 @@ def test_what_was_made_before_something_went_wrong_is_written(
     assert (outcome.code, outcome.err) == (1, "kw: this went wrong\n")
     assert whole.out.startswith(outcome.out)
     assert len(whole.out) // 10 < len(outcome.out) < len(whole.out)
+
+
+@pytest.mark.parametrize("command", ["sniff", "stats", "report", "doctor", "clients"])
+@pytest.mark.parametrize("jobs", ["257", "100000", "9" * 30])
+def test_more_processes_than_any_machine_has_cores_are_refused(command: str, jobs: str) -> None:
+    outcome = run_kw(command, str(FOLDER / "tour.pcapng"), "--jobs", jobs)
+    assert (outcome.code, outcome.out) == (Exit.USAGE, "")
+    assert "--jobs" in outcome.err
+    assert "256" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "c.pcap", "--out", "o"), ("watch", "c", "--out", "o"), ("report", "t"), ("sql", "t", "select 1")]
+)
+@pytest.mark.parametrize("master", ["local[257]", "local[100000,4]", f"local[{'9' * 5000}]"])
+def test_a_spark_of_this_machine_has_as_many_threads_at_most(words: tuple[str, ...], master: str) -> None:
+    outcome = run_kw("pipeline", *words, "--master", master)
+    assert (outcome.code, "at most 256 threads" in outcome.err) == (Exit.USAGE, True)

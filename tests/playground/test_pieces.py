@@ -95,6 +95,12 @@ def test_a_topic_that_is_none_is_refused(text: str) -> None:
         TopicList().convert(text, None, None)
 
 
+@pytest.mark.parametrize("count", ["4001", "100000", "9" * 5000])
+def test_a_topic_with_too_many_partitions_is_refused(count: str) -> None:
+    with pytest.raises(Exception, match="at most 4000 partitions"):
+        TopicList().convert(f"a:4000,b:{count}", None, None)
+
+
 def test_a_folder_without_a_broker_is_refused(tmp_path: Path) -> None:
     (tmp_path / "kafka-clients-4.3.1.jar").write_bytes(b"")
     with pytest.raises(Missing, match="holds no broker"):
