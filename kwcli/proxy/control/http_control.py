@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import os
+import re
 import secrets
 import socket
 from collections.abc import Mapping
@@ -35,7 +36,8 @@ __all__ = ["ControlServer", "token_file"]
 
 HEAD_MAX: Final = 16 << 10
 BODY_MAX: Final = 64 << 10
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+# What Host may be: a name of this machine, and a port (another one where the port is forwarded).
+_LOOPBACK: Final = re.compile(rb"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
 _REASONS: Final = {
     200: b"OK",
     400: b"Bad Request",
@@ -167,8 +169,8 @@ def refusal(request: h11.Request, token: str) -> ControlAnswer | None:
     found: dict[bytes, list[bytes]] = {}
     for name, value in request.headers:
         found.setdefault(bytes(name), []).append(bytes(value))
-    host = b"".join(found.get(b"host", [])).decode("ascii", "replace")
-    if host.rpartition(":")[0] not in _LOOPBACK and host not in _LOOPBACK:
+    hosts = found.get(b"host", [])
+    if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
         return _problem(403, "only for 127.0.0.1, localhost and [::1]")
     if b"origin" in found:
         return _problem(403, "not for web pages")
