@@ -177,6 +177,16 @@ class WatchedConnection:
         put_response(exchange, Frame(frame, len(frame) - SIZE_FIELD, (now_ns, 0), (now_ns, 0), 0))
         return exchange
 
+    def learn(self, watching: Watching, frames: InterceptedExchange, seen: Exchange) -> None:
+        """Learn from the broker's answer; `seen` is the answer as deciders before have left it."""
+        if not watching.wants(frames.api_key, frames.version):
+            return
+        if frames.heard is not None and frames.heard is not frames.response:
+            frame = frames.heard
+            seen = self.exchange_of_request(watching, frames)
+            put_response(seen, Frame(frame, len(frame) - SIZE_FIELD, (seen.time_ns, 0), (seen.time_ns, 0), 0))
+        watching.learn(seen)
+
     def possible(
         self, watching: Watching, askers: Iterable[Asker], api_key: int, version: int, client_id: bytes | None
     ) -> Possible:
@@ -207,7 +217,6 @@ class WatchedConnection:
     ) -> list[Asker]:
         """The askers that want an answer."""
         seen = self.exchange_of_answer(watching, frames, now_ns)
-        if watching.wants(frames.api_key, frames.version):
-            watching.learn(seen)
+        self.learn(watching, frames, seen)
         wanted = [each for each in askers if each.side == "response" and each.can_be(frames.api_key)]
         return [each for each in wanted if each.when.matches(seen)]

@@ -168,7 +168,7 @@ class ProxyListeners:
         return list(dict.fromkeys([*listener.targets, *(target for each in others for target in each.targets)]))
 
     def listen_for(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
-        """Where clients find the nodes that an answer names; nodes without a listener are left out."""
+        """Where clients find the nodes that a broker names, which are learnt; nodes without a listener are left out."""
         places: dict[int, Address] = {}
         for each in found:
             if each.node_id in places:  # said to be in two places: the first counts
@@ -186,6 +186,10 @@ class ProxyListeners:
             places[each.node_id] = listener.address
         self._ports.keep()
         return places
+
+    def addresses_of(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
+        """Where clients find the nodes of an answer that no broker gave; nodes without a listener are left out."""
+        return {each.node_id: self._nodes[each.node_id].address for each in found if each.node_id in self._nodes}
 
     def _late(self, node_id: int, target: Address) -> Listener | None:
         try:

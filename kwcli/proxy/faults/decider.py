@@ -193,8 +193,7 @@ class ConnectionFaults:
         faults = self._faults
         key, version = exchange.api_key, exchange.version
         seen = self._watched.exchange_of_answer(faults.watching, exchange, now_ns)
-        if faults.watching.wants(key, version):
-            faults.watching.learn(seen)
+        self._watched.learn(faults.watching, exchange, seen)
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             found = body_of(exchange, "response")
             self._sessions.answered(exchange.memo.asked, found[1] if found is not None else {})

@@ -337,7 +337,12 @@ class Relay:
             elif what == SEND_SERVER:
                 self.write_server(command[1])
             elif what == RESOLVE:
-                where = self._proxy.listeners.listen_for(command[2])
+                listeners, found, told = self._proxy.listeners, command[2], command[3]
+                if told is None:
+                    where = listeners.listen_for(found)
+                else:
+                    listeners.listen_for(told)
+                    where = listeners.addresses_of(found)
                 if self._metrics is not None:
                     self._metrics.rewritten += 1
                 commands += self.core.resolved(command[1], where, now_ns())

@@ -23,7 +23,8 @@ What always holds:
 - The order of a connection. While a decision is awaited, or delayed, everything behind it in the same direction of the
   same connection waits; the other direction and other connections go on.
 - An answer is shown before its broker addresses are rewritten, so that no decision can tell a client where a broker is.
-  An answer that replaces it is rewritten, too.
+  An answer that replaces it is rewritten, too, with the listeners that there are: what a decider says of brokers and
+  topics is for this client alone, and only what the broker itself said is learnt (`InterceptedExchange.heard`).
 - A request whose answer is wanted (`Decision.look`) is kept until then: `InterceptedExchange.request`. All connections
   together keep a bounded number of bytes (`keep`); beyond it an exchange passes as if nobody wanted it, with a message.
 - No clock, no socket, no waiting: times come in with the bytes, delays go out as TIMER.
@@ -120,7 +121,18 @@ class InterceptedExchange(RequestRule):
     While in flight, the exchange takes the place of `base`, the rule for its API and version.
     """
 
-    __slots__ = ("answered", "at_ns", "base", "correlation_id", "decision", "kept", "memo", "request", "response")
+    __slots__ = (
+        "answered",
+        "at_ns",
+        "base",
+        "correlation_id",
+        "decision",
+        "heard",
+        "kept",
+        "memo",
+        "request",
+        "response",
+    )
 
     def __init__(self, base: RequestRule, correlation_id: int, request: bytes, at_ns: int, *, answered: bool) -> None:
         super().__init__(base.api_key, base.version, base.reads, DECIDE)
@@ -130,6 +142,7 @@ class InterceptedExchange(RequestRule):
         self.at_ns = at_ns
         self.answered = answered
         self.response: bytes | None = None
+        self.heard: bytes | None = None  # the answer as the broker sent it
         self.kept = len(request)
         self.decision: Decision | None = None
         self.memo: Any = None

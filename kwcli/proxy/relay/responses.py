@@ -12,7 +12,7 @@ requests before theirs are answered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from struct import Struct
 from typing import Final
 
@@ -30,7 +30,7 @@ from kwcli.proxy.relay.frame_decisions import (
     Then,
 )
 from kwcli.proxy.relay.request_handling import CAP, LOGIN, REWRITE, STREAM, TOKEN, RequestRule
-from kwcli.proxy.relay.rewrite import Address, RewriteFailed
+from kwcli.proxy.relay.rewrite import Address, Endpoint, RewriteFailed
 from kwcli.proxy.relay.rewrite_cache import ReadAnswer, RewrittenAnswers
 from kwcli.proxy.relay.state import (
     ANSWERED,
@@ -368,8 +368,18 @@ class Responses(DecidedFrames):
         else:
             self._pass(route, frame, now_ns, out)
 
-    def _pass(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
-        """Send an answer to the client, with the listeners' addresses and with versions capped."""
+    def _pass(
+        self,
+        route: RequestRule,
+        frame: bytes,
+        now_ns: int,
+        out: list[Command],
+        decided: InterceptedExchange | None = None,
+    ) -> None:
+        """Send an answer to the client, with the listeners' addresses and with versions capped.
+
+        `decided`: the exchange whose answer a decider may have changed or made.
+        """
         if route.answer == REWRITE:
             try:
                 reading = self._rewritten_answers.read_answer(route.api_key, route.version, frame)
@@ -381,7 +391,7 @@ class Responses(DecidedFrames):
                 self._buffered = (route, frame, reading)
                 self._ticket += 1
                 self._blocked = True
-                out.append((RESOLVE, self._ticket, reading.found))
+                out.append((RESOLVE, self._ticket, reading.found, self._told(route, frame, decided)))
                 return
         elif route.answer == CAP:
             frame, commands = self._rewritten_answers.cap_answer(route.version, frame)
@@ -390,6 +400,17 @@ class Responses(DecidedFrames):
         if route.answer == LOGIN and not self._state.closed:
             self._state.sasl.answered(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
+
+    def _told(self, route: RequestRule, frame: bytes, decided: InterceptedExchange | None) -> Sequence[Endpoint] | None:
+        """The nodes that the broker named, where the answer is not its own."""
+        if decided is None or decided.heard is frame:
+            return None
+        if decided.heard is None:
+            return ()
+        try:
+            return self._rewritten_answers.read_answer(route.api_key, route.version, decided.heard).found
+        except RewriteFailed:
+            return ()
 
     def _freed(self) -> list[Command]:
         size, self._reserved = self._reserved, 0
@@ -401,7 +422,7 @@ class Responses(DecidedFrames):
         """Ask the deciders about the broker's answer to a request that was kept."""
         assert self._interventions is not None
         self._interventions.give(exchange.kept)
-        exchange.response = frame
+        exchange.response = exchange.heard = frame
         decision = self._interventions.response(exchange, now_ns)
         if decision is None:
             self._asked = exchange
@@ -448,10 +469,10 @@ class Responses(DecidedFrames):
             out += self._freed()
             self.end(decision, out)
         elif decision.delivery is None and not decision.mute_ns and decision.then is Then.GO_ON:
-            self._pass(exchange.base, frame, now_ns, out)
+            self._pass(exchange.base, frame, now_ns, out, exchange)
         else:
             self._decision = decision
-            self._pass(exchange.base, frame, now_ns, out)
+            self._pass(exchange.base, frame, now_ns, out, exchange)
 
     def answer(self, now_ns: int, out: list[Command]) -> None:
         """Send answers of the proxy itself, as far as no broker's answer is due before them."""
@@ -470,7 +491,7 @@ class Responses(DecidedFrames):
             assert reply is not None
             if decision.delivery is not None or decision.mute_ns or decision.then is not Then.GO_ON:
                 self._decision = decision
-            self._pass(exchange.base, reply, now_ns, out)
+            self._pass(exchange.base, reply, now_ns, out, exchange)
 
     def _send(self, frame: bytes, out: list[Command]) -> None:
         """Send an answer to the client, in the way that was decided."""

@@ -13,7 +13,9 @@ Command = tuple[Any, ...]
 
 SEND_SERVER: Final = 0  # data
 SEND_CLIENT: Final = 1  # data
-RESOLVE: Final = 2  # ticket, endpoints: listen for these nodes, then call `resolved(ticket, where, now_ns)`
+# Ticket, endpoints in an answer, None or endpoints that the broker named where a decider changed or made the answer:
+# listen for the nodes that the broker named, then call `resolved(ticket, where, now_ns)`.
+RESOLVE: Final = 2
 RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for that; read nothing before
 RELEASE: Final = 4  # size: what was reserved has gone to the client
 # Side: read nothing more from it, until answers have come (RESUME_AFTER_ANSWERS) or a decision about a frame
