@@ -175,6 +175,10 @@ def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env` and return the exit code, also where the command raises an exception."""
     env.profile_output = lambda name: _profile_output(env, name)
     env.open_tables = _open_tables
+    if any("@" in word for word in words):
+        from decoders.wire.conceal import passwords_of_urls
+
+        env.keep_secret(passwords_of_urls(words))
     try:
         return _run(words, env)
     finally:

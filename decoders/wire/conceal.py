@@ -26,7 +26,15 @@ _NAME: Final = r"[A-Za-z]\w*(?:\.[A-Za-z]\w*)+|required|username|password"
 # RFC 4616 and RFC 7628.
 _SASL_PLAIN: Final = "([^\0]*\0[^\0]*)\0([^\0]+)"
 _BEARER: Final = "(?i)auth=Bearer ([^\x01]+)"
+_URL_PASSWORD: Final = r"(?<=://)[^\s/@:]*:([^\s/@]+)@"
 _HOLE: Final = r"\{redacted \d+\}"
+
+
+def passwords_of_urls(words: Iterable[str]) -> Iterator[str]:
+    """The passwords in `scheme://user:password@host` texts."""
+    for word in words:
+        if "@" in word and "://" in word:
+            yield from re.findall(_URL_PASSWORD, word)
 
 
 def concealer(values: Iterable[str]) -> Conceal | None:

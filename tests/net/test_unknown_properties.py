@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -44,13 +45,72 @@ TLS = ": write -X security.protocol=SSL, or SASL_SSL where you log in"
         ("sasl.mechansim", "PLAIN", ' (did you mean "sasl.mechanism"?)'),
         ("spring.kafka.security.protocol", "SSL", ' (did you mean "security.protocol"?)'),
         ("scurity.potocol", "SSL", ' (did you mean "security.protocol"?)'),
-        ("ssl.zzz.frobnicate.what.now", "1", ": kw -X list shows all there are"),
     ],
 )
 def test_one_of_security_stops_the_command(name: str, value: str, rest: str) -> None:
     done = kw("call", "Metadata", "-b", "localhost:1", "-X", f"{name}={value}")
     assert (done.code, done.out) == (Exit.USAGE, "")
     assert done.err == f"kw: unknown property {name} (-X){rest}\n"
+
+
+NOT_SHOWN: Final = [
+    ("ssl.zzz.frobnicate.what.now", "ssl.zzz.{redacted 10}.{redacted 4}.now"),
+    ("sasl.password-hunter2secret", "sasl.password-{redacted 13}"),
+    ("sasl.password_Hunter2Secret", "sasl.password_{redacted 7}Secret"),
+    ("sasl.passwordhunter2secret", "sasl.{redacted 21}"),
+    ("password.hunter2secret", "password.{redacted 13}"),
+    ("hunter2.secret", "{redacted 7}.secret"),
+    ("hunter2.pasword", "{redacted 7}.pasword"),
+    ("ssl.key.password.hunter2", "ssl.key.password.{redacted 7}"),
+    ("correct.horse.battery.staple", "{redacted 28}"),
+    ("hunter", "{redacted 6}"),
+    ("spring.kafka.acme", "spring.kafka.{redacted 4}"),
+]
+
+
+@pytest.mark.parametrize(("name", "said"), NOT_SHOWN, ids=[name for name, _ in NOT_SHOWN])
+def test_words_that_no_property_has_are_not_shown(name: str, said: str, tmp_path: Path) -> None:
+    """A password may have got into the name: `sasl.password-hunter2=x`, or a line that begins with it."""
+    file = tmp_path / "client.conf"
+    file.write_text(f"\n{name}=x1y2\n")
+    done = kw("call", "Metadata", "--dry-run", "-F", str(file), "-v")
+    assert f"unknown property {said} (-F {file}:2)" in done.err
+    assert (name in done.err + done.out, "x1y2" in done.err + done.out) == (False, False)
+    asked = kw("call", "Metadata", "--dry-run", "-X", f"{name}=x1y2")
+    assert f"unknown property {said} (-X)" in asked.err
+    assert name not in asked.err
+
+
+USER: Final = "ada:hunter2secret@"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("call", "Metadata", "-b", f"{USER}kafka:9092"),
+        ("call", "Metadata", "-b", f"localhost:1,SASL_SSL://{USER}kafka:9092"),
+        ("call", "Metadata", "-b", f"{USER}kafka:port"),
+        ("call", "Metadata", "-b", f"{USER}[::1"),
+        ("call", "Metadata", "--dial-map", f"a:1={USER}kafka:9092"),
+        ("call", "Metadata", "-X", f"bootstrap.servers={USER}kafka:9092"),
+        ("proxy", "-b", f"{USER}kafka:9092"),
+        ("sniff", f"https://{USER}kafka/orders.pcap"),
+        ("sniff", "none.pcap", "--otlp", f"htp://{USER}kafka"),
+        ("pipeline", "run", f"s3://{USER}bucket/orders.pcap", "--out", "out"),
+        ("pipeline", "run", f"xyz://{USER}bucket/orders.pcap", "--out", "out"),
+        ("pipeline", "report", f"s3://{USER}bucket/tables"),
+        ("stats", f"postgres://{USER}host/x"),
+    ],
+    ids=" ".join,
+)
+def test_the_user_of_an_address_is_not_shown(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = kw(*words)
+    assert done.code in (Exit.USAGE, Exit.FAILURE)
+    assert "hunter2" not in done.err + done.out
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(

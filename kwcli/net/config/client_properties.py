@@ -514,8 +514,25 @@ def shown_name(name: str, value: str = "") -> str:
     if first != name and known(first):
         return f"{first} {hole(name[len(first) :].strip())}"
     if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near(name)):
-        return name
+        return _shown_words(name)
     return hole(name)
+
+
+def _shown_words(name: str) -> str:
+    """A name that is not known, with the words that no property has hidden: `sasl.password-{redacted 7}`."""
+    from kwcli.net.config.unknown_properties import WORD, is_foreign_word, is_property_word
+
+    if is_foreign_word(name):
+        return name
+    found = re.findall(WORD, name)
+    if not any(map(is_property_word, found)):
+        return name if len(name) < _SHORTEST_UNKNOWN and found == [name] else hole(name)
+
+    def shown(match: re.Match[str]) -> str:
+        word = match[0]
+        return word if len(word) < _SHORTEST or is_property_word(word) else hole(word)
+
+    return re.sub(WORD, shown, name)
 
 
 def _is_near(name: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
+from decoders.wire.conceal import hole
 from kwcli.net.config import client_properties
 from kwcli.run_environment import Exit, Failure
 
@@ -164,7 +165,7 @@ def _unmeant(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
         from kwcli.net.config.unknown_properties import is_about_security, proposal
 
         called = client_properties.shown_name(name, text)
-        meant = proposal(name, text, option=place == "-X") if called == name else ""
+        meant = proposal(name, text, option=place == "-X") if called != hole(name) else ""
         line = f"unknown property {called or 'without a name'} ({place}){meant}"
         (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
 

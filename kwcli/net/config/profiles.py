@@ -194,7 +194,14 @@ def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:
     """The properties of a profile; a secret is {"redacted": its size in bytes}."""
     if reveal:
         return dict(pairs)
-    return {shown_name(name, value): _shown(name, value) for name, value in pairs}
+    row: Row = {}
+    names: dict[str, str] = {}
+    for name, value in pairs:
+        title = shown_name(name, value)
+        while names.setdefault(title, name) != name:  # two names with the same parts hidden
+            title += "'"
+        row[title] = _shown(name, value)
+    return row
 
 
 def _shown(name: str, value: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from kwcli.net.config.client_properties import BY_NAME, PROPERTIES, known_names
@@ -17,7 +18,11 @@ _WORDS: Final = frozenset({
 })  # fmt: skip
 # Meanings of properties that protect nothing.
 _OPEN: Final = frozenset({"servers", "controllers", "client id", "connect timeout", "timeout", "output"})
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+# Words of other clients' settings that no property of Kafka's has.
+_COMMON: Final = frozenset({"spring", "kafka", "kcat", "enabled", "skip", "use", "plain", "hostname", "setting"})
+# A misspelt word has one wrong letter in so many.
+_LETTERS_A_MISTAKE: Final = 7
+WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 
 # Words of other clients, letters only, that turn TLS on and off.
 _SWITCHES: Final = frozenset({
@@ -91,7 +96,7 @@ def is_foreign_word(name: str) -> bool:
 
 def is_about_security(name: str, value: str) -> bool:
     """Whether leaving the property out may leave the connection open, or make its login fail for no visible reason."""
-    if any(word.lower() in _WORDS for word in _WORD.findall(name)) or _folded(name) in _SWITCHES:
+    if any(word.lower() in _WORDS for word in WORD.findall(name)) or _folded(name) in _SWITCHES:
         return True
     near = _known(name)
     if near is not None and near in BY_NAME:
@@ -117,6 +122,27 @@ def proposal(name: str, value: str, *, option: bool = False) -> str:
     if near is not None:
         return f' (did you mean "{near}"?)'
     return ": kw -X list shows all there are" if is_about_security(name, value) else ""
+
+
+def is_property_word(word: str) -> bool:
+    """Whether a word stands in names of properties, of Kafka's or of other clients, or is one that is misspelt.
+
+    Any other word in an unknown name may be a part of a password.
+    """
+    from kwcli.spelling import distance
+
+    folded = word.lower()
+    known = _property_words()
+    if folded in known or folded in _MEANT or folded in _SWITCHES:
+        return True
+    most = len(folded) // _LETTERS_A_MISTAKE
+    near = (each for each in known if abs(len(each) - len(folded)) <= most)
+    return folded.isalpha() and any(distance(folded, each) <= most for each in near)
+
+
+@cache
+def _property_words() -> frozenset[str]:
+    return _WORDS | _COMMON | {word for name in known_names() for word in re.findall(r"[a-z0-9]+", name.lower())}
 
 
 def _known(name: str) -> str | None:
