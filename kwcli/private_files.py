@@ -14,6 +14,7 @@ __all__ = [
     "ScratchFolder",
     "StagedFile",
     "began",
+    "can_be_changed_by_others",
     "is_alive",
     "is_descriptor",
     "is_free",
@@ -76,6 +77,29 @@ def is_descriptor(path: str | os.PathLike[str]) -> bool:
         except OSError:  # no link
             return False
     return False
+
+
+def can_be_changed_by_others(status: os.stat_result) -> bool:
+    """Whether users other than the owner can write a file, or replace files of a folder.
+
+    The group of a user alone, with which files are made where the umask is 002, has no others in it.
+    """
+    mode = status.st_mode
+    if stat.S_ISDIR(mode) and mode & stat.S_ISVTX:
+        return False  # others can only add to it
+    return bool(mode & stat.S_IWOTH) or bool(mode & stat.S_IWGRP and not _is_private_group(status.st_gid))
+
+
+def _is_private_group(group: int) -> bool:
+    """Whether the user is the only member of a group: it has the user's name, as distributions make it."""
+    import grp
+    import pwd
+
+    try:
+        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+    except KeyError:
+        return False
+    return user.pw_gid == group and user.pw_name == found.gr_name and set(found.gr_mem) <= {user.pw_name}
 
 
 def make_folder(path: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import stat
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from kwcli.net.config import client_properties
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.profiles import Profiles
-from kwcli.private_files import lock
+from kwcli.private_files import can_be_changed_by_others, lock
 from kwcli.run_environment import Environment, Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
 
@@ -161,6 +163,85 @@ def test_a_profile_that_others_may_read(home: Path) -> None:
     assert client_config(env_of(home), ConnectionOptions(profile="p")).warnings == (
         f"other users may read {path}: chmod 600 it",
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "said"),
+    [
+        ("profiles/p.properties", 0o666, "chmod 600 "),
+        ("profiles/p.properties", 0o602, "chmod 600 "),
+        ("profiles", 0o777, "chmod 700 "),
+        (".", 0o777, "chmod 700 "),
+    ],
+)
+@pytest.mark.parametrize("how", ["flag", "variable", "active", "show"])
+def test_a_profile_that_others_can_change_is_not_used(place: str, mode: int, said: str, how: str, home: Path) -> None:
+    profiles = Profiles(home / "kw")
+    profiles.write("p", {"bootstrap.servers": "p:1", "sasl.password": "hunter2"})
+    if how == "active":
+        profiles.use("p")
+    file = home / "kw" / place
+    os.chmod(file, mode)
+    words = ["profile", "show", "p"] if how == "show" else ["call", "Metadata", *(["--profile", "p"] * (how == "flag"))]
+    done = kw(*words, env=env_of(home, **({"KW_PROFILE": "p"} if how == "variable" else {})))
+    assert (done.code, done.out) == (Exit.USAGE, "")
+    assert done.err == f"kw: other users can change {file}: {said}{file}\n"
+    os.chmod(file, 0o700 if file.is_dir() else 0o600)
+    assert client_config(env_of(home), ConnectionOptions(profile="p")).servers == (("p", 1),)
+
+
+def test_a_folder_in_which_others_can_only_add_is_taken(home: Path) -> None:
+    Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
+    os.chmod(home / "kw", 0o1777)
+    assert client_config(env_of(home), ConnectionOptions(profile="p")).warnings == ()
+
+
+@pytest.mark.parametrize("place", ["profiles/p.properties", "profiles", "."])
+def test_a_profile_of_another_user_is_not_used(place: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Profiles(home / "kw").write("p", {"bootstrap.servers": "p:1"})
+    whose = (home / "kw" / place).stat().st_ino
+
+    def owned(status: os.stat_result) -> os.stat_result:
+        values = list(status)
+        if status.st_ino == whose:
+            values[stat.ST_UID] = 4242
+        return os.stat_result(values)
+
+    fstat, plain = os.fstat, os.stat
+    monkeypatch.setattr("kwcli.net.config.profiles.os.fstat", lambda handle: owned(fstat(handle)))
+    monkeypatch.setattr("kwcli.net.config.profiles.os.stat", lambda path, **more: owned(plain(path, **more)))
+    monkeypatch.setattr("kwcli.net.config.profiles.os.geteuid", lambda: plain(home).st_uid or 1000)
+    with pytest.raises(Failure, match="belongs to another user, who can change it"):
+        Profiles(home / "kw").pairs("p")
+
+
+@pytest.mark.parametrize(
+    ("mode", "user", "group", "members", "others"),
+    [
+        (0o100664, "ada", "ada", [], False),
+        (0o100664, "ada", "ada", ["ada"], False),
+        (0o100664, "ada", "ada", ["bob"], True),
+        (0o100664, "ada", "users", [], True),
+        (0o100644, "ada", "users", ["bob"], False),
+        (0o100646, "ada", "ada", [], True),
+        (0o040775, "ada", "ada", [], False),
+        (0o041777, "ada", "users", [], False),
+    ],
+)
+def test_who_can_change_a_file(
+    mode: int, user: str, group: str, members: list[str], others: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pwd.getpwuid", lambda _: Namespace(pw_name=user, pw_gid=7))
+    monkeypatch.setattr("grp.getgrgid", lambda _: Namespace(gr_name=group, gr_mem=members))
+    assert can_be_changed_by_others(os.stat_result((mode, 0, 0, 1, 5, 7, 0, 0, 0, 0))) == others
+
+
+def test_a_file_that_others_can_change_is_told(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("bootstrap.servers=a:1\n")
+    for mode, warnings in ((0o644, ()), (0o666, (f"other users can change -F {file}: chmod go-w it",))):
+        os.chmod(file, mode)
+        assert client_config(env_of(home), ConnectionOptions(config_files=[str(file)])).warnings == warnings
 
 
 def test_a_misspelt_variable_is_told(home: Path) -> None:

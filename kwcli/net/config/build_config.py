@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 from kwcli.net.addresses import AddressError, address, addresses
@@ -353,8 +356,20 @@ def read_sources(
     """All sources of settings, the highest first, and warnings about the profile."""
     sources = [SettingSource("-X", properties), *(read_file(file) for file in reversed(files))]
     named, notes = _profiles(env, profile)
+    notes += _changeable(files)
     variables = _variables(env.variables)
     return [*sources, *([*named, *variables] if profile is not None else [*variables, *named])], notes
+
+
+def _changeable(files: Sequence[str]) -> list[str]:
+    """Warnings about files of -F that any user can change, and so send a login elsewhere."""
+    found = []
+    for path in files:
+        with suppress(OSError):
+            mode = os.stat(path).st_mode
+            if stat.S_ISREG(mode) and mode & stat.S_IWOTH:
+                found.append(f"other users can change -F {path}: chmod go-w it")
+    return found
 
 
 def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.wire.conceal import hole
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, hidden, shown_name, shown_value
 from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.private_files import make_folder, write_private
+from kwcli.private_files import can_be_changed_by_others, make_folder, write_private
 from kwcli.run_environment import Environment, Exit, Failure, own_folder
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Profiles:
     """The profiles of one user. Every method raises Failure (usage) for a missing profile or an impossible name."""
 
     def __init__(self, folder: Path | str) -> None:
+        self._above = os.fspath(folder)
         self._folder = os.path.join(folder, "profiles")
         self._active = os.path.join(folder, "active-profile")
 
@@ -69,6 +71,7 @@ class Profiles:
         path = self.path(name)
         try:
             with open(path, encoding="utf-8") as file:
+                self._check_owner(file.fileno(), path)
                 return SettingSource(origin, *client_properties.numbered(file.read(), java=True), path)
         except FileNotFoundError:
             from kwcli.spelling import did_you_mean
@@ -78,6 +81,19 @@ class Profiles:
             raise Failure(f"there is no profile {name}{others}", Exit.USAGE) from None
         except (OSError, UnicodeDecodeError) as error:
             raise Failure(f"profile {name} cannot be read: {_reason(error)}", Exit.USAGE) from None
+
+    def _check_owner(self, handle: int, path: str) -> None:
+        """Raise Failure (usage) where another user can change the file, and so send a login elsewhere; as ssh does."""
+        places = [(path, os.fstat(handle)), *((each, os.stat(each)) for each in (self._folder, self._above))]
+        owners = {0, os.geteuid()}
+        if os.geteuid() == 0:  # by sudo, with the user's own folders
+            owners.add(places[-1][1].st_uid)
+        for place, status in places:
+            if status.st_uid not in owners:
+                raise Failure(f"{place} belongs to another user, who can change it: kw does not use it", Exit.USAGE)
+            if can_be_changed_by_others(status):
+                how = "600" if place == path else "700"
+                raise Failure(f"other users can change {place}: chmod {how} {shlex.quote(place)}", Exit.USAGE)
 
     def open_to_others(self, name: str) -> bool:
         """Whether other users may read a profile's file."""
