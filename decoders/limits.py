@@ -73,9 +73,6 @@ SQL_MEMORY_MAX: Final = 1024 * MIB
 # What a query may write to that folder, and never more than half of the free disk: ten times its memory sorts tables of
 # a hundred million rows; more than that is a join without a condition, which would fill any disk.
 SQL_SPILL_MAX: Final = 10 * SQL_MEMORY_MAX
-# Processes of --jobs, and threads of a Spark on this machine: more than the cores of any machine gains nothing, and a
-# thousand times more leave no process for anybody else.
-JOBS_MAX: Final = 256
 # Partitions of a topic of a playground, where one broker has a folder and open files for each.
 PLAYGROUND_PARTITIONS_MAX: Final = 4000
 # Series of one metric, which differ in their labels: no collector of metrics wants more.

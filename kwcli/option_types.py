@@ -9,6 +9,9 @@ import click
 if TYPE_CHECKING:
     from decoders.wire.units import Moment
 
+# Processes of --jobs, and threads of a Spark on this machine: more than the cores of any machine gain nothing, and a
+# thousand times more leave no process for anybody else. (Not in decoders.limits, which --help would load.)
+JOBS_MAX: Final = 256
 # Bytes; a smaller file, or part of a file, would be little more than its header.
 AMOUNT_LEAST: Final = 1000
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from decoders.limits import JOBS_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.option_types import Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
+from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
 from kwcli.run_environment import Environment, Exit, Failure, Settings, settings, switch_on
 from kwcli.spelling import or_list

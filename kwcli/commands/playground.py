@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from decoders.limits import PLAYGROUND_PARTITIONS_MAX
 from kwcli.option_types import Seconds
 from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_typed
 from kwcli.run_environment import Environment
@@ -76,6 +75,8 @@ class TopicList(click.ParamType[tuple[tuple[str, int | None], ...]]):
     ) -> tuple[tuple[str, int | None], ...]:
         if isinstance(value, tuple):
             return value
+        from decoders.limits import PLAYGROUND_PARTITIONS_MAX
+
         topics = []
         for word in value.split(","):
             name, colon, count = word.strip().partition(":")

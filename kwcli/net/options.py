@@ -27,8 +27,7 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            from kwcli.net.config.client_properties import shown_name
-            from kwcli.net.config.unknown_properties import is_foreign_word, proposal
+            from kwcli.net.config.unknown_properties import is_foreign_word, proposal, shown_name
 
             if is_foreign_word(name) and not equals:
                 self.fail(f"{name!r} is no key=value{proposal(name, 'true', option=True)}", param, ctx)

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from decoders.limits import JOBS_MAX
+from kwcli.option_types import JOBS_MAX
 
 __all__ = ["KeepDays", "Point", "SparkMaster", "TableNames"]
 

@@ -486,8 +486,6 @@ def _escaped(text: str, special: str) -> str:
 PUBLIC_OPTIONS: Final = frozenset(
     {"username", "clientId", "scope", "tokenauth", "principal", "keyTab", "serviceName", "ssl.truststore.location"}
 )
-_NAME: Final = r"[A-Za-z][\w-]*(?:\.[\w-]+)+|[A-Za-z][A-Za-z_-]{1,23}"
-_NAME_MOST: Final = 100
 _PLACE: Final = (
     r"(?s)(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?:(?P<user>.*)@)?"
     r"(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?P<port>:\d{1,5})?(?P<path>/[\w./~%+-]*)?(?P<rest>.*)"
@@ -497,48 +495,13 @@ _CLIENT_SECRET: Final = frozenset(name for name, row in BY_NAME.items() if row.m
 # The user of each URL in a list; such URLs have no query.
 _USER: Final = r"(?<=://)[^/\s,]*@"
 # Shorter values are numbers or words as any, and hardly passwords; the second limit is for unknown properties.
-_SHORTEST: Final = 4
-_SHORTEST_UNKNOWN: Final = 6
+SHORTEST: Final = 4
+SHORTEST_UNKNOWN: Final = 6
 
 
 def hidden(name: str, value: str) -> bool:
     """Whether a value may be shown only on demand."""
     return bool(value) and (secret(name) or "PRIVATE KEY" in value)
-
-
-def shown_name(name: str, value: str = "") -> str:
-    """The name of a property; a text that cannot be one, as a password on a line of its own, is hidden."""
-    if known(name) or not name:
-        return name
-    first = name.split()[0] if name.split() else ""
-    if first != name and known(first):
-        return f"{first} {hole(name[len(first) :].strip())}"
-    if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near(name)):
-        return _shown_words(name)
-    return hole(name)
-
-
-def _shown_words(name: str) -> str:
-    """A name that is not known, with the words that no property has hidden: `sasl.password-{redacted 7}`."""
-    from kwcli.net.config.unknown_properties import WORD, is_foreign_word, is_property_word
-
-    if is_foreign_word(name):
-        return name
-    found = re.findall(WORD, name)
-    if not any(map(is_property_word, found)):
-        return name if len(name) < _SHORTEST_UNKNOWN and found == [name] else hole(name)
-
-    def shown(match: re.Match[str]) -> str:
-        word = match[0]
-        return word if len(word) < _SHORTEST or is_property_word(word) else hole(word)
-
-    return re.sub(WORD, shown, name)
-
-
-def _is_near(name: str) -> bool:
-    from kwcli.spelling import nearest_words
-
-    return bool(nearest_words(name, known_names()))
 
 
 def shown_url(text: str) -> str:
@@ -568,7 +531,7 @@ def secrets_of(pairs: Iterable[Pair]) -> Iterator[str]:
         if name == "sasl.jaas.config":
             yield from _of_login(value)
         elif hidden(name, value):
-            least = _SHORTEST if known(name) else _SHORTEST_UNKNOWN
+            least = SHORTEST if known(name) else SHORTEST_UNKNOWN
             yield from (part for part in with_parts(value) if len(part) >= least)
         else:
             yield from _of_address(name, value)
@@ -586,8 +549,8 @@ def public_of(pairs: Iterable[Pair]) -> Iterator[str]:
 def _of_login(value: str) -> Iterator[str]:
     options = _options(value)
     if not options:
-        yield from (part for part in with_parts(value) if len(part) >= _SHORTEST)
-    yield from (text for word, text in options.items() if word not in PUBLIC_OPTIONS and len(text) >= _SHORTEST)
+        yield from (part for part in with_parts(value) if len(part) >= SHORTEST)
+    yield from (text for word, text in options.items() if word not in PUBLIC_OPTIONS and len(text) >= SHORTEST)
 
 
 def _options(value: str) -> dict[str, str]:
@@ -605,5 +568,5 @@ def _of_address(name: str, value: str) -> Iterator[str]:
     texts = [match["user"], match["rest"]] if match else [found[:-1] for found in re.findall(_USER, value)]
     for text in texts:
         for part in [text, *re.split(r"[:?&=#]", text)] if text else []:
-            if len(part) >= _SHORTEST:
+            if len(part) >= SHORTEST:
                 yield part

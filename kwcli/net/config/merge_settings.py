@@ -159,12 +159,13 @@ def _unmeant(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
         reason = client_properties.unfollowed(name, text)
         if reason is not None:
             chosen.warnings.append(f"{name} ({place}) is not followed: {reason}")
-    elif client_properties.irrelevant(name):
-        chosen.remarks.append(f"{client_properties.shown_name(name, text)} ({place}) has no meaning for kw")
-    else:
-        from kwcli.net.config.unknown_properties import is_about_security, proposal
+        return
+    from kwcli.net.config.unknown_properties import is_about_security, proposal, shown_name
 
-        called = client_properties.shown_name(name, text)
+    called = shown_name(name, text)
+    if client_properties.irrelevant(name):
+        chosen.remarks.append(f"{called} ({place}) has no meaning for kw")
+    else:
         meant = proposal(name, text, option=place == "-X") if called != hole(name) else ""
         line = f"unknown property {called or 'without a name'} ({place}){meant}"
         (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)

@@ -17,10 +17,10 @@ from kwcli.net.config.client_properties import (
     Property,
     hidden,
     known,
-    shown_name,
     shown_value,
 )
 from kwcli.net.config.merge_settings import SettingSource, Value, choose
+from kwcli.net.config.unknown_properties import shown_name
 from kwcli.run_environment import Environment
 
 Row = dict[str, Any]

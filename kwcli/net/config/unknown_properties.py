@@ -1,4 +1,4 @@
-"""An unknown property in; whether it may have been meant to protect the connection, and what to write, out."""
+"""An unknown property in; what of its name may be shown, whether it was meant to protect, and what to write, out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ import re
 from functools import cache
 from typing import Final
 
-from kwcli.net.config.client_properties import BY_NAME, PROPERTIES, known_names
+from decoders.wire.conceal import hole
+from kwcli.net.config.client_properties import (
+    BY_NAME,
+    PROPERTIES,
+    SHORTEST,
+    SHORTEST_UNKNOWN,
+    known,
+    known_names,
+)
 
 # What settings of TLS and of logins are about: a name with one of these words in it is one.
 _WORDS: Final = frozenset({
@@ -20,6 +28,9 @@ _WORDS: Final = frozenset({
 _OPEN: Final = frozenset({"servers", "controllers", "client id", "connect timeout", "timeout", "output"})
 # Words of other clients' settings that no property of Kafka's has.
 _COMMON: Final = frozenset({"spring", "kafka", "kcat", "enabled", "skip", "use", "plain", "hostname", "setting"})
+# What a property's name looks like.
+_NAME: Final = r"[A-Za-z][\w-]*(?:\.[\w-]+)+|[A-Za-z][A-Za-z_-]{1,23}"
+_NAME_MOST: Final = 100
 # A misspelt word has one wrong letter in so many.
 _LETTERS_A_MISTAKE: Final = 7
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
@@ -124,6 +135,39 @@ def proposal(name: str, value: str, *, option: bool = False) -> str:
     return ": kw -X list shows all there are" if is_about_security(name, value) else ""
 
 
+def shown_name(name: str, value: str = "") -> str:
+    """The name of a property; a text that cannot be one, as a password on a line of its own, is hidden."""
+    if known(name) or not name:
+        return name
+    first = name.split()[0] if name.split() else ""
+    if first != name and known(first):
+        return f"{first} {hole(name[len(first) :].strip())}"
+    if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near(name)):
+        return _shown_words(name)
+    return hole(name)
+
+
+def _shown_words(name: str) -> str:
+    """A name that is not known, with the words that no property has hidden: `sasl.password-{redacted 7}`."""
+    if is_foreign_word(name):
+        return name
+    found = re.findall(WORD, name)
+    if not any(map(is_property_word, found)):
+        return name if len(name) < SHORTEST_UNKNOWN and found == [name] else hole(name)
+
+    def shown(match: re.Match[str]) -> str:
+        word = match[0]
+        return word if len(word) < SHORTEST or is_property_word(word) else hole(word)
+
+    return re.sub(WORD, shown, name)
+
+
+def _is_near(name: str) -> bool:
+    from kwcli.spelling import nearest_words
+
+    return bool(nearest_words(name, known_names()))
+
+
 def is_property_word(word: str) -> bool:
     """Whether a word stands in names of properties, of Kafka's or of other clients, or is one that is misspelt.
 
@@ -132,11 +176,11 @@ def is_property_word(word: str) -> bool:
     from kwcli.spelling import distance
 
     folded = word.lower()
-    known = _property_words()
-    if folded in known or folded in _MEANT or folded in _SWITCHES:
+    words = _property_words()
+    if folded in words or folded in _MEANT or folded in _SWITCHES:
         return True
     most = len(folded) // _LETTERS_A_MISTAKE
-    near = (each for each in known if abs(len(each) - len(folded)) <= most)
+    near = (each for each in words if abs(len(each) - len(folded)) <= most)
     return folded.isalpha() and any(distance(folded, each) <= most for each in near)
 
 
