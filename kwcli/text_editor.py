@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Final
 
+from kwcli.private_files import ScratchFolder, open_private
 from kwcli.run_environment import Environment, Exit, Failure
 
 _TERMINAL: Final = "/dev/tty"
@@ -18,6 +20,25 @@ _ON_TERMINAL: Final = (
     *("emacs", "helix", "hx", "jed", "joe", "kak", "mcedit", "mg", "micro", "nano", "ne", "nvi", "nvim", "pico"),
     *("vi", "vim", "vim.basic", "vim.tiny", "zile"),
 )
+
+
+@contextmanager
+def edited_copy(name: str, data: bytes) -> Iterator[str]:
+    """A private file of this name with this content, which may be a password, to be edited while the block lasts."""
+    with ScratchFolder("kw-edit-") as folder:
+        path = os.path.join(folder, name)
+        with open(path, "xb", opener=open_private) as file:
+            file.write(data)
+        yield path
+
+
+def keep_text(name: str, data: bytes) -> str:
+    """Keep a text that could not be used in a private file; the file's name."""
+    stem, suffix = os.path.splitext(name)
+    descriptor, path = tempfile.mkstemp(prefix=f"kw-{stem}-", suffix=suffix)  # of mode 0600
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    return path
 
 
 def run_editor(env: Environment, path: str, unchanged: str) -> None:

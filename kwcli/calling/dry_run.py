@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,25 +94,16 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
 
     Raises Failure; text that fails the check is kept in a file that the message names.
     """
-    import tempfile
+    from kwcli.text_editor import edited_copy, keep_text, run_editor
 
-    from kwcli.text_editor import run_editor
-
-    descriptor, name = tempfile.mkstemp(prefix=f"kw-{api.name}-", suffix=".yaml")
-    path = Path(name)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    keep = False
-    try:
+    file_name = f"{api.name}.yaml"
+    with edited_copy(file_name, text.encode()) as name:
         run_editor(env, name, "nothing is sent")
-        data = path.read_bytes()
+        data = Path(name).read_bytes()
         if data == text.encode():
             return None
         try:
             return check_words(api, (), side=side, body=body_in(parse(data, _SOURCE), _SOURCE, api, side))
         except Failure as failure:
-            keep = True
-            raise Failure(f"{failure.text} (kept in {name})", failure.code) from None
-    finally:
-        if not keep:
-            path.unlink(missing_ok=True)
+            kept = keep_text(file_name, data)
+            raise Failure(f"{failure.text} (kept in {kept})", failure.code) from None

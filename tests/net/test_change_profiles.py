@@ -47,6 +47,21 @@ def test_edit(tmp_path: Path, profiles: Profiles) -> None:
     assert (same.code, same.err) == (Exit.DONE, "kw: profile p is unchanged\n")
 
 
+def test_a_copy_to_edit_is_where_the_next_kw_sweeps(
+    tmp_path: Path, profiles: Profiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "tmp"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    profiles.write("p", [("bootstrap.servers", "a:1"), ("sasl.password", "hunter2")])
+    program = editor(tmp_path, "text += '# ' + os.path.relpath(path, os.environ['PLACE']) + '\\n'")
+    monkeypatch.setenv("PLACE", str(place))
+    assert run(tmp_path, "edit", "p", EDITOR=program).code == Exit.DONE
+    folder, _, name = Path(profiles.path("p")).read_text().splitlines()[-1].removeprefix("# ").partition("/")
+    assert (folder[:8], name) == ("kw-edit-", "p.properties")
+    assert list(place.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("code", "text"),
     [

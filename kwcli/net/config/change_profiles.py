@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
@@ -49,18 +47,15 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
 
 def edit_profile(env: Environment, name: str) -> None:
     """Let the user edit a profile. Raises Failure, which names the file in which the edited text is kept."""
-    from kwcli.text_editor import run_editor
+    from kwcli.text_editor import edited_copy, keep_text, run_editor
 
     profiles = Profiles.of(env)
     profiles.pairs(name)  # raises where it is not there or cannot be read
     path = profiles.path(name)
     with open(path, "rb") as file:
         before = file.read()
-    descriptor, copy = tempfile.mkstemp(prefix=f"kw-{name}-", suffix=".properties")  # mode 0600
-    with os.fdopen(descriptor, "wb") as made:
-        made.write(before)
-    keep = False
-    try:
+    file_name = f"{name}.properties"
+    with edited_copy(file_name, before) as copy:
         run_editor(env, copy, "the profile is unchanged")
         with open(copy, "rb") as file:
             after = file.read(_SIZE_MAX)
@@ -68,17 +63,14 @@ def edit_profile(env: Environment, name: str) -> None:
             env.say(f"kw: profile {name} is unchanged")
             return
         try:
-            source = SettingSource(copy, *numbered(decoded(after), java=True))
+            source = SettingSource("the edited text", *numbered(decoded(after), java=True))
             env.keep_secret(())
             _check(env, choose([source]), name)
         except Failure as failure:
-            keep = True
-            raise Failure(f"{failure.text}; the profile is unchanged, your text is in {copy}", failure.code) from None
+            kept = keep_text(file_name, after)
+            raise Failure(f"{failure.text}; the profile is unchanged, your text is in {kept}", failure.code) from None
         profiles.write_text(name, decoded(after))
         env.say(f"kw: wrote profile {name}: {path}")
-    finally:
-        if not keep:
-            os.unlink(copy)
 
 
 def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
