@@ -81,6 +81,16 @@ def test_words_that_no_property_has_are_not_shown(name: str, said: str, tmp_path
     assert name not in asked.err
 
 
+def test_what_follows_a_stray_quotation_mark_in_a_login_is_not_shown() -> None:
+    login = (
+        'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="hun"ter2secret="x";'
+    )
+    words = ("-X", "security.protocol=SASL_PLAINTEXT", "-X", f"sasl.jaas.config={login}")
+    done = kw("call", "Metadata", "--dry-run", *words)
+    assert "{redacted 10} in sasl.jaas.config (-X) is not followed" in done.err
+    assert "ter2secret" not in done.err + done.out
+
+
 USER: Final = "ada:hunter2secret@"
 
 

@@ -189,5 +189,8 @@ def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
         elif name in _IDLE:
             chosen.remarks.append(f"{inner.said} has no meaning for kw")
         else:
-            chosen.warnings.append(f"{inner.said} is not followed")
+            from kwcli.net.config.unknown_properties import shown_name
+
+            title = f"{shown_name(name, text)} in {value.name}"  # a part of a password, behind a stray quotation mark
+            chosen.warnings.append(f"{inner._replace(name=title).said} is not followed")
     return found
