@@ -16,7 +16,7 @@ from kwcli.input_files import is_tables, list_paths
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import names_in, read_query, show_views, tables_about
 from kwcli.pipeline.sql_views import VIEWS
-from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES
+from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Exit, Failure, unwritten
 

@@ -435,7 +435,7 @@ def test_a_query_that_is_too_large_ends_in_one_line(
 
 def test_a_query_may_fill_half_of_a_small_disk(monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     monkeypatch.setattr("kwcli.pipeline.duckdb_sql.disk_usage", lambda _: Namespace(free=10 << 20))
-    with closing(TablesDatabase(Tables(folder), "select 1")) as database:
+    with closing(TablesDatabase(Listed(folder, Tables(folder).files), "select 1")) as database:
         found = database._database.execute("select current_setting('max_temp_directory_size')").fetchone()
     assert found == ("5.0 MiB",)
 
