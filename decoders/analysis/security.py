@@ -18,6 +18,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import client_of, host_of
+from decoders.analysis.doctor.diagnosis_input import words_of
 from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
 from decoders.apis.enums import ENUMS
@@ -422,7 +423,7 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
     """The row of a finding: `values` other than None fill its texts, and are keys of the row."""
     row = SECURITY_FINDINGS[kind]
     known = {name: value for name, value in values.items() if value is not None}
-    words = defaultdict(str, {name: _words(value) for name, value in known.items()})
+    words = defaultdict(str, {name: words_of(value) for name, value in known.items()})
     clients = most_named(seen.names.get("clients", {}))[:_LISTED]
     return {
         "id": kind,
@@ -435,13 +436,6 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
         "meaning": row.meaning.format_map(words),
         "remedy": row.remedy,
     }
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        more = f" and {len(value) - 3} more" if len(value) > 3 else ""
-        return ", ".join(map(str, value[:3])) + more
-    return str(value)
 
 
 def _named(seen: Observation, facet: str) -> list[str]:

@@ -23,11 +23,12 @@ from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exch
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
 from decoders.exchanges.logins import known_login
 from decoders.limits import CONNECTIONS_MAX
+from decoders.messages.body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
-from decoders.schema.json_form import STRUCTURE, shown
+from decoders.schema.json_form import MESSAGE, STRUCTURE, shown, text_of_cell
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.tls.facts import TlsInfo
-from decoders.wire.primitives import RANGES, uuid_bytes
+from decoders.wire.primitives import RANGES, uuid_bytes, uuid_text
 from decoders.wire.units import parse_time
 
 EXTRA: Final = (
@@ -97,8 +98,8 @@ class Recorded(ApiVersion):
 
     def topic_names(self, exchange: Sides) -> dict[str, str]:
         """The topic names in the record."""
-        names: dict[str, str] = _record(exchange).get("topic_names", {})
-        return names
+        assert isinstance(exchange, RecordedExchange)
+        return {uuid_text(identity.bytes): name for identity, name in exchange.names.items()}
 
 
 @lru_cache(SPECS_MAX)
@@ -169,7 +170,8 @@ class FromRecords:
         exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
         extra = {name: record[name] for name in EXTRA if name in record}
         if "partitions" in record.get("fetch_session", ()):
-            extra[SESSION_PARTITIONS] = record["fetch_session"]["partitions"]
+            its = record["fetch_session"]["partitions"]
+            extra[SESSION_PARTITIONS] = {text_of_cell(name): numbers for name, numbers in its.items()}
         if record["reason"] is not None and status != "undecoded":
             extra["reason"] = record["reason"]
         exchange.extra = extra or None
@@ -329,6 +331,8 @@ def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
         return _struct(field.plan, value, path, whole=whole)
     if field.secret and isinstance(value, dict):
         return value
+    if field.name == MESSAGE and isinstance(value, dict) and value.keys() == REDACTED:
+        return f"{{redacted {value['redacted']}}}"  # a message that is no UTF-8 and repeats a secret
     return _LEAVES[field.kind](value, path)
 
 

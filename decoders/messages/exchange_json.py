@@ -9,7 +9,15 @@ from typing import Any, Final
 from decoders.apis.error_codes import error_name
 from decoders.apis.keys import FETCH
 from decoders.exchanges.body_reader import SIDES, Failure
-from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange, Settled, Skipped, rfc3339, session_of
+from decoders.exchanges.exchange import (
+    SESSION_PARTITIONS,
+    Exchange,
+    FetchSession,
+    Settled,
+    Skipped,
+    rfc3339,
+    session_of,
+)
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
@@ -27,8 +35,9 @@ from decoders.messages.body_json import (
     trailing_json,
 )
 from decoders.schema.codec import projector
-from decoders.schema.json_form import json_bytes, json_text, redacted
+from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted
 from decoders.schema.model import Plan, Side
+from decoders.tls.facts import TlsInfo
 
 # A large side of an exchange in, its error codes out, and a body in which ids can be found.
 #
@@ -206,7 +215,7 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     }
     _add_said(record, exchange, plans, options)
     if ends.tls is not None:
-        record["tls"] = dict(ends.tls)
+        record["tls"] = _tls_json(ends.tls)
     if errors_cut:
         record["errors_cut"] = errors_cut
     if hidden:
@@ -256,7 +265,7 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
         session = session_of(record["request"], record["response"])
         if session is not None:
             partitions = exchange.extra.get(SESSION_PARTITIONS) if exchange.extra is not None else None
-            record["fetch_session"] = session if partitions is None else {**session, "partitions": partitions}
+            record["fetch_session"] = session if partitions is None else _with_partitions(session, partitions)
     software = exchange.client_software
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
@@ -276,6 +285,17 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
         names = topic_names(exchange, *bodies, plans)
         if names:
             record["topic_names"] = names
+
+
+def _with_partitions(session: FetchSession, partitions: Mapping[str, list[int]]) -> dict[str, Any]:
+    """The `fetch_session` key of an incremental Fetch, with the partitions of its session by topic."""
+    return {**session, "partitions": {cell_text(name): numbers for name, numbers in partitions.items()}}
+
+
+def _tls_json(tls: TlsInfo) -> dict[str, Any]:
+    """The `tls` key; the client chooses the server name and the subject."""
+    sni, subject = (None if text is None else json_text(text) for text in (tls["sni"], tls["client_subject"]))
+    return {"version": tls["version"], "cipher": tls["cipher"], "sni": sni, "client_subject": subject}
 
 
 def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) -> Any:
@@ -348,9 +368,9 @@ def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Op
 
 def topic_names(
     exchange: Exchange, request: Any, response: Any, plans: tuple[Plan | None, Plan | None]
-) -> dict[str, str]:
-    """Names learnt earlier for the topic ids in two JSON bodies."""
-    names: dict[str, str] = {}
+) -> dict[str, Any]:
+    """Names learnt earlier for the topic ids in two JSON bodies, in JSON form."""
+    names: dict[str, Any] = {}
     texts = exchange.ends.topics.texts
     for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
         if plan is not None:
@@ -358,5 +378,5 @@ def topic_names(
                 for text in at_path(body, path):
                     name = texts.get(text)
                     if name is not None and name[1] < exchange.known:
-                        names[text] = name[0]
+                        names[text] = json_text(name[0])
     return names

@@ -57,6 +57,47 @@ def json_text(text: str) -> str | dict[str, str]:
     return json_bytes(text.encode("utf-8", "surrogateescape"))
 
 
+# How the text of a cell begins that stands for other bytes.
+CELL_FORM: Final = '{"base64":"'
+
+
+def cell_text(text: str) -> str:
+    """The form of a text where only a string may stand: as the key of an object, in a cell of a table.
+
+    It is the text itself, or the JSON of its JSON form as a string: `{"base64":"b3JkZXL/"}`. A text that only looks so
+    is written in base64 as well, so that `text_of_cell` gives every text back.
+    """
+    if not text.startswith(CELL_FORM):
+        form = json_text(text)
+        if isinstance(form, str):
+            return form
+    return f'{CELL_FORM}{b64encode(text.encode("utf-8", "surrogateescape")).decode()}"}}'
+
+
+def text_of_cell(cell: str) -> str:
+    """The text that `cell_text` made a cell of; a cell of another form is the text itself."""
+    if not (cell.startswith(CELL_FORM) and cell.endswith('"}')):
+        return cell
+    try:
+        return b64decode(cell[len(CELL_FORM) : -2], validate=True).decode("utf-8", "surrogateescape")
+    except Error:
+        return cell
+
+
+def cell_json(cell: str | None) -> str | dict[str, str] | None:
+    """The JSON form of the text in a cell that `cell_text` made; None for None."""
+    return None if cell is None else cell if not cell.startswith(CELL_FORM) else json_text(text_of_cell(cell))
+
+
+def row_json(value: Any) -> Any:
+    """A row of Python values with all its texts, and the keys of its objects, in a form that any reader of JSON takes."""
+    if isinstance(value, str):
+        return json_text(value)
+    if isinstance(value, dict):
+        return {cell_text(name) if isinstance(name, str) else name: row_json(each) for name, each in value.items()}
+    return [row_json(each) for each in value] if isinstance(value, list) else value
+
+
 def float_json(value: float) -> float | str:
     """The JSON form of a float64: a number, or the word `NaN`, `Infinity` or `-Infinity`."""
     if value != value:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoders.exchanges.libraries import library_text
 from decoders.messages.exchange_json import SCHEMA
-from decoders.schema.json_form import json_text
+from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
 from kwcli.output.csv import csv_lines
 from kwcli.output.short_texts import palette
@@ -72,16 +72,7 @@ def view_of(renderer: AnswerRenderer) -> SniffView:
 
 def answer_record(kind: str, row: Row) -> dict[str, Any]:
     """A row of an answer as the object that `-o ndjson` writes for it."""
-    return {"kind": kind, "schema": SCHEMA, **_json(row)}
-
-
-def _json(value: Any) -> Any:
-    """A value of a row, with all its texts in a form that any reader of JSON takes."""
-    if isinstance(value, str):
-        return json_text(value)
-    if isinstance(value, dict):
-        return {name: _json(each) for name, each in value.items()}
-    return [_json(each) for each in value] if isinstance(value, list) else value
+    return {"kind": kind, "schema": SCHEMA, **row_json(row)}
 
 
 def software_text(row: Row) -> str:
@@ -90,15 +81,15 @@ def software_text(row: Row) -> str:
     return flat_text(row.get("client_software")) or ("" if library is None else f"~{library_text(library)}")
 
 
-def flat_text(value: Any) -> str:
-    """A value of a row in one cell: objects as their values, lists with commas."""
+def flat_text(value: Any, form: Callable[[str], str] = str) -> str:
+    """A value of a row in one cell: objects as their values, lists with commas, texts in the form that `form` makes."""
     if value is None:
         return ""
     if isinstance(value, dict):
-        return " ".join(filter(None, map(flat_text, value.values())))
+        return " ".join(filter(None, [flat_text(each, form) for each in value.values()]))
     if isinstance(value, list):
-        return ", ".join(map(flat_text, value))
-    return str(value)
+        return ", ".join([flat_text(each, form) for each in value])
+    return form(value) if isinstance(value, str) else str(value)
 
 
 def _table(rows: Sequence[Row], settings: Settings) -> str:
@@ -122,7 +113,10 @@ def _is_number(value: Any) -> bool:
 def _csv(rows: Sequence[Row], settings: Settings) -> str:
     """CSV with a line for each row, and a header line first."""
     names = _names(rows)
-    lines = [[row[name] if _is_number(row.get(name)) else flat_text(row.get(name)) for name in names] for row in rows]
+    lines = [
+        [row[name] if _is_number(row.get(name)) else flat_text(row.get(name), cell_text) for name in names]
+        for row in rows
+    ]
     return csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
 
 

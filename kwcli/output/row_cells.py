@@ -11,6 +11,7 @@ from decoders.filters.exchange_paths import RecordPath, record_path, words
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import SCALARS, SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
+from decoders.schema.json_form import CELL_FORM, cell_text, json_text
 from kwcli.output import COLUMN_FORMATS
 from kwcli.output.columns import COLUMNS, CSV_MORE, FOREIGN, OWN, TABLE, WORDS, ColumnWord
 from kwcli.run_environment import Exit, Failure
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 
 # Values of these types stand in a cell as they are.
-_PLAIN: Final = frozenset({str, int, float})
+_NUMBERS: Final = frozenset({int, float})
+# Attributes with texts from the wire, which may be no UTF-8.
+_TEXTS: Final = frozenset({"client_id"})
 # An attribute that every row has.
 _ANY: Final = "kind"
 
@@ -92,6 +95,7 @@ class RowReader:
         # Of an exchange: all attributes at once (with one more they are a tuple in any case), and the other columns.
         self._attributes = attrgetter(*(attribute or _ANY for attribute, _ in self._readers), _ANY)
         self._others = [(at, read) for at, (_, read) in enumerate(self._readers) if read is not None]
+        self._texts = [at for at, (attribute, _) in enumerate(self._readers) if attribute in _TEXTS]
 
     def _reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
         if column.path is None:
@@ -130,6 +134,7 @@ class RowReader:
                 found.append(read(row, record))
             else:
                 value = getattr(row, attribute, None)
+                value = json_text(value) if attribute in _TEXTS and value is not None else value
                 found.append(() if value is None else (value,))
         return found
 
@@ -140,6 +145,8 @@ class RowReader:
         record = to_json_dict(row, self._options) if self._whole else {}
         line = list(self._attributes(row))
         line.pop()
+        for at in self._texts:
+            line[at] = None if line[at] is None else cell_text(line[at])
         for at, read in self._others:
             line[at] = cell(read(row, record))
         return line
@@ -150,13 +157,16 @@ def cell(values: Sequence[Any]) -> Any:
     if len(values) != 1:
         return ",".join(map(plain_text, values)) if values else None
     value = values[0]
-    return value if value.__class__ in _PLAIN else plain_text(value)
+    return value if value.__class__ in _NUMBERS else plain_text(value)
 
 
 def plain_text(value: Any) -> str:
-    """A value in JSON form as the text of a cell: text as it is, structs and lists as JSON on one line."""
+    """A value in JSON form as the text of a cell: text as it is, structs and lists as JSON on one line.
+
+    A text that looks like the JSON form of bytes is in this form itself, so that every cell stands for one text.
+    """
     if isinstance(value, str):
-        return value
+        return cell_text(value) if value.startswith(CELL_FORM) else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None:

@@ -24,7 +24,7 @@ from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Skipped
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
-from decoders.schema.json_form import json_text
+from decoders.schema.json_form import row_json
 from decoders.wire.state_serialization import fields, pack, unpack
 from kwcli.report.build_report import NS, TABLES, FoldResults
 
@@ -212,17 +212,15 @@ def _without_records(value: Any) -> Any:
 
 
 def _dump(value: Any) -> bytes:
-    return orjson.dumps(_clean(value), option=orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps(_small(row_json(value)), option=orjson.OPT_NON_STR_KEYS)
 
 
-def _clean(value: Any) -> Any:
-    """A JSON value with texts and integers that any reader of JSON takes."""
-    if isinstance(value, str):
-        return json_text(value)
+def _small(value: Any) -> Any:
+    """A JSON value with integers that any reader of JSON takes."""
     if isinstance(value, dict):
-        return {name: _clean(each) for name, each in value.items()}
+        return {name: _small(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_clean(each) for each in value]
+        return [_small(each) for each in value]
     return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
+from decoders.schema.json_form import row_json
 from kwcli.report.build_report import PORTRAYED, Report, rows_at
 
 if TYPE_CHECKING:
@@ -38,12 +39,12 @@ LISTS: Final = (
 
 def json(report: Report, _settings: Settings) -> str:
     """The report as one JSON object."""
-    return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n"
+    return orjson.dumps(row_json(report), option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def ndjson(report: Report, _settings: Settings) -> str:
     """The report without its lists, then every row of every list with the `section` that it is from."""
-    return "".join(orjson.dumps(row).decode() + "\n" for row in rows(report))
+    return "".join(orjson.dumps(row_json(row)).decode() + "\n" for row in rows(report))
 
 
 def rows(report: Report) -> Iterator[dict[str, Any]]:

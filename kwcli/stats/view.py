@@ -9,7 +9,7 @@ from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import Statistics
 from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import json_text
+from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
 from kwcli.output.csv import csv_lines
 from kwcli.output.short_texts import find_zone, palette
@@ -35,9 +35,7 @@ def records(counted: StatsResult) -> list[Row]:
     """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in counted.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in counted.slowest]
-    return [
-        {name: json_text(value) if isinstance(value, str) else value for name, value in row.items()} for row in found
-    ]
+    return [row_json(row) for row in found]
 
 
 def render_records(counted: StatsResult, settings: Settings) -> str:
@@ -81,6 +79,8 @@ def _packets(packets: dict[str, list[int] | None]) -> str:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return cell_text(value)
     return _codes(value, " ") if isinstance(value, dict) else value
 
 

@@ -9,6 +9,7 @@ from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severit
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
+from decoders.wire.readable_text import clean
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -74,10 +75,11 @@ class Case:
 
 
 def words_of(value: Any) -> str:
+    """A value in a sentence, with unprintable characters escaped: a title is text in every format."""
     if isinstance(value, list):
         more = f" and {len(value) - 3} more" if len(value) > 3 else ""
-        return ", ".join(map(str, value[:3])) + more
-    return str(value)
+        return ", ".join([clean(str(each)) for each in value[:3]]) + more
+    return clean(str(value))
 
 
 def merge_observations(several: Iterable[Observation]) -> Observation:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from decoders.schema.json_form import cell_text
 from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.spark.stage_schemas import IDENTITY
-from kwcli.pipeline.tables.rows import as_text
 from kwcli.pipeline.tables.schemas import PARTITION
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class RowCompletion:
         topics = {} if facts is None else facts.topics
         rows = [(uuid_text(identity), name, since) for identity, (name, since) in sorted(topics.items())]
         self._ids = pa.array([row[0] for row in rows], pa.string())
-        self._names = pa.array([as_text(row[1]) for row in rows], pa.string())
+        self._names = pa.array([cell_text(row[1]) for row in rows], pa.string())
         self._since = pa.array([row[2] for row in rows], pa.int64())
 
     @staticmethod

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
+from decoders.schema.json_form import cell_text
 from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
@@ -28,7 +29,7 @@ from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
-from kwcli.pipeline.tables.rows import as_text, split_address
+from kwcli.pipeline.tables.rows import split_address
 from kwcli.run_environment import seldom
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ class PartitionStitcher:
 
 
 def _told(text: str | None) -> str | None:
-    return None if text is None else as_text(text)
+    return None if text is None else cell_text(text)
 
 
 def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
@@ -288,6 +289,6 @@ def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
         True,
         *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns),
         patch.place_added,
-        *((None, None) if software is None else (as_text(software["name"]), as_text(software["version"]))),
+        *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
         *((None, None) if login is None else (_told(login["user"]), _told(login["mechanism"]))),
     )

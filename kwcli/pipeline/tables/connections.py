@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from binascii import a2b_base64
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -10,7 +9,8 @@ import pyarrow.compute as pc
 
 from decoders.exchanges.exchange import ENDED_KEYS, ConnectionInfo, Ended
 from decoders.exchanges.learned_names import Topics
-from kwcli.pipeline.tables.rows import as_text, json_form, split_address
+from decoders.schema.json_form import cell_text, text_of_cell
+from kwcli.pipeline.tables.rows import split_address
 from kwcli.pipeline.tables.schemas import ENDED, TYPES
 
 if TYPE_CHECKING:
@@ -99,13 +99,9 @@ def ended_of(row: Mapping[str, Any], number: int) -> Ended:
     return Ended.resumed(ends, [values[name] for name in ENDED_KEYS])
 
 
-def _original(text: str | None) -> str | None:
+def _original(cell: str | None) -> str | None:
     """The text from which `_shown` made a column's value."""
-    form = json_form(text)
-    try:
-        return form if text is form else a2b_base64(form["base64"]).decode("utf-8", "surrogateescape")
-    except (KeyError, TypeError, ValueError):
-        return text  # a client whose text only looks like that
+    return None if cell is None else text_of_cell(cell)
 
 
 # Columns that `ended_of` reads.
@@ -122,4 +118,4 @@ _NONE: Final[dict[str, Any]] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(
 
 
 def _shown(text: str | None) -> str | None:
-    return None if text is None else as_text(text)
+    return None if text is None else cell_text(text)

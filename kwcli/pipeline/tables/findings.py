@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.messages.exchange_json import SCHEMA
+from decoders.schema.json_form import cell_text
 from decoders.wire.units import parse_time
-from kwcli.pipeline.tables.rows import as_text
 from kwcli.pipeline.tables.schemas import SCHEMAS, TYPES
 
 if TYPE_CHECKING:
@@ -47,5 +47,5 @@ def findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.RecordBat
 
 def _shown(value: Any) -> Any:
     if isinstance(value, str):
-        return as_text(value)
+        return cell_text(value)
     return [_shown(each) for each in value] if isinstance(value, list) else value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,7 +28,7 @@ from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import SCALARS, SCHEMA, exchange_json
-from decoders.schema.json_form import json_text
+from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text
 from kwcli.capture_inputs import utf8_text
@@ -119,22 +118,6 @@ def _spread(
         kind = ROWS.field(name).type if types is None else types[name]
         found[name] = pa.array(values, kind).take(at)
     return found
-
-
-def as_text(text: str) -> str:
-    """Text that any reader takes; the JSON form of text that is no UTF-8."""
-    form = json_text(text)
-    return form if isinstance(form, str) else orjson.dumps(form).decode()
-
-
-def json_form(text: str | None) -> Any:
-    """The JSON form of a column's text that `as_text` made: {"base64": …} where it is no UTF-8."""
-    if text is None or not text.startswith('{"base64":"'):
-        return text
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -442,7 +425,7 @@ class ExchangeColumns:
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
                 self._texts.clear()
-            found = self._texts[text] = as_text(text)
+            found = self._texts[text] = cell_text(text)
         return found
 
     def _topic(self, name: str) -> int:

@@ -22,10 +22,11 @@ from decoders.limits import CONNECTIONS_MAX, GROUPS_MAX
 from decoders.messages.exchange_from_json import FromRecords, RecordedExchange
 from decoders.messages.exchange_json import SCALARS
 from decoders.messages.read_ndjson import TOLD_MAX
+from decoders.schema.json_form import cell_json
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.tables.connections import ENDED_COLUMNS, ended_of
-from kwcli.pipeline.tables.rows import BODY_CUT, json_form
+from kwcli.pipeline.tables.rows import BODY_CUT
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.run_environment import Failure
 
@@ -99,7 +100,7 @@ class StoredRowReader:
         record |= {name: row[name] for name in _COPIED}
         record["time"] = rfc3339(row["time_ns"])
         record["connection"] = self._number(row)
-        record["client_id"] = json_form(row["client_id"])
+        record["client_id"] = cell_json(row["client_id"])
         record["errors"] = [
             {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}
             for path, code, name, expected in zip(
@@ -113,16 +114,16 @@ class StoredRowReader:
         }
         further = _said(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
         names = {
-            identity: json_form(name)
+            identity: cell_json(name)
             for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
             if name is not None
         }
-        software = {name: json_form(row[f"client_software_{name}"]) or "" for name in ("name", "version")}
+        software = {name: cell_json(row[f"client_software_{name}"]) or "" for name in ("name", "version")}
         columns = {
             "fetch_session": further.pop("fetch_session", None),
             "client_software": None if row["client_software_name"] is None else software,
-            "user": json_form(row["user"]),
-            "mechanism": json_form(row["mechanism"]),
+            "user": cell_json(row["user"]),
+            "mechanism": cell_json(row["mechanism"]),
             "topic_names": names or None,
         }
         return record | {name: value for name, value in columns.items() if value is not None} | further
