@@ -90,7 +90,7 @@ def cell_json(cell: str | None) -> str | dict[str, str] | None:
 
 
 def row_json(value: Any) -> Any:
-    """A row of Python values with all its texts, and the keys of its objects, in a form that any reader of JSON takes."""
+    """A row of Python values with all its texts, keys of objects too, in a form that any reader of JSON takes."""
     if isinstance(value, str):
         return json_text(value)
     if isinstance(value, dict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.tls.handshake import ALERTS, CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
+from decoders.wire.readable_text import clean
 
 __all__ = ["remedy_of_tls", "tell"]
 
@@ -61,7 +62,7 @@ def _client_hello(data: bytes) -> str:
     """Name, versions and protocols that the client asks for."""
     hello = read_client_hello(data, 9)
     versions = [VERSIONS[number] for number in sorted(set(hello.versions) & VERSIONS.keys())]
-    parts = [f"ClientHello for {hello.server_name}" if hello.server_name else "ClientHello"]
+    parts = [f"ClientHello for {clean(hello.server_name)}" if hello.server_name else "ClientHello"]
     if versions:
         parts.append(", ".join((versions[0], *(version.partition(" ")[2] for version in versions[1:]))))
     if hello.protocols and hello.protocols[0]:

@@ -159,7 +159,8 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
     protocols: tuple[str, ...] = ()
     for kind, start, end in _extensions(data, behind):
         if kind == _SERVER_NAME and end <= len(data):
-            name = readable(data[start + 5 : min(start + 5 + _number(data, start + 3, 2), end)])
+            sent = data[start + 5 : min(start + 5 + _number(data, start + 3, 2), end)]
+            name = sent[:_TEXT_MAX].decode("utf-8", "surrogateescape")  # as the client sent it, printable or not
         elif kind == _ALPN:
             protocols = _protocols(data, start, end)
         elif kind == _SUPPORTED_VERSIONS:

@@ -26,7 +26,10 @@ _NS: Final = 10**9
 
 
 class CaptureFiles:
-    """The files of `-w`. With rotation, `FILE.pcapng` means `FILE-00001.pcapng` and so on. May raise OSError."""
+    """The files of `-w`. With rotation, `FILE.pcapng` means `FILE-00001.pcapng` and so on. May raise OSError.
+
+    A process that was started again writes to the next file whose name is free: `FILE-2.pcapng` without rotation.
+    """
 
     def __init__(self, plan: LogPlan) -> None:
         assert plan.write is not None
@@ -37,6 +40,7 @@ class CaptureFiles:
         self._size_most = plan.rotate_size
         self._time_most = None if plan.rotate_interval is None else round(plan.rotate_interval * _NS)
         self._rotates = self._size_most is not None or self._time_most is not None
+        self._again = plan.restarted > 0
         self._file: BinaryIO | None = None
         self._begun_ns = 0
         self._size = 0
@@ -74,12 +78,21 @@ class CaptureFiles:
         late = self._time_most is not None and time_ns - self._begun_ns >= self._time_most
         return late or (self._size_most is not None and self._size + size > self._size_most)
 
+    def _named(self) -> Path:
+        """The name of the file with the number `count`."""
+        if self._rotates:
+            return self._path.with_name(f"{self._path.stem}-{self.count:05d}{self._path.suffix}")
+        return (
+            self._path if self.count < 2 else self._path.with_name(f"{self._path.stem}-{self.count}{self._path.suffix}")
+        )
+
     def _begin(self, time_ns: int) -> None:
         self.close()
         self.count += 1
-        path = self._path
-        if self._rotates:
-            path = path.with_name(f"{path.stem}-{self.count:05d}{path.suffix}")
+        path = self._named()
+        while self._again and path.exists():
+            self.count += 1
+            path = self._named()
         self._file = open(path, "wb", opener=open_private)  # noqa: SIM115  # until the next one begins
         head = self._writer.header()
         self._file.write(head)

@@ -1,6 +1,7 @@
 """The log's process: messages from the data path in, rows on standard output and a capture file out, to the last byte.
 
-The process ends when the data path closes the socket pair; it ignores signals, which are meant for the proxy.
+The process ends when the data path closes the socket pair; it ignores signals, which are meant for the proxy. After
+each piece of messages it tells how many bytes it has worked off, so that the data path knows what a defect has cost.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final
 
 from decoders.messages.body_json import Options
 from kwcli.malloc_trim import TRIM_S, Trimmer, tune
-from kwcli.proxy.log.log_protocol import LogPlan, MessageKind, Parser
+from kwcli.proxy.log.log_protocol import DEFECT, LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
 from kwcli.proxy.log.log_writer import Recorder
 from kwcli.run_environment import SELDOM, Complaints, Environment, Failure
@@ -53,8 +54,8 @@ def main(descriptor: int) -> None:
         if env.debug:
             for line in traceback.format_exc().splitlines():
                 env.say(line)
-        env.say(f"kw: the log ended: {type(defect).__name__}: {defect} (--debug shows where)")
-        code = 1
+        env.say(f"kw: defect in the log: {type(defect).__name__}: {defect} (--debug shows where)")
+        code = DEFECT
     with suppress(OSError):
         env.stdout.flush()
     os._exit(code)  # a normal exit would complain about a closed standard output
@@ -64,7 +65,9 @@ def _run(env: Environment, sock: socket.socket) -> int:
     parser = Parser()
     keeping: Recorder | None = None
     reporter: Reporter | None = None
+    taken = 0
     for data in _pieces(sock):
+        taken += len(data)
         messages = parser.feed(data)
         if keeping is None and messages:
             kind, _, _, content = messages.pop(0)
@@ -73,15 +76,14 @@ def _run(env: Environment, sock: socket.socket) -> int:
             plan = LogPlan.of_json(content)
             env.debug = plan.debug
             plan.settings.allow_colors(env)
-            if plan.report:
-                shown = plan.settings
-                told = Options(shown.records, shown.reveal_secrets, names=shown.names) if plan.report_records else None
-                reporter = Reporter(sock, told)
-            keeping = Recorder(env, plan, reporter)
+            shown = plan.settings
+            told = Options(shown.records, shown.reveal_secrets, names=shown.names) if plan.report_records else None
+            reporter = Reporter(sock, told)
+            keeping = Recorder(env, plan, reporter if plan.report else None)
         if keeping is not None:
             keeping.take(messages)
-            if reporter is not None:
-                reporter.send()
+            assert reporter is not None
+            reporter.send(taken)
             if keeping.over:
                 break
     else:

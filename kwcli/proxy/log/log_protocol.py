@@ -12,6 +12,7 @@ from kwcli.run_environment import Settings
 __all__ = [
     "CLIENT",
     "COUNTS",
+    "DEFECT",
     "HEAD",
     "LIMITS",
     "SERVER",
@@ -25,6 +26,8 @@ __all__ = [
     "Via",
 ]
 
+# The exit code of the log's process after a defect (EX_SOFTWARE of sysexits.h): then another process is started.
+DEFECT: Final = 70
 Record = Literal["client", "both"]
 # Which program the log is about.
 Via = Literal["proxy", "mock"]
@@ -45,6 +48,9 @@ class LogPlan(NamedTuple):
     report_records: bool = False  # report whole exchanges too, for the control interface
     events: bool = False  # print rows for connections and messages, too
     via: Via = "proxy"
+    # Of a process that was started again: which start it is, and how many connections the log was told of before.
+    restarted: int = 0
+    connections: int = 0
 
     def to_json(self) -> bytes:
         """The plan as JSON, for `of_json`."""
@@ -81,7 +87,7 @@ class MessageKind:
     GAP_SERVER: Final = 5
     RAW_GAP: Final = 6
     RAW_GAP_SERVER: Final = 7
-    OPENED: Final = 8  # JSON: [client, listener, upstream]
+    OPENED: Final = 8  # JSON: [client, listener, upstream], true behind them where an earlier process was told already
     UPSTREAM: Final = 9  # TIMES: correlation id, when the request had left, when the answer began to come
     CLOSED: Final = 10  # how it was closed, and after a newline why
     DROPPED: Final = 11  # COUNTS: bytes, exchanges, connections left out so far

@@ -7,8 +7,12 @@ takes at once:
 
 ```
 relay ──▶ LogQueue (≤ HELD_MOST bytes) ──▶ socket pair ──▶ log's process (log_process.py) ──▶ rows, capture file
-relay ◀── Reports: errors in answers, for metrics; whole records, for the control interface ◀──
+relay ◀── Reports: bytes worked off; errors in answers, for metrics; whole records, for the control interface ◀──
 ```
+
+The log's process says how many bytes it has worked off. If it ends by a defect, another one is started, a few times
+and after longer and longer pauses. All that the old one had not worked off is left out and counted; messages that come
+meanwhile wait in the queue. The new process is told of the connections that are open, each with a gap.
 
 What always holds: the relay never waits for the log unless `--log-overflow block` says so, and bytes left out are
 counted by connection and direction, so that the log shows a gap instead of guessing.
@@ -27,7 +31,9 @@ from typing import TYPE_CHECKING, Final, Literal
 import orjson
 
 from decoders.apis.error_codes import error_name
-from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind
+from decoders.named_tuple import NamedTuple
+from decoders.wire.readable_text import clean, format_size
+from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind, Parser
 
 if TYPE_CHECKING:
     import asyncio
@@ -59,7 +65,10 @@ Errors = list[tuple[str, str, int]]
 
 
 class Reporter:
-    """The log's end of reports to the data path. `options`: how to write whole records, None: report only errors."""
+    """The log's end of reports to the data path: how many of its bytes are worked off, and what `add` is given.
+
+    `options`: how to write whole records, None: report only errors.
+    """
 
     def __init__(self, sock: socket.socket, options: Options | None = None) -> None:
         self._sock = sock
@@ -75,11 +84,13 @@ class Reporter:
         if self._options is not None:
             self._records.append(_record_line(exchange, self._options))
 
-    def send(self) -> None:
-        """Send what was noted since, as far as the socket takes it at once."""
-        if self._found and not self._unsent:
+    def send(self, taken: int = 0) -> None:
+        """Send what was noted since, and that `taken` bytes are worked off, as far as the socket takes it at once."""
+        if taken and not self._unsent:
+            self._unsent = b"+%d\n" % taken
+        if self._found and len(self._unsent) < RECORD_MOST:
             rows = [(api, error, count) for (api, error), count in self._found.items()]
-            self._unsent = json.dumps(rows).encode() + b"\n"
+            self._unsent += json.dumps(rows).encode() + b"\n"
             self._found.clear()
         if self._records and len(self._unsent) < RECORD_MOST:
             self._unsent += b"".join(self._records)
@@ -103,20 +114,33 @@ def _record_line(exchange: Exchange, options: Options) -> bytes:
 
 
 class Reports:
-    """The data path's end of the log's reports: `told` gets errors, `record` the JSON of each exchange."""
+    """The data path's end of the log's reports: `told` gets errors, `record` the JSON of each exchange.
+
+    `taken` gets how many bytes are worked off, `ended` is called when the log has closed its end.
+    """
 
     def __init__(
-        self, sock: socket.socket, told: Callable[[Errors], None], record: Callable[[bytes], None] | None = None
+        self,
+        sock: socket.socket,
+        told: Callable[[Errors], None],
+        record: Callable[[bytes], None] | None = None,
+        *,
+        taken: Callable[[int], None] = lambda _: None,
+        ended: Callable[[], None] = lambda: None,
     ) -> None:
         self._sock = sock
         self._told = told
         self._record = record
+        self._taken = taken
+        self._ended = ended
         self._loop: asyncio.AbstractEventLoop | None = None
         self._line = b""
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Read reports from now on, in this event loop."""
+    def attach(self, loop: asyncio.AbstractEventLoop, sock: socket.socket | None = None) -> None:
+        """Read reports from now on, in this event loop; from another socket, where one is given."""
         self._loop = loop
+        if sock is not None:
+            self._sock, self._line = sock, b""
         loop.add_reader(self._sock.fileno(), self._read)
 
     def detach(self) -> None:
@@ -134,10 +158,13 @@ class Reports:
             data = b""
         if not data or len(self._line) > LINE_MOST:
             self.detach()
+            self._ended()
             return
         *lines, self._line = (self._line + data).split(b"\n")
         for line in lines:
-            if line[:1] != b"{":
+            if line[:1] == b"+":
+                self._taken(int(line))
+            elif line[:1] != b"{":
                 self._told([(api, error, count) for api, error, count in json.loads(line)])
             elif self._record is not None:
                 self._record(line)
@@ -159,8 +186,34 @@ GATHER: Final = 64 << 10
 PIECE: Final = 256 << 10
 
 
+# After so many seconds without a log its process is started again; one that has lived for LIVED_S begins anew with the
+# first pause. A defect in every row costs a start of a process (0.2 s of CPU time) each of these times, and no more.
+RESTARTS_S: Final = (0.2, 1.0, 5.0, 20.0, 60.0)
+LIVED_S: Final = 60.0
+
+
 def _nothing(_: object) -> None:
     """Ignore the argument."""
+
+
+class Restarts(NamedTuple):
+    """How another process of the log is started: `plan` gives its first message by the number of connections so far,
+    `start` the socket to it, None where the last process has ended as it should.
+    """
+
+    plan: Callable[[int], bytes]
+    start: Callable[[], socket.socket | None]
+    pauses_s: tuple[float, ...] = RESTARTS_S
+
+
+class KnownConnection(NamedTuple):
+    """An open connection, as another process of the log is told of it."""
+
+    client: str
+    listener: str
+    upstream: str
+    time_ns: int
+    dialled: str = ""  # our address of the connection to the broker
 
 
 class LogQueue:
@@ -178,6 +231,7 @@ class LogQueue:
         most: int = HELD_MOST,
         pause: Callable[[bool], None] = _nothing,
         say: Callable[[str], None] = _nothing,
+        restarts: Restarts | None = None,
     ) -> None:
         sock.setblocking(False)
         self._sock = sock
@@ -198,7 +252,17 @@ class LogQueue:
         self._unseen: set[int] = set()  # connections that the log was not told of
         self._late: list[bytes] = []  # messages that must arrive, but found no room
         self.alive = True
-        self.reports: Reports | None = None  # what the log sends back
+        self._restarts = restarts
+        self._restarting: asyncio.TimerHandle | None = None  # there is no process now
+        self._failures = 0  # since a process has lived long enough
+        self._begun_s = time.monotonic()
+        self._known: dict[int, KnownConnection] = {}  # open connections
+        self._count = 0  # of connections that the log was told of
+        self._sent: deque[tuple[int, bytes]] = deque()  # pieces not worked off yet, and where each ends
+        self._sent_size = self._taken_size = 0  # bytes that were given to the process, and that it has worked off
+        self.restarted = 0
+        # What the log sends back.
+        self.reports = Reports(sock, _nothing, taken=self._taken, ended=self._lost)
         self.events = False  # whether the log wants TLS and EVENT messages
         self.dropped_bytes = 0
         self.dropped_exchanges = 0
@@ -219,13 +283,12 @@ class LogQueue:
 
         To be called before `attach`.
         """
-        self.reports = Reports(self._sock, told, record)
+        self.reports = Reports(self._sock, told, record, taken=self._taken, ended=self._lost)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let the event loop send messages and read reports from now on."""
         self._loop = loop
-        if self.reports is not None:
-            self.reports.attach(loop)
+        self.reports.attach(loop)
         self._later()
 
     # -- messages of the data path -------------------------------------------------------------------------------------
@@ -239,6 +302,8 @@ class LogQueue:
             self._unseen.add(connection)
             self.dropped_connections += 1
             return
+        self._known[connection] = KnownConnection(client, listener, upstream, time_ns)
+        self._count += 1
         self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
 
     def log_chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
@@ -270,6 +335,8 @@ class LogQueue:
     def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
         """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`."""
         if connection not in self._unseen and self._room():
+            if connection in self._known:
+                self._known[connection] = self._known[connection]._replace(upstream=upstream, dialled=local)
             self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
     def log_decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
@@ -285,7 +352,7 @@ class LogQueue:
     def log_event(self, connection: int, text: str, time_ns: int) -> None:
         """Log a message for people, about a connection or (0) about none."""
         if self.events and connection not in self._unseen and self._room():
-            self._tell(MessageKind.EVENT, connection, time_ns, text.encode())
+            self._tell(MessageKind.EVENT, connection, time_ns, clean(text).encode())
 
     def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
@@ -294,7 +361,9 @@ class LogQueue:
             return
         for kind in (MessageKind.GAP, MessageKind.GAP_SERVER, MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER):
             self._declare(connection, kind, time_ns)
-        self._must(MessageKind.CLOSED, connection, time_ns, f"{how}\n{reason}".encode() if reason else how.encode())
+        self._known.pop(connection, None)
+        told = f"{how}\n{clean(reason)}" if reason else how
+        self._must(MessageKind.CLOSED, connection, time_ns, told.encode())
 
     def tell(self, message: bytes) -> None:
         """Queue a message that is packed already (log_protocol.py)."""
@@ -306,7 +375,7 @@ class LogQueue:
     def flush(self) -> None:
         """Send what the socket takes now."""
         self._due = None
-        if not self.alive:
+        if not self.alive or self._restarting is not None:
             return
         while True:
             if not self._unsent:
@@ -314,7 +383,11 @@ class LogQueue:
                     if not self._parts:
                         break
                     self._pack()
-                self._unsent = memoryview(self._pieces.popleft())
+                piece = self._pieces.popleft()
+                self._unsent = memoryview(piece)
+                self._sent_size += len(piece)
+                if self._restarts is not None and self._loop is not None:
+                    self._sent.append((self._sent_size, piece))
             try:
                 sent = self._sock.send(self._unsent)
             except BlockingIOError:
@@ -341,6 +414,9 @@ class LogQueue:
         if self._due is not None:
             self._due.cancel()
             self._due = None
+        if self._restarting is not None:
+            self._restarting.cancel()
+            self._begin_again()
         self._loop = None
         if not self.alive:
             return False
@@ -359,8 +435,10 @@ class LogQueue:
     def close(self) -> None:
         """Close without waiting; messages that were not sent are lost."""
         self.alive = False
-        if self.reports is not None:
-            self.reports.detach()
+        self.reports.detach()
+        if self._restarting is not None:
+            self._restarting.cancel()
+            self._restarting = None
         self._over = True  # so that nothing is taken any more
         self._watch(False)
         if self._due is not None:
@@ -373,6 +451,7 @@ class LogQueue:
         """Drop all messages that wait."""
         self._parts, self._late, self._unsent, self._queued, self._packed = [], [], memoryview(b""), 0, 0
         self._pieces.clear()
+        self._sent.clear()
 
     def _later(self) -> None:
         """Have `flush` called: soon, or at once when enough bytes wait."""
@@ -388,7 +467,7 @@ class LogQueue:
 
     def _watch(self, wanted: bool) -> None:
         """Have `flush` called when the socket takes more."""
-        if self._loop is None or wanted == self._watched:
+        if self._loop is None or wanted == self._watched or self._restarting is not None:
             return
         self._watched = wanted
         if wanted:
@@ -470,7 +549,89 @@ class LogQueue:
             self._queued += HEAD.size + len(content)
             self._later()
 
+    # -- the end of the process ----------------------------------------------------------------------------------------
+
+    def _taken(self, size: int) -> None:
+        """Forget the pieces that the process has worked off, after `size` bytes since its start."""
+        self._taken_size = size
+        while self._sent and self._sent[0][0] <= size:
+            self._sent.popleft()
+
     def _lost(self) -> None:
+        """Have another process started after a pause, since the last one has ended; or go on without a log."""
+        if not self.alive or self._restarting is not None:
+            return
+        if time.monotonic() - self._begun_s >= LIVED_S:
+            self._failures = 0
+        restarts, loop = self._restarts, self._loop
+        if restarts is None or loop is None or self._failures >= len(restarts.pauses_s):
+            self._give_up()
+            return
+        self.reports.detach()
+        self._watch(False)
+        self._sock.close()
+        self._miss(restarts.plan(self._count))
+        self._restarting = loop.call_later(restarts.pauses_s[self._failures], self._begin_again)
+        self._failures += 1
+
+    def _begin_again(self) -> None:
+        """Start another process, if the last one has ended by a defect."""
+        self._restarting = None
+        assert self._restarts is not None
+        sock = self._restarts.start()
+        if sock is None:
+            self._give_up()
+            return
+        sock.setblocking(False)
+        self._sock = sock
+        self._begun_s = time.monotonic()
+        self.restarted += 1
+        answers = "1 answer" if self.dropped_exchanges == 1 else f"{self.dropped_exchanges:,} answers"
+        missing = f"{format_size(self.dropped_bytes)} with {answers} missing in it so far"
+        self.say(f"the log process has failed and was started again: {missing}")
+        if self._loop is not None:
+            self.reports.attach(self._loop, sock)
+            self.flush()
+
+    def _miss(self, plan: bytes) -> None:
+        """Leave out and count all that the old process has not worked off; tell the new one of the open connections."""
+        data = b"".join([*(piece for _, piece in self._sent), *self._pieces, *self._parts, *self._late])
+        end = self._sent[0][0] - len(self._sent[0][1]) if self._sent else self._taken_size
+        missed: Counter[tuple[int, int]] = Counter()
+        for kind, connection, _, content in Parser().feed(data):
+            end += HEAD.size + len(content)
+            if end <= self._taken_size:
+                continue
+            if kind <= MessageKind.RAW_SERVER:
+                missed[connection, kind + MessageKind.GAP] += len(content)
+                self.dropped_bytes += len(content)
+            elif kind <= MessageKind.RAW_GAP_SERVER:  # counted when it was left out
+                missed[connection, kind] += SIZE.unpack(content)[0]
+            elif kind == MessageKind.UPSTREAM:
+                self.dropped_exchanges += 1
+            elif kind == MessageKind.OPENED and connection not in self._known:
+                self.dropped_connections += 1
+        for place, size in self._gaps.items():
+            missed[place] += size
+        over, self._over = self._over, False
+        self._forget()
+        self._sent_size = self._taken_size = 0
+        self.tell(plan)
+        # Nobody knows where in a frame the new process begins: each side has a gap of at least one byte.
+        self._gaps = {}
+        for number, known in self._known.items():
+            said = [known.client, known.listener, known.upstream, True]
+            self._tell(MessageKind.OPENED, number, known.time_ns, json.dumps(said).encode())
+            kinds = [MessageKind.GAP, MessageKind.GAP_SERVER]
+            if known.dialled:
+                told = json.dumps([known.dialled, known.upstream]).encode()
+                self._tell(MessageKind.DIALLED, number, known.time_ns, told)
+                kinds += [MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER]
+            self._gaps |= {(number, kind): max(missed[number, kind], 1) for kind in kinds}
+        if over and not self._drops:
+            self.pause(False)
+
+    def _give_up(self) -> None:
         """Go on without a log, whose process has ended."""
         paused = self._over and not self._drops
         self.close()

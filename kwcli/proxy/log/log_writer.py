@@ -58,7 +58,7 @@ class Recorder:
         self._files: CaptureFiles | None = None
         self._seen = SharedKnowledge()
         self._kept: dict[int, RecordedConnection] = {}
-        self._count = 0
+        self._count = plan.connections
         self._chunks: list[Chunk] = []
         self._ended: list[int] = []
         self._lost: set[RecordedConnection] = set()  # a side of their redactor is out of step
@@ -159,12 +159,12 @@ class Recorder:
             self._track(kept, kept.upstream, kind - MessageKind.RAW_GAP, time_ns, b"", SIZE.unpack(content)[0])
 
     def _open(self, number: int, time_ns: int, content: bytes) -> None:
-        client, listener, upstream = json.loads(content)
+        client, listener, upstream, *again = json.loads(content)
         self._count += 1
-        connection = Connection(self._count, client, listener, time_ns, opened=True)
+        connection = Connection(self._count, client, listener, time_ns, opened=not again)
         kept = self._kept[number] = RecordedConnection(connection, client, listener)
         self._rows.add_connection(connection)
-        if self._rows.events:
+        if self._rows.events and not again:
             self._settle()
             self._rows.print_connection_event(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
         if self._files is not None:

@@ -17,6 +17,7 @@ from decoders.exchanges.exchange import Exchange, Skipped, rfc3339
 from decoders.exchanges.pairer import Pairer
 from decoders.filters import parse
 from decoders.messages.exchange_json import SCHEMA
+from decoders.schema.json_form import row_json
 from kwcli.output.renderers import Wanted, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.run_environment import unwritten
@@ -108,7 +109,7 @@ class LogRows:
 
     def _put(self, row: dict[str, Any]) -> None:
         if self.events:
-            self._guard(self._output.write, orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            self._guard(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
             self._guard(self._output.settle)
 
     def _login(self, exchange: Exchange) -> None:

@@ -2,6 +2,7 @@
 
 The process is a fresh interpreter, so it shares nothing with the data path but the socket pair, standard output and
 standard error. The process lives until the pair is closed: Ctrl-C and SIGTERM are for the proxy, which drains first.
+After a defect, or when it is killed, the queue has it started again.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from contextlib import suppress
 from typing import IO, Any, Final
 
 from kwcli.private_files import open_private
-from kwcli.proxy.log.log_protocol import HEAD, LogPlan, MessageKind
-from kwcli.proxy.log.log_queue import HELD_MOST, LogQueue, Overflow
+from kwcli.proxy.log.log_protocol import DEFECT, HEAD, LogPlan, MessageKind
+from kwcli.proxy.log.log_queue import HELD_MOST, RESTARTS_S, LogQueue, Overflow, Restarts
 from kwcli.run_environment import Environment, Exit, Failure
 
 __all__ = ["Log", "start"]
@@ -36,11 +37,67 @@ _BUFFER: Final = 1 << 20
 
 
 class Log:
-    """The log's running process, with the queue of messages to it."""
+    """The log's running process, with the queue of messages to it. Raises OSError where no process can be started."""
 
-    def __init__(self, feed: LogQueue, process: subprocess.Popen[bytes]) -> None:
-        self.feed = feed
-        self.process = process
+    def __init__(
+        self,
+        plan: LogPlan,
+        make_queue: Callable[[socket.socket, Restarts], LogQueue],
+        *,
+        stdout: IO[Any] | int | None,
+        stderr: IO[Any] | int | None,
+        pauses_s: tuple[float, ...],
+    ) -> None:
+        self._plan = plan
+        self._streams = (stdout, stderr)
+        self._plans = 0  # how many were sent
+        ours, self.process = self._launch()
+        self.feed = make_queue(ours, Restarts(self._message, self._restart, pauses_s))
+        self.feed.tell(self._message(0))
+
+    def _message(self, connections: int) -> bytes:
+        """The first message to a process: the plan, after so many connections."""
+        content = self._plan._replace(restarted=self._plans, connections=connections).to_json()
+        self._plans += 1
+        return HEAD.pack(MessageKind.PLAN, 0, 0, len(content)) + content
+
+    def _restart(self) -> socket.socket | None:
+        """Start another process; returns its socket, or None where the last one has ended as it should.
+
+        A process has no other reason to close the socket than its end, so one that is still there is killed.
+        """
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if 0 <= self.process.returncode != DEFECT:
+            return None
+        try:
+            ours, self.process = self._launch()
+        except OSError:
+            return None
+        return ours
+
+    def _launch(self) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        for each in (ours, theirs):
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+        # Blocked here, so the child inherits that, until it ignores them.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _CODE, str(theirs.fileno()), json.dumps(sys.path)],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=self._streams[0],
+                stderr=self._streams[1],
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            theirs.close()
+        return ours, process
 
     def run_beside(self, env: Environment, work: Callable[[], int]) -> int:
         """Do `work`, whose traffic is logged, then give the log the time to write what it has; the exit code."""
@@ -71,8 +128,8 @@ class Log:
 
     @property
     def failed(self) -> bool:
-        """Whether the process has ended without writing everything that was asked for."""
-        return self.process.returncode not in (None, 0)
+        """Whether a process has ended without writing everything that was asked for."""
+        return self.feed.restarted > 0 or self.process.returncode not in (None, 0)
 
     def kill(self) -> None:
         """Kill the process."""
@@ -91,30 +148,16 @@ def start(
     say: Callable[[str], None] = lambda _: None,
     stdout: IO[Any] | int | None = None,
     stderr: IO[Any] | int | None = None,
+    pauses_s: tuple[float, ...] = RESTARTS_S,
 ) -> Log:
     """Start the log's process, by default with our `stdout` and `stderr`. Raises Failure: the file cannot be made."""
     if plan.write is not None:
         _check(plan.write)
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    for each in (ours, theirs):
-        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
-    # Blocked here, so the child inherits that, until it ignores them.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE, str(theirs.fileno()), json.dumps(sys.path)],
-            pass_fds=(theirs.fileno(),),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
-    feed = LogQueue(ours, overflow=overflow, most=most, pause=pause, say=say)
-    content = plan.to_json()
-    feed.tell(HEAD.pack(MessageKind.PLAN, 0, 0, len(content)) + content)
-    return Log(feed, process)
+
+    def make_queue(sock: socket.socket, restarts: Restarts) -> LogQueue:
+        return LogQueue(sock, overflow=overflow, most=most, pause=pause, say=say, restarts=restarts)
+
+    return Log(plan, make_queue, stdout=stdout, stderr=stderr, pauses_s=pauses_s)
 
 
 def _check(name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -234,25 +233,6 @@ def test_a_loop_sends_by_itself(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert len((tmp_path / "out").read_bytes().splitlines()) == 193
-
-
-def test_a_killed_log_is_noticed() -> None:
-    said: list[str] = []
-
-    async def run() -> None:
-        log = start(LogPlan(NDJSON), stdout=subprocess.DEVNULL, say=said.append)
-        log.feed.attach(asyncio.get_running_loop())
-        log.process.kill()
-        await asyncio.to_thread(log.process.wait)
-        play(log.feed, chunks_of("tour.pcapng"))
-        end = time.monotonic() + 60
-        while log.feed.alive and time.monotonic() < end:
-            await asyncio.sleep(0.01)
-        play(log.feed, chunks_of("tour.pcapng"))
-        assert not log.finish()
-
-    asyncio.run(run())
-    assert said == ["the log has ended; clients go on without it"]
 
 
 def test_a_slow_log_leaves_a_gap_and_says_so(tmp_path: Path) -> None:
