@@ -102,6 +102,60 @@ async def test_one_that_hangs_is_ended_and_those_behind_it_are_asked_again(tmp_p
 
 
 @in_loop
+async def test_frames_that_come_before_it_is_up_again_wait_for_it(tmp_path: Path) -> None:
+    """The client whose exchange takes too long is not the one that gets an answer without the script."""
+    source = (
+        "import time\ndef request(x):\n  if x.correlation_id == 1: time.sleep(3600)\n  x.answer({'error_code': 27})\n"
+    )
+    async with scripted(tmp_path, source, timeout_s=0.3) as made:
+        slow, other, third = [await made.proxy.connect() for _ in range(3)]
+        slow[1].write(ASKED[1])
+        assert await frame(slow[0]) == ANSWERS[1]
+        other[1].write(ASKED[2])
+        slow[1].write(ASKED[3])
+        third[1].write(ASKED[4])
+        assert [await frame(client[0]) for client in (other, slow, third)] == [REFUSED[2], REFUSED[3], REFUSED[4]]
+        assert len(made.told) == 1
+        assert made.script.lines() == [f"script {made.path}: 4 exchanges seen, 3 answered, 1 too late"]
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ("os._exit(1)", "the script ended its process; frames pass unchanged until the file is saved"),
+        ("time.sleep(3600)", "did not finish loading within 0.5 s: frames pass unchanged"),
+        ("1 / 0", "ZeroDivisionError: division by zero: frames pass unchanged"),
+    ],
+)
+def test_frames_do_not_wait_for_ever_for_a_script_that_does_not_load_again(
+    second: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = tmp_path / "begun"
+    source = (
+        f"import os, time\nif os.path.exists({str(begun)!r}): {second}\nopen({str(begun)!r}, 'w').close()\n"
+        "def request(x):\n  if x.correlation_id == 1: time.sleep(3600)\n"
+    )
+
+    @in_loop
+    async def wait() -> None:
+        async with scripted(tmp_path, source, timeout_s=0.1) as made:
+            monkeypatch.setattr("kwcli.proxy.scripts.script_decider._LOAD_S", 0.5)
+            slow, other = await made.proxy.connect(), await made.proxy.connect()
+            slow[1].write(ASKED[1])
+            assert await frame(slow[0]) == ANSWERS[1]
+            other[1].write(ASKED[2])
+            assert await frame(other[0]) == ANSWERS[2]
+            assert len(made.told) == 2
+            assert made.told[1].endswith(said)
+            await beat(other, 3)
+            counts = "2 exchanges seen, 1 too late, 1 passed without the script"
+            assert made.script.lines() == [f"script {made.path}: {counts}"]
+
+    wait()
+
+
+@in_loop
 async def test_one_that_ends_its_process_lets_all_pass(tmp_path: Path) -> None:
     async with scripted(tmp_path, "import os\ndef request(x): os._exit(1)") as made:
         client = await made.proxy.connect()

@@ -8,7 +8,8 @@ The problem. A script is somebody's code: it may be slow, hang, raise, print, an
 
 The idea. The script runs in a child process. The data path sends the child one message for each exchange that a
 function wants, and goes on. The child answers in the order of the messages. If an answer takes longer than `timeout_s`,
-the child is killed and another one started, the frame passes as it came, and the frames behind it are sent again.
+the child is killed and another one started, and the frame passes as it came. The frames behind it, and those that come
+until the new child is ready, wait for it: for as long as a script may take to load.
 
 What always holds. Without an answer a frame passes as it came. The child's answer may change the frame, but never a
 secret: the answer names the places of secrets, which are filled from the original frame. SASL, delegation-token and
@@ -73,6 +74,7 @@ NEVER: Final = frozenset(
         ENVELOPE,  # may contain a request of any of these APIs
     }
 )
+# How long a script may take to load; frames wait as long for a process that has to be started again.
 _LOAD_S: Final = 10.0
 _WATCH_S: Final = 0.5
 _REAP_S: Final = 0.2  # for a process that has closed its end
@@ -217,7 +219,8 @@ class ScriptDecider:
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._stamp = _stamp(path)
-        self._next: _Process | None = None  # loads a saved script
+        self._next: _Process | None = None  # loads a saved script, or the script again after one that took too long
+        self._functions: list[_Function] = []  # those of the script loaded last; empty while all frames pass
         self._done: Counter[str] = Counter()
         self._failing: set[str] = set()  # places in the script whose errors were reported
         self._ended = False
@@ -252,7 +255,7 @@ class ScriptDecider:
                 if not known_at(atom, "request" if side == "request" else "answer"):
                     return f"{self.path}:{line}: when: {atom.name} is not known when a {side} is held"
             functions.append(_Function(number, side, None if apis is None else frozenset(apis), found))
-        process.functions = functions
+        process.functions = self._functions = functions
         self.watching = Watching((each.when for each in functions), self.watching.topics, lambda: self.wants_changed())
         self.wants_changed()
         return None
@@ -284,22 +287,35 @@ class ScriptDecider:
         if self._next is not None:
             self._next.kill()
         self._next = self._start()
-        task = asyncio.get_running_loop().create_task(self._next.attach())
+        loop = asyncio.get_running_loop()
+        loop.call_later(_LOAD_S, self._stop_loading, self._next)
+        task = loop.create_task(self._next.attach())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _stop_loading(self, process: _Process) -> None:
+        """Give up a process that takes too long to load the script."""
+        if process is self._next and not self._ended:
+            self._loaded(process, None)
+
     def _lost(self, process: _Process) -> None:
-        """Handle the end of a process; the one at work ends by itself only if the script does that (`os._exit`)."""
-        if process is self._process and not self._ended:
-            self._say(f"{self.path}: the script ended its process; frames pass unchanged until the file is saved")
-            self._process = None
-            self._pass_all()
-        elif process is self._next:
+        """Handle the end of a process; one that is needed ends by itself only if the script does that (`os._exit`)."""
+        if self._ended or (process is not self._process and process is not self._next):
+            return
+        if process is self._next:
             self._next = None
+            if self._process is not None:
+                return
+        self._say(f"{self.path}: the script ended its process; frames pass unchanged until the file is saved")
+        self._process = None
+        self._pass_all()
 
     def _pass_all(self) -> None:
+        """Pass the frames that wait, and all further ones until a script is loaded."""
         self._disarm()
+        self._functions = []
         jobs, self._jobs, self._sent = self._jobs, deque(), 0
+        self._done["passed"] += len(jobs)
         for job in jobs:
             self._decide(job, PASS)
 
@@ -319,8 +335,8 @@ class ScriptDecider:
 
     @property
     def functions(self) -> list[_Function]:
-        """The functions of the script that is at work; empty without a process."""
-        return (self._process.functions if self._process is not None else None) or []
+        """The functions that frames wait for; empty where no process has the script, nor is being started for it."""
+        return self._functions
 
     def ask(self, exchange: InterceptedExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
         """Send a frame to the script; the decision comes later."""
@@ -406,8 +422,8 @@ class ScriptDecider:
             return
         self._act(job, said, frame)
 
-    def _loaded(self, process: _Process, said: dict[str, Any]) -> None:
-        """Put the process of a saved script to work, or report why the script does not load."""
+    def _loaded(self, process: _Process, said: dict[str, Any] | None) -> None:
+        """Put the process that was started last to work, or report why the script does not load (None: not in time)."""
         self._next = None
         problem = self._load(process, said)
         if problem is not None:
@@ -479,7 +495,13 @@ _DONE: Final = {
     "changed": "changed",
     "delayed": "delayed",
 }
-_COUNTED: Final = {"seen": "exchanges seen", **_DONE, "failed": "failed", "late": "too late"}
+_COUNTED: Final = {
+    "seen": "exchanges seen",
+    **_DONE,
+    "failed": "failed",
+    "late": "too late",
+    "passed": "passed without the script",
+}
 
 
 class _ScriptConnection:
