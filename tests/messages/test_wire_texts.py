@@ -156,7 +156,7 @@ def test_answers_fit_their_schema(words: tuple[str, ...], name: str, tmp_path: P
 def test_answers_in_every_format(words: tuple[str, ...], name: str, tmp_path: Path) -> None:
     capture = written(tmp_path, TEXTS[name])
     for output in STATS_FORMATS if words[0] == "stats" else ANSWER_FORMATS:
-        if output != "fields" or words[0] in ("clients", "groups", "topics", "brokers", "stats"):
+        if output != "csv" or "--slowest" not in words:  # which has a table of its own
             shown(words[0], capture, *words[1:], "-o", output)
 
 

@@ -19,7 +19,8 @@ import pytest
 from kwcli.playground.run import MockCluster
 from tests.cli.worlds import kw
 from tests.proxy.hidden import ROOT, port_base
-from tests.proxy.stage import API_VERSIONS, FETCH, request
+from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, request
+from tests.waiting import until
 
 SCHEMA = json.loads((ROOT / "decoders" / "messages" / "record.schema.json").read_bytes())
 DESCRIBE_CLUSTER = 60
@@ -148,6 +149,49 @@ def test_clients_go_on_when_nobody_reads_or_the_log_dies(mock: str, tmp_path: Pa
         said = proxy.end()
     assert said.count("the log has ended; clients go on without it") == 1
     assert "Traceback" not in said
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the log's process in /proc")
+def test_a_killed_log_is_started_again_and_shows_every_text(mock: str, tmp_path: Path) -> None:
+    """A client keeps its connection while the log's process is killed; its names are no UTF-8 at first."""
+
+    def ask(number: int, name: str) -> None:
+        link.sendall(request(METADATA, 2, {"topics": [{"name": name}]}, id=number, client_id=name))
+        size = int.from_bytes(link.recv(4, socket.MSG_WAITALL), "big")
+        assert int.from_bytes(link.recv(size, socket.MSG_WAITALL)[:4], "big") == number
+
+    with Logged(mock, tmp_path, "-o", "ndjson") as proxy:
+        host, _, port = proxy.bootstrap.rpartition(":")
+        with socket.create_connection((host, int(port)), 20) as link:
+            ask(1, "order\udcff")
+            until(lambda: len(proxy.rows()) == 1)
+            for number in range(2, 4):
+                (log,) = children(proxy.process.pid)
+                os.kill(log, signal.SIGKILL)
+                until(lambda: proxy.err.read_text().count("was started again") == number - 1)  # noqa: B023
+                ask(number, "orders")
+                ask(number + 10, "orders")
+                until(lambda: proxy.rows()[-1].get("correlation_id") == number + 10)  # noqa: B023
+        said = proxy.end(1)
+    rows = [row for row in proxy.rows() if row["kind"] == "exchange"]
+    assert [row["correlation_id"] for row in rows if row["client_id"] == {"base64": "b3JkZXL/"}] == [1]
+    assert {12, 13} <= {row["correlation_id"] for row in rows if row["client_id"] == "orders"}
+    assert "Traceback" not in said
+    assert "the log has ended" not in said
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parent = stat.read_text().rpartition(")")[2].split()[1]
+        except OSError:  # it has ended
+            continue
+        if int(parent) == pid:
+            found.append(int(stat.parent.name))
+    return found
 
 
 @pytest.mark.long

@@ -617,6 +617,7 @@ class LogQueue:
         self._forget()
         self._sent_size = self._taken_size = 0
         self.tell(plan)
+        self._count += len(self._known)  # each gets another number
         # Nobody knows where in a frame the new process begins: each side has a gap of at least one byte.
         self._gaps = {}
         for number, known in self._known.items():
