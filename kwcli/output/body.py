@@ -254,10 +254,10 @@ class _Layout(NamedTuple):
 class BodyPrinter:
     """Makes the lines of one message. `width` None: nothing is cut. `mentioned` collects the error codes shown.
 
-    `topic_names`: topic id → name, which is shown beside the id.
+    `topic_names`: topic id → name in JSON form, which is shown beside the id.
     """
 
-    def __init__(self, width: int | None, palette: Palette, topic_names: Mapping[str, str] | None = None) -> None:
+    def __init__(self, width: int | None, palette: Palette, topic_names: Mapping[str, Any] | None = None) -> None:
         self._width = width
         self._names = topic_names or {}
         self._palette = palette
@@ -491,7 +491,7 @@ class BodyPrinter:
         if field is None and (time := format_timestamp(name, value)) is not None:
             return time, ""
         if name == "topic_id" and value in self._names:
-            return f"{value} ({clean(self._names[value])})", ""
+            return f"{value} ({scalar(self._names[value])})", ""
         if name == "requested_metrics" and isinstance(value, list):
             return requested_metrics(value), ""
         if name == "api_key" and value in NAMES:

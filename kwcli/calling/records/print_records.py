@@ -121,7 +121,7 @@ def _parts(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
         for topic in request.get("topics", ())
         for each in topic["partitions"]
     }
-    names = record.get("topic_names") or {}
+    names = {identity: _shown(name) for identity, name in (record.get("topic_names") or {}).items()}
     for topic in response.get("responses", ()):
         place = _topic(topic)
         for each in topic.get("partitions", ()):
@@ -130,8 +130,12 @@ def _parts(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
 
 
 def _topic(value: Mapping[str, Any]) -> str:
-    name: str = value["topic"] if "topic" in value else value["topic_id"]
-    return name
+    return _shown(value["topic"] if "topic" in value else value["topic_id"])
+
+
+def _shown(name: Any) -> str:
+    """A name in JSON form as text."""
+    return name if isinstance(name, str) else scalar(name)
 
 
 def _there(answer: Mapping[str, Any]) -> str:
