@@ -266,11 +266,18 @@ def test_a_body_that_was_too_long_for_its_cell_is_null(monkeypatch: pytest.Monke
 
 def test_a_row_that_is_none_of_ours_is_an_error() -> None:
     row = dict(table_rows("tour.pcapng")[0])
-    for broken in ({"status": "fine"}, {"request_body": "[]"}, {"client_id": '{"base64":"a"}'}):
+    for broken in ({"status": "fine"}, {"request_body": "[]"}):
         with pytest.raises(Malformed, match="no exchange"):
             StoredRowReader().read({**row, **broken})
     with pytest.raises(orjson.JSONDecodeError):
         StoredRowReader().read({**row, "request_body": "{"})
+
+
+def test_a_client_id_that_only_looks_like_bytes_is_a_text() -> None:
+    row = dict(table_rows("tour.pcapng")[0])
+    found = StoredRowReader().read({**row, "client_id": '{"base64":"a"}'})
+    assert isinstance(found, Exchange)
+    assert found.client_id == '{"base64":"a"}'
 
 
 @pytest.mark.parametrize(

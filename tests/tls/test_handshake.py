@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from decoders.tls.facts import TlsFacts
 from decoders.tls.handshake import (
     CLIENT_HELLO,
     TLS_1_2,
@@ -75,11 +76,14 @@ def test_encrypted_extensions() -> None:
     assert read_encrypted_extensions(bytes.fromhex("000d 0010 0005 0003 02 6832 002a 0000")) == ("h2", True)
 
 
-def test_names_that_a_terminal_would_take_for_commands_are_not_kept() -> None:
+def test_names_that_a_terminal_would_take_for_commands_are_kept_but_not_said() -> None:
     hello = bytes.fromhex(
         "0303" + "11" * 32 + "00" + "00021301" + "0100" + "000d" + "00000009000700 0004 1b5b324a".replace(" ", "")
     )
-    assert read_client_hello(hello).server_name == "�[2J"
+    facts = TlsFacts()
+    facts.offer(read_client_hello(hello), 0)
+    assert facts.sni == "\x1b[2J"
+    assert r"for \x1b[2J" in facts.text()
 
 
 @pytest.fixture(scope="module")
