@@ -103,6 +103,8 @@ def _pieces(sock: socket.socket) -> Iterator[bytes]:
         except BlockingIOError:
             trimmer.trim()
             continue
+        except ConnectionResetError:  # the proxy has ended, and did not read all that it was told
+            return
         if not data:
             return
         yield data

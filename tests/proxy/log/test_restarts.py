@@ -15,6 +15,7 @@ import pytest
 from decoders.capture.files import CaptureReader
 from decoders.tcp.chunks import Chunk
 from decoders.tcp.reassembly import Reassembly
+from kwcli.proxy.log.log_process import _pieces
 from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, Message, MessageKind, Parser
 from kwcli.proxy.log.log_queue import LogQueue, Restarts
 from kwcli.proxy.log.start_process import Log, start
@@ -238,3 +239,13 @@ def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
     rows = [json.loads(line) for line in out.read_bytes().splitlines()]
     whole = [row for row in rows if row["kind"] == "exchange" and row["status"] == "complete"]
     assert len(whole) > 150
+
+
+def test_a_proxy_that_ends_without_reading_is_no_defect() -> None:
+    """The end of a socket pair with unread bytes is a reset for the other side, once it has read everything."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        theirs.sendall(b"worked off")
+        ours.sendall(b"messages")
+        ours.close()
+        assert list(_pieces(theirs)) == [b"messages"]
