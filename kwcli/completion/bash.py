@@ -1,7 +1,8 @@
 """The program's commands in, a bash script out: for bash 3.2 and later, with or without the bash-completion package.
 
-readline splits a word at `=` and `:`; so the script splits the line itself, and leaves out of its candidates the part
-up to the last of these signs.
+readline replaces only a part of a word: what stands behind the quote that is open at the cursor, else behind the last of
+the signs in COMP_WORDBREAKS (`=` and `:` among them). So the script splits the line itself, and leaves the part before
+that out of its candidates.
 """
 
 from __future__ import annotations
@@ -11,36 +12,88 @@ from typing import Final
 
 from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_names, apis, error_names, releases
 
+# Names of a cluster and of files are text of strangers: `_kw_add` alone puts candidates into COMPREPLY, where readline
+# takes them as they are. Each is quoted so that every beginning of it is, too, since readline inserts what several have
+# in common; and so that readline neither doubles nor adds a quote: inside quotes it begins and ends with them.
 _OFFER: Final = r"""# bash completion for kw; made by `kw completion bash`
+_kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that stand for more than themselves on purpose
+    local text=${1:${#cut}} open=${quote#\$} active at one code quoted
+    [[ $1 == "$cut"?* ]] || return 0
+    printf -v code %q "$text"
+    [[ $code == \$\'* ]] && return 0  # it has a control character, or bytes that are no text
+    case $quote in
+        \") active='["$`\\!]' ;;
+        \' | \$\') active="['"'`\\]' ;;
+        *) active="[^$2[:alnum:]_./:=,@%+-]" ;;
+    esac
+    if [[ $text != *$active* ]]; then
+        quoted=$text
+    else
+        for ((at = 0; at < ${#text}; at++)); do
+            one=${text:at:1}
+            if [[ $one != $active || ${text:at:2} == != && $quote ]]; then
+                quoted+=$one
+            elif [[ ! $quote && $one != [\$\`\\] ]]; then
+                quoted+=\\$one
+            else  # by its number, which means the same between backticks and to the history
+                printf -v code '\\x%02x' "'$one"
+                [[ $quote == \$\' ]] || code=$open\$\'$code\'$open
+                quoted+=$code
+            fi
+        done
+    fi
+    [[ $text == *[=.:/\(] ]] && compopt -o nospace 2> /dev/null
+    COMPREPLY+=("$open$quoted$open")
+}
 _kw_offer() {  # the words of $1 that begin as `plain`; `head` goes before them
     local -a all
     local one
     read -ra all <<< "$1"
     for one in "${all[@]}"; do
-        [[ $one == "$plain"* ]] && COMPREPLY+=("$head$one")
+        [[ $one == "$plain"* ]] && _kw_add "$head$one"
     done
+}
+_kw_glob() {  # the files $1*$2, with NUL behind each; in a process of its own
+    set +f
+    GLOBIGNORE=
+    shopt -u failglob nocaseglob
+    shopt -s nullglob dotglob
+    printf '%s\0' "$1"*"$2"
 }
 _kw_files() {
-    local one
-    while IFS= read -r one; do COMPREPLY+=("$head$one"); done < <(compgen -f -- "$plain")
-    compopt -o filenames 2> /dev/null
+    local one where=$plain
+    [[ $tilde && $plain == \~/* ]] && where=$HOME${plain:1}
+    while IFS= read -r -d '' one; do
+        [[ ! $one || $one == */. || $one == */.. ]] && continue
+        [[ -d $one ]] && one+=/
+        one=$plain${one:${#where}}
+        [[ ! $head && $one == -* ]] && one=./$one  # or kw takes it for an option
+        _kw_add "$head$one" "${tilde:+~}"
+    done < <(_kw_glob "$where")
+    [[ ${COMPREPLY[*]} == *[^[:alnum:][:space:]_./-]* ]] || compopt -o filenames 2> /dev/null  # lists without folders
 }
 _kw_profiles() {
-    local file all=
-    for file in "${XDG_CONFIG_HOME:-$HOME/.config}"/kw/profiles/*.properties; do
-        [[ -e $file ]] || continue
-        file=${file##*/}
-        all+="${file%.properties} "
-    done
-    _kw_offer "$all"
+    local one
+    while IFS= read -r -d '' one; do
+        one=${one##*/} one=${one%.properties}
+        [[ $one == "$plain"* ]] && _kw_add "$head$one"
+    done < <(_kw_glob "${XDG_CONFIG_HOME:-$HOME/.config}/kw/profiles/" .properties)
+}
+_kw_interfaces() {
+    local one
+    _kw_offer any
+    while IFS= read -r -d '' one; do
+        one=${one##*/}
+        [[ $one == "$plain"* ]] && _kw_add "$head$one"
+    done < <(_kw_glob /sys/class/net/)
 }
 _kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
-    local one limit=
-    type -P timeout > /dev/null && limit="timeout ${KW_COMPLETION_LIMIT:-0.3}"
+    local one
+    local -a limit=()
+    type -P timeout > /dev/null && limit=(timeout "${KW_COMPLETION_LIMIT:-0.3}")
     while IFS=$'\t' read -r one _; do
-        [[ $one == *[=.:/\(] ]] && compopt -o nospace 2> /dev/null
-        COMPREPLY+=("$head$one")
-    done < <($limit "${line[0]}" __complete "$1${quote:+-quoted}" "$plain" "${line[@]:1:last-1}" 2> /dev/null)
+        _kw_add "$head$one"
+    done < <("${limit[@]}" "${line[0]}" __complete "$1${quote:+-quoted}" "$plain" "${line[@]:1:last-1}" 2> /dev/null)
 }
 _kw_versions() {
     local low=1 high=0 words= all=
@@ -53,14 +106,8 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
     local -a all
     _kw_facts
     if [[ $plain == @* || $plain == *=@* ]]; then
-        head=${plain%%@*}@
-        while IFS= read -r one; do  # readline would quote the @ of what it takes for files
-            if [[ -d $one ]]; then
-                one+=/
-                compopt -o nospace 2> /dev/null
-            fi
-            COMPREPLY+=("$head${one// /\\ }")
-        done < <(compgen -f -- "${plain#*@}")
+        head=${plain%%@*}@ plain=${plain#*@}
+        _kw_files
         return
     fi
     one=${plain%%=*}
@@ -78,9 +125,8 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
         head=$plain plain=$one
         read -ra all <<< "$words"
         for one in "${all[@]}"; do
-            [[ $one == "$plain"* ]] && COMPREPLY+=("$head${one:${#plain}}")
+            [[ $one == "$plain"* ]] && _kw_add "$head${one:${#plain}}" ][
         done
-        compopt -o nospace 2> /dev/null
     fi
 }
 _kw_kind() {
@@ -92,38 +138,60 @@ _kw_kind() {
         errors) _kw_offer "$errors" ;;
         releases) _kw_offer "$releases" ;;
         profiles) _kw_profiles ;;
-        interfaces) _kw_offer "any $(command ls /sys/class/net 2> /dev/null)" ;;
+        interfaces) _kw_interfaces ;;
         files) _kw_files ;;
         columns | fault | faults | filter | node | property) _kw_live $kind ;;
     esac
 }
-_kw_split() {  # the words of $1 as the shell parts them, into `line`; `quote` is the one that is open, from `begin` on
-    local text=$1 word= some= at one
-    line=() quote=
+_kw_split() {  # the words of $1, without their quotes, into `line`
+    # `quote` is the quote that is open at the end, `cut` the part of the last word before what readline replaces.
+    # Fails where that cannot be told.
+    local text=$1 word= some= broke= dollar= at one
+    line=() quote= cut= tilde=
     for ((at = 0; at < ${#text}; at++)); do
         one=${text:at:1}
-        if [[ $quote ]]; then
-            if [[ $one == "$quote" ]]; then quote=; else word+=$one; fi
+        if [[ $one == \\ && $quote != \' ]]; then
+            ((++at))
+            one=${text:at:1} some=1 dollar=
+            if [[ $quote == \" && $one && $one != [\"\$\`\\] ]]; then
+                word+=\\$one
+            elif [[ $quote != \$\' || $one == [\\\"?] ]]; then
+                word+=$one
+            elif [[ ${text:at} =~ ^x([0-9a-fA-F][0-9a-fA-F]) ]]; then
+                printf -v one %b "\\x${BASH_REMATCH[1]}"
+                word+=$one
+                ((at += 2))
+            elif [[ ${text:at} =~ ^(x[0-9a-fA-F]?)?$ ]]; then
+                break
+            else
+                return 1  # readline ends the quotes at \', and names have nothing that the others stand for
+            fi
+        elif [[ $quote ]]; then
+            if [[ $one == "${quote#\$}" ]]; then quote=; else word+=$one; fi
         elif [[ $one == [\'\"] ]]; then
-            quote=$one some=1 begin=${#word}
-        elif [[ $one == \\ ]]; then
-            ((at++))
-            word+=${text:at:1} some=1
+            [[ $dollar ]] && word=${word%\$}
+            quote=$one cut=$word some=1
+            [[ $dollar && $one == \' ]] && quote=\$\'
+            dollar=
         elif [[ $one == [[:space:]] ]]; then
             [[ $some ]] && line+=("$word")
-            word= some=
+            word= some= broke= dollar= tilde=
         else
+            [[ $one == \~ && ! $some ]] && tilde=1
             word+=$one some=1
+            if [[ $one == \$ && ! $dollar ]]; then dollar=1; else dollar=; fi
+            [[ ${COMP_WORDBREAKS-} == *"$one"* ]] && broke=${word%@}
         fi
     done
+    [[ $quote ]] || cut=$broke
     line+=("$word")
 }"""
 
 _MAIN: Final = r"""_kw() {
-    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= begin=0 fold=1 at last plain typed cut
+    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= cut= tilde= fold=1 at last plain IFS=$' \t\n'
     local -a line
     COMPREPLY=()
-    _kw_split "${COMP_LINE:0:COMP_POINT}"
+    _kw_split "${COMP_LINE:0:COMP_POINT}" || return 0
     last=$((${#line[@]} - 1))
     ((last > 0)) || return 0
     shopt -q nocasematch && fold=0
@@ -147,8 +215,7 @@ _MAIN: Final = r"""_kw() {
             ((place++))
         fi
     done
-    typed=${line[last]}
-    plain=$typed
+    plain=${line[last]}
     if ((!left)); then
         kind= list=
         if [[ $plain == --*=* ]]; then
@@ -164,15 +231,6 @@ _MAIN: Final = r"""_kw() {
     fi
     api=${api//[-_]/}
     _kw_kind
-    cut=
-    if [[ $quote ]]; then
-        cut=${typed:0:begin}
-    elif [[ $typed == *[=:]* && ${COMP_WORDBREAKS-} == *=* ]]; then
-        cut=${typed%"${typed##*[=:]}"}
-    fi
-    if [[ $cut ]]; then
-        for ((at = 0; at < ${#COMPREPLY[@]}; at++)); do COMPREPLY[at]=${COMPREPLY[at]#"$cut"}; done
-    fi
     ((fold)) && shopt -u nocasematch
     return 0
 }

@@ -222,7 +222,7 @@ def test_a_shell_completes(answers: dict[str, Answer], row: Row) -> None:
 
 def plain(word: str, typed: str) -> str:
     """A candidate without the shell's quotes, and without the prefix that stays (`--color=`, `acks=`, `@`)."""
-    word = re.sub(r"\\(.)", r"\1", word)
+    word = re.sub(r"^(['\"])(.*)\1$", r"\2", re.sub(r"\\(.)", r"\1", word))
     word = word.rpartition(" ")[2] if word.strip() else word  # the last word of a quoted expression
     stays = re.match(r".*[=@:]", re.split(r"[ '\"]", typed)[-1])
     return word.removeprefix(stays[0]).removeprefix("@") if stays else word

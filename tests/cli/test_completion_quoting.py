@@ -1,0 +1,250 @@
+"""Names that strangers chose, completed in real shells: TAB and Enter give kw exactly that name, or TAB gives nothing.
+
+A name of a group or topic is free text to a broker, and a file's name is free text to the system that unpacked it. Each
+name here would make a shell create the file PWNED, or give kw other words than the name, where it is not quoted as the
+shell needs it at the cursor.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+from kwcli.completion import SHELLS, cluster_names
+from tests.cli.complete_server import serving
+from tests.cli.shells import Session
+from tests.cli.worlds import world
+
+# What a name has behind its first letters.
+HOSTILE: Final = (
+    *("$(touch PWNED)", "`touch PWNED`", ";touch PWNED;", "&touch PWNED&", "|touch PWNED", "&&touch PWNED"),
+    *(">PWNED", ">>PWNED", "2>PWNED", "<(touch PWNED)", ">(touch PWNED)", "(touch PWNED)", "=(touch PWNED)"),
+    *("$(touch${IFS}PWNED)", "${x:=$(touch PWNED)}", "$x", "${HOME}", "$HOME$", "$'x'", '$"x"', "$((1))", "$[1]", "$"),
+    *("\\", "\\\\", "\\$(touch PWNED)", "\\`touch PWNED`", "x\\", "\\n", "\\x41", "\\'$(touch PWNED)"),
+    *("'", "''", "';touch PWNED;'", "'$(touch PWNED)'", "'x", "x'", "$'\\x41'$(touch PWNED)"),
+    *('"', '""', '";touch PWNED;"', '"$(touch PWNED)"', '"x', 'x"', "'\"$(touch PWNED)\"'", "\"';touch PWNED;'\""),
+    *("!", "!!", "!$", "!x", "x!", "!!;touch PWNED", '!"', "x\\!y", "!'x!'y"),
+    *(" ", "  ", " x", "a b", "x ", " #x", "#x", " ~", "~", ":~", "=~root", "~+", "^x", "^x^y^"),
+    *("*", "?", "[a-z]", "[", "]", "x[0]", "{a,b}", "{1..3}", "{", "}", "{}", "@(x|y)", "!(x)", "+(x)", "(#i)x", "^*"),
+    *("%", "%1", "%s%n", "-x", "--", ",", "a,b", "a=b", "a:b", "a==b", "::", "@x", "+", "=ls", "(", ")", "<", "|", "&"),
+    *("é$(touch PWNED)", "日本;touch PWNED", "—`touch PWNED`", "ﬁ$x", "x" * 180 + "$(touch PWNED)"),
+)  # fmt: skip
+# These could not be shown on a terminal, or not be given to a shell, as they are.
+UNPRINTABLE: Final = (
+    *("\n", "\ntouch PWNED\n", "$(touch PWNED)\n", "x\ntouch PWNED", "\r", "\rtouch PWNED\r", "\t", "\tx", "\x1b[2J"),
+    *("\x1b]0;x\x07", "\x7f", "\x01", "\x03", "\x04", "\x15touch PWNED", "\x9b2J", "\u202ex", "\u2028touch PWNED"),
+    *("\udcff", "\udcc3(", "\udce2\udc82", "\udc9b2J"),
+)  # fmt: skip
+# What a name begins with; it is the only one in its place.
+FIRST: Final = ("$(touch PWNED)", "`touch PWNED`", "~", "~root", "#x", "!x", "=ls", "-x", "*", "'x", '"x', "\\x", ";x")
+
+
+class State(NamedTuple):
+    """How a word is typed: `opening` before its value, or before its head if `whole`, and `closing` at the cursor.
+
+    `escaped`: the first sign of the name that a shell minds is typed too, behind a backslash.
+    """
+
+    name: str
+    opening: str = ""
+    closing: str = ""
+    whole: bool = False
+    escaped: bool = False
+
+
+STATES: Final = (
+    State("unquoted"),
+    State("double quotes", '"'),
+    State("single quotes", "'"),
+    State("all in double quotes", '"', whole=True),
+    State("all in single quotes", "'", whole=True),
+    State("dollar quotes", "$'"),
+    State("behind a backslash", "", "\\"),
+    State("behind a sign with a backslash", escaped=True),
+)
+# In these a name is given; in the others it may be left out.
+GIVEN: Final = STATES[:5]
+
+
+class Place(NamedTuple):
+    """A place where names are completed: the line before the word, the word's part before the name and behind it.
+
+    `names` are those of a cluster, of files, or of profiles; `absent` are signs of names that kw would not take there
+    as they are.
+    """
+
+    name: str
+    line: str
+    head: str = ""
+    behind: str = ""
+    names: str = "cluster"
+    absent: str = ""
+
+
+PLACES: Final = (
+    Place("groups=", "call -b host:1 DescribeGroups", "groups="),
+    Place("FILE", "sniff", names="files"),
+    Place("group=", "call -b host:1 DescribeGroups", "group="),
+    Place("topic=", "call -b host:1 produce", "topic=", absent=","),
+    Place("--node coordinator:", "call -b host:1 --node", "coordinator:"),
+    Place("--node leader:", "call -b host:1 --node", "leader:", "-0"),
+    Place("-f topic==", "sniff -b host:1 -f", "topic==", absent=" \t()\"'=!<>~,&|"),
+    Place("--fault … when", "proxy -b host:1 --fault", "blackhole, when topic==", absent=" \t()\"'=!<>~,&|"),
+    Place("-X ssl.ca.location=", "call -X", "ssl.ca.location=", names="files"),
+    Place("--keylog", "sniff --keylog", names="files"),
+    Place("--keylog=", "sniff", "--keylog=", names="files"),
+    Place("--faults", "proxy --faults", names="files"),
+    Place("@", "call Heartbeat", "group_id=@", names="files"),
+    Place("--profile", "call --profile", names="profiles"),
+    Place("profile show", "profile show", names="profiles"),
+)
+BY_NAME: Final = {place.name: place for place in PLACES}
+
+
+class World(NamedTuple):
+    """What shells find: programs, and folders with files, profiles and a cluster's names, all with these names."""
+
+    programs: Path
+    folder: Path
+    variables: Mapping[str, str]
+
+    @contextmanager
+    def session(self, shell: str) -> Iterator[Session]:
+        """A shell in the folder; when it ends, nothing has been made there."""
+        before = sorted(os.listdir(os.fsencode(self.folder)))
+        with Session(shell, self.folder, self.programs, dict(self.variables)) as found:
+            yield found
+        assert sorted(os.listdir(os.fsencode(self.folder))) == before
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with serving(tmp_path_factory.mktemp("programs")) as folder:
+        yield folder
+
+
+def make_world(programs: Path, folder: Path, names: Iterable[str]) -> World:
+    """A folder with a file of each name, profiles and a cluster at host:1 with these names."""
+    variables = {
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "KW_COMPLETION_LIMIT": "60",  # a busy machine completes late, and a test waits
+    }
+    files, profiles = folder / "files", folder / "config" / "kw" / "profiles"
+    files.mkdir()
+    profiles.mkdir(parents=True)
+    names = list(names)
+    for name in names:
+        if len(os.fsencode(name)) < 200:
+            (files / name).touch()
+            (profiles / f"{name}.properties").touch()
+    env = world(variables=variables)
+    for what in ("topics", "groups"):
+        path = cluster_names.path_of(env, what, cluster_names.ClusterWords(servers=("host:1",)))
+        Path(path).write_text(json.dumps(names))
+    return World(programs, files, variables)
+
+
+def numbered(suffixes: Iterable[str]) -> list[str]:
+    """Names that differ in their first letters, so that these say which name is meant."""
+    return [f"z{number:03d}{suffix}" for number, suffix in enumerate(suffixes)]
+
+
+BEGUN: Final = len("z000")
+
+
+def check(session: Session, place: Place, state: State, name: str, begun: int = BEGUN) -> None:
+    """Type `begun` letters of the name, TAB and Enter: kw gets the name, or TAB gave nothing where that may be."""
+    typed = name[:begun]
+    if state.escaped:
+        typed += f"\\{name[begun]}"
+    word = f"{state.opening}{place.head}{typed}" if state.whole else f"{place.head}{state.opening}{typed}"
+    line = f"kw {place.line} {word}{state.closing}"
+    pressed = session.press(line)
+    assert "PWNED" not in os.listdir(session.folder), (line, pressed)
+    if pressed.calls or pressed.line.rstrip(" ") != line.rstrip(" "):
+        words = place.line.split()
+        wanted = {(*words, f"{place.head}{way}{name}{place.behind}") for way in ("", "./" * name.startswith("-"))}
+        assert len(pressed.calls) == 1, (line, pressed)
+        assert pressed.calls[0] in wanted, (line, pressed)
+    absent = not name.isprintable() or any(sign in place.absent for sign in name)
+    if absent:
+        assert not pressed.calls, (line, pressed)
+    elif state in GIVEN and not (place.names == "files" and len(os.fsencode(name)) >= 200):
+        assert pressed.calls, (line, pressed)
+
+
+def check_all(session: Session, place: Place, names: Iterable[str], states: Iterable[State]) -> None:
+    """`check` all of these."""
+    shell_has = [state for state in states if not (session.shell == "fish" and state.opening == "$'")]
+    if " " in place.head:
+        shell_has = [state for state in shell_has if state.whole]
+    for name in names:
+        for state in shell_has:
+            if not (state.escaped and (name[BEGUN].isalnum() or not name[BEGUN].isprintable())):
+                check(session, place, state, name)
+
+
+NAMES: Final = numbered((*HOSTILE, *UNPRINTABLE))
+FEW: Final = numbered(("$(touch PWNED)", "`touch PWNED`", ";touch PWNED;'", '"!!\\', "\ntouch PWNED\n", "\x1b[2J"))
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_name_is_given_as_it_is_or_not_at_all(shell: str, programs: Path, tmp_path: Path) -> None:
+    with make_world(programs, tmp_path, FEW).session(shell) as session:
+        check_all(session, BY_NAME["groups="], FEW, STATES[:2])
+        check_all(session, BY_NAME["FILE"], FEW[2:4], STATES[:1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_name_in_every_place(shell: str, place: Place, programs: Path, tmp_path: Path) -> None:
+    names = NAMES if place in PLACES[:2] else NAMES[PLACES.index(place) % 4 :: 4]
+    with make_world(programs, tmp_path, NAMES).session(shell) as session:
+        check_all(session, place, names, STATES)
+        check_terminal(session)
+
+
+def check_terminal(session: Session) -> None:
+    """What the shell drew has no control sequence of a name."""
+    for sign in (b"\x1b[2J", b"\x1b]0;", b"\x9b2J"):
+        assert sign not in session.drawn
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_name_that_begins_so(shell: str, first: str, programs: Path, tmp_path: Path) -> None:
+    with make_world(programs, tmp_path, [first]).session(shell) as session:
+        for place in PLACES:
+            if place.name == "@" or (place.names == "cluster" and " " in place.head):
+                continue
+            for state in GIVEN:
+                check(session, place, state, first, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shell", SHELLS)
+def test_lists_of_names(shell: str, programs: Path, tmp_path: Path) -> None:
+    """Of several names the shell inserts what they have in common, if anything; Enter then runs no part of a name."""
+    names = ["zz$(touch PWNED)", "zz$(touch PWNED;)", "zz`touch PWNED`", "zz;touch PWNED", "zz\x1b[2J", "zz'a", 'zz"b']
+    with make_world(programs, tmp_path, names).session(shell) as session:
+        for place in PLACES:
+            for state in STATES:
+                for typed in ("z", "zz", "zz\\$"):
+                    if " " not in place.head or state.whole:
+                        word = (
+                            f"{state.opening}{place.head}{typed}"
+                            if state.whole
+                            else f"{place.head}{state.opening}{typed}"
+                        )
+                        session.press(f"kw {place.line} {word}{state.closing}")
+                        assert "PWNED" not in os.listdir(session.folder), (place, state, typed)
+        check_terminal(session)
