@@ -1,12 +1,12 @@
 # bash completion for kw; made by `kw completion bash`
-_kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that stand for more than themselves on purpose
+_kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that keep their meaning for the shell
     local text=${1:${#cut}} open=${quote#\$} active at one code quoted
     [[ $1 == "$cut"?* ]] || return 0
     printf -v code %q "$text"
     [[ $code == \$\'* ]] && return 0  # it has a control character, or bytes that are no text
     case $quote in
         \") active='["$`\\!]' ;;
-        \' | \$\') active="['"'`\\!]' ;;
+        \' | \$\') active="['"'`\\]' ;;
         *) active="[^$2[:alnum:]_./:=,@%+-]" ;;
     esac
     if [[ $text != *$active* ]]; then
@@ -1058,7 +1058,8 @@ _kw_place() {  # what the argument at a place may be
     esac
 }
 _kw() {
-    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= cut= tilde= fold=1 at last plain IFS=$' \t\n'
+    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= cut= tilde= fold=1 at last plain
+    local IFS=$' \t\n'
     local -a line
     COMPREPLY=()
     _kw_split "${COMP_LINE:0:COMP_POINT}" || return 0

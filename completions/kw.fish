@@ -55,7 +55,7 @@ function __kw_profiles
     set -l home $HOME/.config
     set -q XDG_CONFIG_HOME; and test -n "$XDG_CONFIG_HOME"; and set home $XDG_CONFIG_HOME
     for file in $home/kw/profiles/*.properties
-        string replace -r '.*/(.*)\.properties$' '$1' -- $file
+        string match -qr '[[:cntrl:]]' -- $file; or string replace -r '.*/(.*)\.properties$' '$1' -- $file
     end
 end
 function __kw_live  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
@@ -77,8 +77,10 @@ function __kw_body  # path=value: the paths of the request, then what the field 
     set -l token (commandline -ct | string unescape)
     if string match -qr '^([^=]*=)?@' -- $token
         set -l head (string replace -r '@.*' '@' -- $token)
-        __fish_complete_path (string replace -r '^[^@]*@' '' -- $token) | while read -l file
-            echo $head$file
+        set -l begun (string replace -r '^[^@]*@' '' -- $token)
+        for file in "$begun"*
+            test -d $file; and set file $file/
+            string match -qr '[[:cntrl:]]' -- $file; or printf '%s\n' $head$file
         end
         return
     end

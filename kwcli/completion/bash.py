@@ -1,8 +1,8 @@
 """The program's commands in, a bash script out: for bash 3.2 and later, with or without the bash-completion package.
 
-readline replaces only a part of a word: what stands behind the quote that is open at the cursor, else behind the last of
-the signs in COMP_WORDBREAKS (`=` and `:` among them). So the script splits the line itself, and leaves the part before
-that out of its candidates.
+readline replaces only a part of a word: what stands behind the quote that is open at the cursor, else behind the last
+of the signs in COMP_WORDBREAKS (`=` and `:` among them). So the script splits the line itself, and leaves the part
+before that out of its candidates.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kwcli.completion.program import CommandFacts, OptionFacts, ValueKind, api_n
 # takes them as they are. Each is quoted so that every beginning of it is, too, since readline inserts what several have
 # in common; and so that readline neither doubles nor adds a quote: inside quotes it begins and ends with them.
 _OFFER: Final = r"""# bash completion for kw; made by `kw completion bash`
-_kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that stand for more than themselves on purpose
+_kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that keep their meaning for the shell
     local text=${1:${#cut}} open=${quote#\$} active at one code quoted
     [[ $1 == "$cut"?* ]] || return 0
     printf -v code %q "$text"
@@ -188,7 +188,8 @@ _kw_split() {  # the words of $1, without their quotes, into `line`
 }"""
 
 _MAIN: Final = r"""_kw() {
-    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= cut= tilde= fold=1 at last plain IFS=$' \t\n'
+    local verb= api= left=0 place=0 kind= list= verbs= options= head= quote= cut= tilde= fold=1 at last plain
+    local IFS=$' \t\n'
     local -a line
     COMPREPLY=()
     _kw_split "${COMP_LINE:0:COMP_POINT}" || return 0

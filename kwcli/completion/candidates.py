@@ -7,6 +7,7 @@ errors, and ends within its time limit, since a user who has pressed TAB waits.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -170,8 +171,14 @@ def _body(typed: Typed) -> Iterator[Candidate]:
     if not equals:
         return
     what = _SHORT.get(path) or _entity(typed.line, _INDEX.sub("[]", path.removesuffix(":")))
-    if what is not None:
-        yield from ((f"{path}={name.partition(chr(9))[0]}", name.partition("\t")[2]) for name in typed.names(what))
+    if what is None:
+        return
+    for row in typed.names(what):
+        name, _, meaning = row.partition("\t") if what == "nodes" else (row, "", "")
+        if path.endswith(":"):
+            yield f"{path}={json.dumps(name, ensure_ascii=False)}", meaning
+        elif not name.startswith("@") and not (path == "topic" and "," in name):  # a file; two topics
+            yield f"{path}={name}", meaning
 
 
 def _entity(line: Sequence[str], path: str) -> What | None:
@@ -302,6 +309,8 @@ def _step(path: str, start: str) -> str:
     return start + path[len(start) :].partition(".")[0]
 
 
+_BARE: Final = re.compile(r"[^\s(),\"'=!<>~&|]+")
+_NULLS: Final = ("null", "none")
 _STATUSES: Final = ("complete", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded")
 _LIVE: Final[dict[str, What]] = {"topic": "topics", "topics": "topics", "group": "groups"}
 _WORDS: Final[dict[str, tuple[str, ...]]] = {
@@ -324,11 +333,18 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
 
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
     elif field in _LIVE:
-        yield from ((name, "") for name in typed.names(_LIVE[field]))
+        yield from ((_literal(name), "") for name in typed.names(_LIVE[field]))
     elif field.partition(".")[0] in BODIES:
         yield from _words_of_numbers(field)
     else:
         yield from ((word, "") for word in _WORDS.get(field, ()))
+
+
+def _literal(name: str) -> str:
+    """A name as a value of a filter: in quotes where it has signs, or is a word, that mean something there."""
+    if _BARE.fullmatch(name) and name.lower() not in _NULLS:
+        return name
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _words_of_numbers(field: str) -> Iterator[Candidate]:

@@ -18,6 +18,21 @@ _kw_profiles() {
     all=(${XDG_CONFIG_HOME:-$HOME/.config}/kw/profiles/*.properties(N:t:r))
     compadd "$@" -a all
 }
+_kw_files() {  # zsh's own _files leaves quotes open behind some names, and doubles backslashes
+    if [[ -z $compstate[quote] && $PREFIX != *\\* ]]; then
+        _files
+        return
+    fi
+    local folder=
+    local -a all
+    if compset -P '*/'; then
+        folder=${(Q)IPREFIX}
+        folder=${folder##*[=@:]}
+    fi
+    all=(${folder/#\~\//$HOME/}*(DN:t))
+    all=(${all:#*[^[:print:]]*})
+    compadd -f -W "$folder" -a all
+}
 _kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     local one text kind=$1${compstate[quote]:+-quoted}
     local -A shown
@@ -61,7 +76,7 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
     _kw_api
     _kw_facts
     if compset -P '*=@' || compset -P '@'; then
-        _files
+        _kw_files
         return
     fi
     plain=${${PREFIX%%\=*}//\[<->\]/[]}
@@ -162,7 +177,7 @@ def _name(path: tuple[str, ...]) -> str:
 _LAZY: Final = (ValueKind.VERSIONS, ValueKind.BODY)
 _ACTIONS: Final = {
     ValueKind.ANY: " ",
-    ValueKind.FILES: "_files",
+    ValueKind.FILES: "_kw_files",
     ValueKind.INTERFACES: "_net_interfaces",
     ValueKind.APIS: "_kw_apis",
     ValueKind.ERRORS: "_kw_errors",

@@ -211,7 +211,7 @@ class Session:
             pytest.skip(f"needs {shell} on the PATH")
         self.shell, self.folder = shell, folder
         self.drawn = b""
-        self._out = programs / f"told-{shell}-{folder.name}"
+        self._out = folder.parent / f"told-{shell}"
         self._out.touch()
         self._read = 0
         quiet, begin = _SESSIONS[shell]
