@@ -32,15 +32,13 @@ while data := asked.recv(65536):
 """
 
 
-def program(folder: Path, path: Path) -> None:
-    """Write `kw` into `folder`, which asks the server at `path`."""
-    folder.mkdir()
-    client = folder / "client.py"
-    client.write_text(_CLIENT)
+def program(folder: Path, complete: str) -> None:
+    """Write `kw` into `folder`; for candidates it runs the command line `complete`."""
     kw = folder / "kw"
+    folder.mkdir(exist_ok=True)
     kw.write_text(
         "#!/bin/sh\n"
-        f'[ "$1" = __complete ] && exec {shlex.quote(sys.executable)} -ISE {client} {path} "$@"\n'
+        f'[ "$1" = __complete ] && exec {complete} "$@"\n'
         "{ printf 'CALL\\0'; for word; do printf 'ARG %s\\0' \"$word\"; done; } >> \"$OUT\"\n"
     )
     kw.chmod(0o755)
@@ -49,8 +47,9 @@ def program(folder: Path, path: Path) -> None:
 @contextmanager
 def serving(folder: Path) -> Iterator[Path]:
     """A server, and in `folder` its `kw`; gives the folder for the PATH of a shell."""
-    path, bin_folder = folder / "socket", folder / "bin"
-    program(bin_folder, path)
+    path, bin_folder, client = folder / "socket", folder / "bin", folder / "client.py"
+    client.write_text(_CLIENT)
+    program(bin_folder, f"{shlex.quote(sys.executable)} -ISE {client} {path}")
     with subprocess.Popen([sys.executable, "-m", "tests.cli.complete_server", str(path)], cwd=ROOT) as process:
         try:
             while not path.exists():

@@ -9,7 +9,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -112,9 +112,10 @@ def test_what_a_line_says_of_its_cluster(line: str, words: ClusterWords) -> None
 
 
 class Broker:
-    """A broker with two topics and a group; `heard` are the requests that it got."""
+    """A broker with two topics and these groups; `heard` are the requests that it got."""
 
-    def __init__(self) -> None:
+    def __init__(self, groups: Sequence[str]) -> None:
+        self.groups = groups
         self.heard: list[tuple[int, dict[str, object]]] = []
         self.port = 0
 
@@ -127,13 +128,13 @@ class Broker:
             topics: list[dict[str, object]] = [{"name": name, "partitions": []} for name in ("payments", "orders")]
             value = {"brokers": [node], "controller_id": 7, "cluster_id": "a-cluster", "topics": topics}
         elif key == 16:
-            value = {"groups": [{"group_id": "billing"}, {"group_id": "bad\x1bgroup"}]}
+            value = {"groups": [{"group_id": group} for group in self.groups]}
         return framed(decoders.encode_response(key, version, value, correlation_id=correlation_id))
 
 
 @contextmanager
-def broker() -> Iterator[tuple[Broker, str]]:
-    made = Broker()
+def broker(*groups: str) -> Iterator[tuple[Broker, str]]:
+    made = Broker(groups or ("billing", "bad\x1bgroup"))
     with Responder(*[each_request(made.answer)] * 20) as served:
         made.port = served.address[1]
         yield made, f"127.0.0.1:{made.port}"
@@ -179,6 +180,39 @@ def test_names_of_the_cluster(tmp_path: Path) -> None:
     for file in files:
         os.utime(file, (time.time() - 61,) * 2)
     assert offered("body", "topic=o", *ask, "produce", home=tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "line", "words"),
+    [
+        # A value that begins with @ is a file to kw, which would send what is in it; topic= takes several, with commas.
+        ("body", "group_id=", "call Heartbeat", ["group_id=a b", "group_id=a,b", "group_id=null"]),
+        ("body", "topic=", "call produce", ["topic=a b", "topic=null"]),
+        (
+            "body",
+            "group_id:=",
+            "call Heartbeat",
+            [f'group_id:="{name}"' for name in ("@file", "a b", "a,b", "null", "null\\tx", "a\\nb")],
+        ),
+        ("node", "coordinator:", "call", [f"coordinator:{name}" for name in ("@file", "a b", "a,b", "null")]),
+        (
+            "filter",
+            "topic == ",
+            "sniff",
+            ["topic == @file", *(f'topic == "{name}"' for name in ("a b", "a,b", "null"))],
+        ),
+        ("filter", "group == a", "sniff", []),
+    ],
+)
+def test_names_that_kw_itself_would_read_as_something_else(
+    tmp_path: Path, kind: str, word: str, line: str, words: list[str]
+) -> None:
+    variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config"), **LIMIT}
+    for what in ("topics", "groups"):
+        path = cluster_names.path_of(world(variables=variables), what, ClusterWords(servers=("a:1",)))  # type: ignore[arg-type]
+        Path(path).write_text(json.dumps(["@file", "a b", "a,b", "null", "null\tx", "a\nb"]))
+    command, *rest = line.split()
+    assert offered(kind, word, command, "-b", "a:1", *rest, home=tmp_path) == words
 
 
 def test_a_cluster_that_is_not_there_is_not_asked_at_once_again(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,8 +18,9 @@ from typing import Final, NamedTuple
 import pytest
 
 from kwcli.completion import SHELLS, cluster_names
-from tests.cli.complete_server import serving
-from tests.cli.shells import Session
+from tests.cli.complete_server import program, serving
+from tests.cli.shells import ROOT, Session
+from tests.cli.test_candidates import broker
 from tests.cli.worlds import world
 
 # What a name has behind its first letters.
@@ -181,7 +183,7 @@ def check(session: Session, place: Place, state: State, name: str, begun: int = 
     else:
         assert len(pressed.calls) == 1, (line, pressed)
         assert pressed.calls[0] in given, (line, pressed)
-        assert name.isprintable() or (place.names == "files" and session.shell != "bash"), (line, pressed)
+        assert name.isprintable() or place.names != "cluster", (line, pressed)
 
 
 def line_of(place: Place, state: State, typed: str) -> str:
@@ -265,3 +267,24 @@ def test_lists_of_names(shell: str, programs: Path, tmp_path: Path) -> None:
                     pressed = session.press(line)
                     assert "PWNED" not in os.listdir(session.folder), (line, pressed)
         check_terminal(session)
+
+
+@pytest.mark.parametrize("shell", [SHELLS[0], *(pytest.param(each, marks=pytest.mark.long) for each in SHELLS[1:])])
+def test_groups_of_a_broker(shell: str, tmp_path: Path) -> None:
+    """The whole way, without the server: kw asks a broker for its groups, a shell completes, and kw gets the name."""
+    programs, files = tmp_path / "bin", tmp_path / "files"
+    program(programs, f"{sys.executable} -m kwcli.main")
+    files.mkdir()
+    variables = {
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "KW_COMPLETION_LIMIT": "60",
+        "PYTHONPATH": str(ROOT),
+    }
+    with broker("zz$(touch PWNED)", "billing", "yy`touch PWNED`\n") as (_, where):
+        names = World(programs, files, variables)
+        with names.session(shell) as session:
+            place = Place("groups=", f"call -b {where} DescribeGroups", "groups=")
+            for state in STATES[:2]:
+                check(session, place, state, "zz$(touch PWNED)", 2)
+                check(session, place, state, "yy`touch PWNED`\n", 2)
