@@ -24,14 +24,15 @@ _kw_files() {  # zsh's own _files leaves quotes open behind some names, and doub
         return
     fi
     local folder=
-    local -a all
+    local -a all folders
     if compset -P '*/'; then
         folder=${(Q)IPREFIX}
-        folder=${folder##*[=@:]}
+        folder=${${folder##*[=@:]}/#\~\//$HOME/}
     fi
-    all=(${folder/#\~\//$HOME/}*(DN:t))
-    all=(${all:#*[^[:print:]]*})
-    compadd -f -W "$folder" -a all
+    folders=($folder*(DN-/:t))
+    all=($folder*(DN^-/:t))
+    compadd -q -S / -- ${folders:#*[^[:print:]]*}
+    compadd -- ${all:#*[^[:print:]]*}
 }
 _kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     local one text kind=$1${compstate[quote]:+-quoted}

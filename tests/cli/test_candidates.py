@@ -208,8 +208,9 @@ def test_names_that_kw_itself_would_read_as_something_else(
     tmp_path: Path, kind: str, word: str, line: str, words: list[str]
 ) -> None:
     variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config"), **LIMIT}
-    for what in ("topics", "groups"):
-        path = cluster_names.path_of(world(variables=variables), what, ClusterWords(servers=("a:1",)))  # type: ignore[arg-type]
+    kinds: tuple[cluster_names.What, ...] = ("topics", "groups")
+    for what in kinds:
+        path = cluster_names.path_of(world(variables=variables), what, ClusterWords(servers=("a:1",)))
         Path(path).write_text(json.dumps(["@file", "a b", "a,b", "null", "null\tx", "a\nb"]))
     command, *rest = line.split()
     assert offered(kind, word, command, "-b", "a:1", *rest, home=tmp_path) == words

@@ -44,8 +44,8 @@ UNPRINTABLE: Final = (
     *("\udcff", "\udcc3(", "\udce2\udc82", "\udc9b2J"),
 )  # fmt: skip
 LONG: Final = 200  # bytes of a name: no file can have one that is much longer
-# Behind these signs fish neither closes quotes nor ends the word.
-FISH_GOES_ON: Final = "/=@:.,-"
+# Behind these signs the shells neither close quotes nor end the word.
+GOES_ON: Final = {"bash": "", "zsh": "=.:/(", "fish": "/=@:.,-"}
 # What a name begins with; it is the only one in its place.
 FIRST: Final = ("$(touch PWNED)", "`touch PWNED`", "~", "~root", "#x", "!x", "=ls", "-x", "*", "'x", '"x', "\\x", ";x")
 
@@ -176,7 +176,7 @@ def check(session: Session, place: Place, state: State, name: str, begun: int = 
     given = [(*words[:-1], words[-1] + way + name + place.behind) for way in ("", "./" * (place.names == "files"))]
     # Nothing was given: the line is as it was, or means the same.
     nothing = (pressed.line.rstrip(" ") == line.rstrip(" "), (*words[:-1], words[-1] + plain) in pressed.calls)
-    goes_on = session.shell == "fish" and state.opening and name[-1] in FISH_GOES_ON
+    goes_on = state.opening and (name + place.behind)[-1] in GOES_ON[session.shell]
     if any(nothing) or goes_on:
         wanted = name.isprintable() and len(os.fsencode(name)) < LONG and not any(sign in place.absent for sign in name)
         assert not (wanted and state in GIVEN and not goes_on), (line, pressed)
@@ -195,6 +195,8 @@ def line_of(place: Place, state: State, typed: str) -> str:
 def states_of(shell: str, place: Place) -> list[State]:
     """The states that a shell has and in which the head can be typed."""
     found = [state for state in STATES if not (shell == "fish" and state.opening == "$'")]
+    if shell == "zsh" and place.head.startswith("--"):  # it knows no options in quotes
+        found = [state for state in found if not state.whole]
     return [state for state in found if state.whole] if " " in place.head else found
 
 
