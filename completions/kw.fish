@@ -51,11 +51,18 @@ function __kw_versions
     set -l range (__kw_range (__kw_api))
     test (count $range) -eq 2; and seq $range[2] -1 $range[1]
 end
+function __kw_drawable  # the words without control characters and bytes that are no text, U+F6xx to fish: it draws them
+    string match -rv '[\x00-\x1f\x7f-\x9f\x{f600}-\x{f6ff}]' -- $argv
+end
+function __kw_files
+    set -l word (commandline -ct | string replace -r '^--[^=]*=' '' | string collect)
+    __kw_drawable (complete -C "'' $word" | string replace -r '\t.*' '')
+end
 function __kw_profiles
     set -l home $HOME/.config
     set -q XDG_CONFIG_HOME; and test -n "$XDG_CONFIG_HOME"; and set home $XDG_CONFIG_HOME
     for file in $home/kw/profiles/*.properties
-        string match -qr '[[:cntrl:]]' -- $file; or string replace -r '.*/(.*)\.properties$' '$1' -- $file
+        __kw_drawable (string replace -r '.*/(.*)\.properties$' '$1' -- $file | string collect)
     end
 end
 function __kw_live  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
@@ -80,7 +87,7 @@ function __kw_body  # path=value: the paths of the request, then what the field 
         set -l begun (string replace -r '^[^@]*@' '' -- $token)
         for file in "$begun"*
             test -d $file; and set file $file/
-            string match -qr '[[:cntrl:]]' -- $file; or printf '%s\n' $head$file
+            __kw_drawable $head$file
         end
         return
     end
@@ -1027,13 +1034,13 @@ complete -c kw -n '__kw_any \'\'' -l debug -d 'Show the traceback of a defect in
 complete -c kw -n '__kw_any \'\'' -s X -x -a '(__kw_live property)' -d 'List all client properties, or dump those in force with their sources.'
 complete -c kw -n '__kw_any \'sniff\'' -l whole-connections -d 'With FILE -w: write all packets of connections with a row.'
 complete -c kw -n '__kw_any \'sniff\'' -l with-keys -d 'With FILE -w: write TLS keys of these packets, too.'
-complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -s r -l read -r -F -d 'A capture to read, like FILE.'
+complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -s r -l read -x -a '(__kw_files)' -d 'A capture to read, like FILE.'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -s i -l interface -x -a '(command ls /sys/class/net 2>/dev/null; echo any)' -d 'Capture live on this interface (`any`: all interfaces).'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -l bpf -x -d 'Kernel filter of a live capture, in tcpdump\'s syntax.'
-complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -s w -l write -r -F -d 'Write the packets of a live capture; kw sniff FILE -w: the packets of the rows shown.'
+complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -s w -l write -x -a '(__kw_files)' -d 'Write the packets of a live capture; kw sniff FILE -w: the packets of the rows shown.'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\'' -l follow -d 'Follow FILE as it grows, then the next files of its writer.'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\' \'replay\' \'scrub\' \'pipeline run\' \'pipeline watch\'' -l port -x -d 'Broker ports, 9092-9094 for a range (default: detect Kafka on any port).'
-complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\' \'replay\' \'scrub\' \'pipeline run\' \'pipeline watch\' \'mock\'' -l keylog -r -F -d 'Decrypt TLS with this key log, followed while it grows (default: $SSLKEYLOGFILE; see: kw help tls).'
+complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\' \'replay\' \'scrub\' \'pipeline run\' \'pipeline watch\' \'mock\'' -l keylog -x -a '(__kw_files)' -d 'Decrypt TLS with this key log, followed while it grows (default: $SSLKEYLOGFILE; see: kw help tls).'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\' \'replay\' \'pipeline run\'' -l since -x -d 'Only what began since TIME: 17:34, 5m.'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'clients\' \'groups\' \'topics\' \'brokers\' \'doctor\' \'audit\' \'report\' \'sql\' \'replay\' \'pipeline run\'' -l until -x -d 'Only what began before TIME.'
 complete -c kw -n '__kw_any \'sniff\' \'stats\' \'doctor\'' -l metrics -x -d 'While running, serve Prometheus on http://127.0.0.1:PORT/metrics, or at ADDRESS.'
@@ -1093,7 +1100,7 @@ complete -c kw -n '__kw_any \'call\'' -l against -x -d 'With ApiVersions: compar
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'replay\'' -s b -l bootstrap-server -x -d 'Brokers to ask first; else a profile\'s, else localhost:9092.'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'replay\'' -l bootstrap-controller -x -d 'Bootstrap from these controllers.'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'audit\' \'replay\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property, as librdkafka or Java spell it; list shows all, dump those in force.'
-complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'replay\'' -s F -l command-config -r -F -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
+complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'replay\'' -s F -l command-config -x -a '(__kw_files)' -d 'A file of client properties: client.properties, librdkafka.config, kcat.conf.'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'audit\' \'replay\'' -l profile -x -a '(__kw_profiles)' -d 'A profile (see kw profile) instead of the active one.'
 complete -c kw -n '__kw_any \'call\'' -l client-id -x -d 'The client id to send (default: kw).'
 complete -c kw -n '__kw_any \'call\' \'proxy\' \'doctor\' \'audit\' \'replay\'' -l timeout -x -d 'Time limit for answers of brokers (default: 10s).'
@@ -1106,9 +1113,9 @@ complete -c kw -n '__kw_any \'proxy\'' -l port-base -x -d 'Bootstrap listener on
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l bind -x -d 'Listen on ADDRESS (default: 127.0.0.1).'
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l advertise -x -d 'Host name given to clients, instead of the --bind address.'
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-in -d 'Speak TLS with clients; kw makes an authority and certificates.'
-complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-cert -r -F -d 'Speak TLS with your own certificate.'
-complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-key -r -F -d 'Key of --tls-cert, if in another file.'
-complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-client-ca -r -F -d 'Require client certificates of these CAs.'
+complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-cert -x -a '(__kw_files)' -d 'Speak TLS with your own certificate.'
+complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-key -x -a '(__kw_files)' -d 'Key of --tls-cert, if in another file.'
+complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l tls-client-ca -x -a '(__kw_files)' -d 'Require client certificates of these CAs.'
 complete -c kw -n '__kw_any \'proxy\'' -l allow-anonymous -d 'With --bind: let other machines use the proxy\'s login without one of their own.'
 complete -c kw -n '__kw_any \'proxy\'' -l metrics -x -d 'Serve Prometheus metrics on http://127.0.0.1:PORT/metrics, or at ADDRESS.'
 complete -c kw -n '__kw_any \'proxy\'' -l check -d 'Test brokers, login, ports, certificates; then exit.'
@@ -1118,7 +1125,7 @@ complete -c kw -n '__kw_any \'proxy\'' -l hide -x -d 'Hide these APIs, by name o
 complete -c kw -n '__kw_any \'proxy\'' -l fault -x -a '(__kw_live fault)' -d 'Inject a fault: \'ACTION[, LIMIT]…[, when FILTER]\' (kw help faults); repeatable.'
 complete -c kw -n '__kw_any \'proxy\'' -l faults -x -a '(__kw_live faults)' -d 'Fault rules from a file, one per line, reread when it changes; or a preset.'
 complete -c kw -n '__kw_any \'proxy\'' -l seed -x -d 'Random seed, to repeat the same faults.'
-complete -c kw -n '__kw_any \'proxy\'' -l script -r -F -d 'Pass exchanges to Python functions, which may change them (kw help scripts).'
+complete -c kw -n '__kw_any \'proxy\'' -l script -x -a '(__kw_files)' -d 'Pass exchanges to Python functions, which may change them (kw help scripts).'
 complete -c kw -n '__kw_any \'proxy\'' -l script-timeout -x -d 'Time per function (default: 2s); then the original passes.'
 complete -c kw -n '__kw_any \'proxy\'' -l control -x -d 'Accept kw proxy ctl on 127.0.0.1:PORT (kw help control); 0: any port.'
 complete -c kw -n '__kw_any \'proxy\'' -l hold-timeout -x -d 'Hold an exchange at most this long (default: 25s).'
@@ -1126,7 +1133,7 @@ complete -c kw -n '__kw_any \'proxy\' \'mock\'' -s v -l verbose -d 'Show bodies 
 complete -c kw -n '__kw_any \'proxy\'' -s q -l quiet -d 'No summary at the end.'
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l no-log -d 'Print no exchanges.'
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l events -d 'Add rows for connection events and messages (-o ndjson).'
-complete -c kw -n '__kw_any \'proxy\' \'mock\'' -s w -l write -r -F -d 'Write the clients\' traffic, decrypted, to this capture file.'
+complete -c kw -n '__kw_any \'proxy\' \'mock\'' -s w -l write -x -a '(__kw_files)' -d 'Write the clients\' traffic, decrypted, to this capture file.'
 complete -c kw -n '__kw_any \'proxy\'' -l record -x -a 'client both' -d 'Connections that -w keeps: clients\', or also brokers\' as a second interface.'
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l rotate-size -x -d 'Begin a new file after SIZE bytes, say 100MB.'
 complete -c kw -n '__kw_any \'proxy\' \'mock\'' -l rotate-interval -x -d 'Begin a new file after this time, say 60m.'
@@ -1158,8 +1165,7 @@ complete -c kw -n '__kw_any \'audit\'' -l target -x -a '4.4 4.3 4.2 4.1 4.0 3.9 
 complete -c kw -n '__kw_any \'audit\'' -l clients -x -d 'Reverse: check brokers against clients of this release.'
 complete -c kw -n '__kw_any \'audit\'' -l security -d 'Audit listeners, logins, TLS, secrets and rights instead.'
 complete -c kw -n '__kw_any \'audit\'' -s v -l verbose -d 'Explain notes as well (--security).'
-complete -c kw -n '__kw_any \'report\'' -l html -r -F -d 'Write one self-contained HTML page; print nothing to standard output.'
-complete -c kw -n '__kw_any \'report\' \'scrub\' \'pipeline report\'' -l force -d 'Replace an existing file that this command did not write.'
+complete -c kw -n '__kw_any \'report\'' -l html -x -a '(__kw_files)' -d 'Write one self-contained HTML page; print nothing to standard output.'
 complete -c kw -n '__kw_any \'report\'' -l target -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Check clients against this release (default: the newest).'
 complete -c kw -n '__kw_any \'report\'' -l records -d 'Show record keys and values in bodies of the slowest exchanges.'
 complete -c kw -n '__kw_any \'report\'' -l reveal-secrets -d 'Show passwords and tokens in bodies of slowest exchanges.'
@@ -1185,9 +1191,9 @@ complete -c kw -n '__kw_any \'pipeline compact\'' -l lateness -x -d 'Only dates 
 complete -c kw -n '__kw_any \'pipeline compact\' \'pipeline watch\'' -l keep -x -d 'Drop older dates: 30d.'
 complete -c kw -n '__kw_any \'pipeline compact\' \'pipeline report\' \'pipeline sql\'' -s q -l quiet -d 'Say nothing on standard error.'
 complete -c kw -n '__kw_any \'pipeline report\'' -l target -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Kafka release to check clients against (default: the newest).'
-complete -c kw -n '__kw_any \'pipeline report\'' -l html -r -F -d 'Write one HTML page with charts; print nothing.'
+complete -c kw -n '__kw_any \'pipeline report\'' -l html -x -a '(__kw_files)' -d 'Write one HTML page with charts; print nothing.'
 complete -c kw -n '__kw_any \'pipeline report\'' -l master -x -d 'Count on Spark: local[*], spark://HOST:PORT, … (default: here).'
-complete -c kw -n '__kw_any \'pipeline run\' \'pipeline watch\'' -l out -r -F -d 'Folder of the tables: new, or made by the same command.'
+complete -c kw -n '__kw_any \'pipeline run\' \'pipeline watch\'' -l out -x -a '(__kw_files)' -d 'Folder of the tables: new, or made by the same command.'
 complete -c kw -n '__kw_any \'pipeline run\' \'pipeline watch\'' -l point -x -d 'Captures of one place in the network; a connection at two points counts twice.'
 complete -c kw -n '__kw_any \'pipeline run\' \'pipeline watch\'' -l tables -x -a 'exchanges topic_partitions connections skipped' -d 'Only these tables, of exchanges, topic_partitions, connections, skipped.'
 complete -c kw -n '__kw_any \'pipeline run\' \'pipeline watch\'' -l bodies -d 'Add requests and responses as JSON.'
@@ -1234,7 +1240,7 @@ complete -c kw -n '__kw_any \'encode\'' -s o -l output -x -a 'hex base64 raw' -d
 complete -c kw -n '__kw_any \'profile add\'' -s b -l bootstrap-server -x -d 'The brokers to ask first.'
 complete -c kw -n '__kw_any \'profile add\'' -l bootstrap-controller -x -d 'Controllers instead.'
 complete -c kw -n '__kw_any \'profile add\'' -s X -l property -x -a '(__kw_live property)' -d 'A client property.'
-complete -c kw -n '__kw_any \'profile add\'' -s F -l command-config -r -F -d 'A file of client properties.'
+complete -c kw -n '__kw_any \'profile add\'' -s F -l command-config -x -a '(__kw_files)' -d 'A file of client properties.'
 complete -c kw -n '__kw_any \'profile add\' \'profile import\'' -l use -d 'Make it the active profile.'
 complete -c kw -n '__kw_any \'profile add\' \'profile import\' \'profile rename\'' -l force -d 'Replace an existing profile.'
 complete -c kw -n '__kw_any \'profile export\'' -l as -x -a 'kw java librdkafka env' -d 'Format.'
@@ -1254,7 +1260,7 @@ complete -c kw -n '__kw_any \'playground\'' -l listeners -x -d 'plaintext, ssl, 
 complete -c kw -n '__kw_any \'playground\'' -l topics -x -d 'Make these topics.'
 complete -c kw -n '__kw_any \'playground\'' -l traffic -d 'Keep a producer and a group of consumers going.'
 complete -c kw -n '__kw_any \'playground\'' -l run -x -d 'Start, run CMD with KW_BOOTSTRAP_SERVER set, stop; exit with CMD\'s code.'
-complete -c kw -n '__kw_any \'playground\'' -l jars -r -F -d 'A folder with a broker\'s jars, instead of Maven\'s.'
+complete -c kw -n '__kw_any \'playground\'' -l jars -x -a '(__kw_files)' -d 'A folder with a broker\'s jars, instead of Maven\'s.'
 complete -c kw -n '__kw_any \'playground\'' -l mock -d 'librdkafka\'s mock instead of Apache Kafka: no Java, ready at once.'
 complete -c kw -n '__kw_any \'playground\'' -l keep-going -d 'Keep the other nodes when one dies (default: end all).'
 complete -c kw -n '__kw_any \'playground\'' -s q -l quiet -d 'Print only the ready line.'
@@ -1288,7 +1294,7 @@ complete -c kw -n '__kw_in \'\' 0' -a playground -d 'Start a throw-away Kafka cl
 complete -c kw -n '__kw_in \'\' 0' -a completion -d 'Print the completion script for SHELL: bash, zsh or fish (default: that of $SHELL).'
 complete -c kw -n '__kw_in \'\' 0' -a help -d 'Show a page of the handbook, or list its topics.'
 complete -c kw -n '__kw_in \'\' 0' -a version -d 'Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries.'
-complete -c kw -n '__kw_in \'sniff\' 0 more' -F
+complete -c kw -n '__kw_in \'sniff\' 0 more' -a '(__kw_files)'
 complete -c kw -n '__kw_in \'call\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
 complete -c kw -n '__kw_in \'call\' 1 more' -a '(__kw_body)'
 complete -c kw -n '__kw_in \'proxy\' 0' -a ctl -d 'Inspect and control a running proxy that was started with --control PORT.'
@@ -1303,31 +1309,31 @@ complete -c kw -n '__kw_in \'proxy ctl\' 0' -a listeners -d 'Show the proxy\'s l
 complete -c kw -n '__kw_in \'proxy ctl\' 0' -a release -d 'Let a held exchange go on.'
 complete -c kw -n '__kw_in \'proxy ctl\' 0' -a unfault -d 'End the fault ID (of faults).'
 complete -c kw -n '__kw_in \'proxy ctl\' 0' -a unhold -d 'End rule ID (of holds); its exchanges stay held.'
-complete -c kw -n '__kw_in \'stats\' 0 more' -F
-complete -c kw -n '__kw_in \'clients\' 0 more' -F
-complete -c kw -n '__kw_in \'groups\' 0 more' -F
-complete -c kw -n '__kw_in \'topics\' 0 more' -F
-complete -c kw -n '__kw_in \'brokers\' 0 more' -F
-complete -c kw -n '__kw_in \'doctor\' 0 more' -F
-complete -c kw -n '__kw_in \'audit\' 0 more' -F
-complete -c kw -n '__kw_in \'report\' 0 more' -F
-complete -c kw -n '__kw_in \'sql\' 0 more' -F
-complete -c kw -n '__kw_in \'replay\' 0 more' -F
+complete -c kw -n '__kw_in \'stats\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'clients\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'groups\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'topics\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'brokers\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'doctor\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'audit\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'report\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'sql\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'replay\' 0 more' -a '(__kw_files)'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a compact -d 'Merge the files of a watch\'s tables.'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a report -d 'Report on the tables.'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a run -d 'Decode captures into Parquet tables.'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a sql -d 'Query tables in SQL.'
 complete -c kw -n '__kw_in \'pipeline\' 0' -a watch -d 'Decode captures as they come, for ever.'
-complete -c kw -n '__kw_in \'pipeline compact\' 0' -F
-complete -c kw -n '__kw_in \'pipeline report\' 0' -F
-complete -c kw -n '__kw_in \'pipeline run\' 0 more' -F
-complete -c kw -n '__kw_in \'pipeline sql\' 0' -F
-complete -c kw -n '__kw_in \'pipeline watch\' 0 more' -F
+complete -c kw -n '__kw_in \'pipeline compact\' 0' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'pipeline report\' 0' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'pipeline run\' 0 more' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'pipeline sql\' 0' -a '(__kw_files)'
+complete -c kw -n '__kw_in \'pipeline watch\' 0 more' -a '(__kw_files)'
 complete -c kw -n '__kw_in \'apis --diff\'' -k -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2'
 complete -c kw -n '__kw_in \'apis\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
 complete -c kw -n '__kw_in \'apis\' 1' -k -a '(__kw_versions)'
 complete -c kw -n '__kw_in \'errors\' 0 more' -a '(__kw_errors)'
-complete -c kw -n '__kw_in \'decode\' 0 more' -F
+complete -c kw -n '__kw_in \'decode\' 0 more' -a '(__kw_files)'
 complete -c kw -n '__kw_in \'encode\' 0' -a 'Produce Fetch ListOffsets Metadata LeaderAndIsr StopReplica UpdateMetadata ControlledShutdown OffsetCommit OffsetFetch FindCoordinator JoinGroup Heartbeat LeaveGroup SyncGroup DescribeGroups ListGroups SaslHandshake ApiVersions CreateTopics DeleteTopics DeleteRecords InitProducerId OffsetForLeaderEpoch AddPartitionsToTxn AddOffsetsToTxn EndTxn WriteTxnMarkers TxnOffsetCommit DescribeAcls CreateAcls DeleteAcls DescribeConfigs AlterConfigs AlterReplicaLogDirs DescribeLogDirs SaslAuthenticate CreatePartitions CreateDelegationToken RenewDelegationToken ExpireDelegationToken DescribeDelegationToken DeleteGroups ElectLeaders IncrementalAlterConfigs AlterPartitionReassignments ListPartitionReassignments OffsetDelete DescribeClientQuotas AlterClientQuotas DescribeUserScramCredentials AlterUserScramCredentials Vote BeginQuorumEpoch EndQuorumEpoch DescribeQuorum AlterPartition UpdateFeatures Envelope FetchSnapshot DescribeCluster DescribeProducers BrokerRegistration BrokerHeartbeat UnregisterBroker DescribeTransactions ListTransactions AllocateProducerIds ConsumerGroupHeartbeat ConsumerGroupDescribe ControllerRegistration GetTelemetrySubscriptions PushTelemetry AssignReplicasToDirs ListConfigResources DescribeTopicPartitions ShareGroupHeartbeat ShareGroupDescribe ShareFetch ShareAcknowledge AddRaftVoter RemoveRaftVoter UpdateRaftVoter InitializeShareGroupState ReadShareGroupState WriteShareGroupState DeleteShareGroupState ReadShareGroupStateSummary StreamsGroupHeartbeat StreamsGroupDescribe DescribeShareGroupOffsets AlterShareGroupOffsets DeleteShareGroupOffsets StreamsGroupTopologyDescriptionUpdate UnregisterController'
 complete -c kw -n '__kw_in \'encode\' 1' -k -a '(__kw_versions)'
 complete -c kw -n '__kw_in \'encode\' 2 more' -a '(__kw_body)'
@@ -1344,7 +1350,7 @@ complete -c kw -n '__kw_in \'profile\' 0' -a use -d 'Choose the active profile.'
 complete -c kw -n '__kw_in \'profile add\' 1 more' -a '(__kw_live property)'
 complete -c kw -n '__kw_in \'profile edit\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile export\' 0' -a '(__kw_profiles)'
-complete -c kw -n '__kw_in \'profile import\' 0 more' -F
+complete -c kw -n '__kw_in \'profile import\' 0 more' -a '(__kw_files)'
 complete -c kw -n '__kw_in \'profile remove\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile rename\' 0' -a '(__kw_profiles)'
 complete -c kw -n '__kw_in \'profile show\' 0' -a '(__kw_profiles)'

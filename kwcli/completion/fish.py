@@ -60,11 +60,18 @@ function __kw_versions
     set -l range (__kw_range (__kw_api))
     test (count $range) -eq 2; and seq $range[2] -1 $range[1]
 end
+function __kw_drawable  # the words without control characters and bytes that are no text, U+F6xx to fish: it draws them
+    string match -rv '[\x00-\x1f\x7f-\x9f\x{f600}-\x{f6ff}]' -- $argv
+end
+function __kw_files
+    set -l word (commandline -ct | string replace -r '^--[^=]*=' '' | string collect)
+    __kw_drawable (complete -C "'' $word" | string replace -r '\t.*' '')
+end
 function __kw_profiles
     set -l home $HOME/.config
     set -q XDG_CONFIG_HOME; and test -n "$XDG_CONFIG_HOME"; and set home $XDG_CONFIG_HOME
     for file in $home/kw/profiles/*.properties
-        string match -qr '[[:cntrl:]]' -- $file; or string replace -r '.*/(.*)\.properties$' '$1' -- $file
+        __kw_drawable (string replace -r '.*/(.*)\.properties$' '$1' -- $file | string collect)
     end
 end
 function __kw_live  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
@@ -89,7 +96,7 @@ function __kw_body  # path=value: the paths of the request, then what the field 
         set -l begun (string replace -r '^[^@]*@' '' -- $token)
         for file in "$begun"*
             test -d $file; and set file $file/
-            string match -qr '[[:cntrl:]]' -- $file; or printf '%s\n' $head$file
+            __kw_drawable $head$file
         end
         return
     end
@@ -195,6 +202,7 @@ _CALLS: Final = {
     ValueKind.VERSIONS: "(__kw_versions)",
     ValueKind.BODY: "(__kw_body)",
     ValueKind.ERRORS: "(__kw_errors)",
+    ValueKind.FILES: "(__kw_files)",
     ValueKind.PROFILES: "(__kw_profiles)",
     ValueKind.INTERFACES: "(command ls /sys/class/net 2>/dev/null; echo any)",
 }
@@ -213,9 +221,7 @@ def _values(word: OptionFacts) -> str:
 
 def _option(word: OptionFacts) -> str:
     parts = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in word.names]
-    if word.kind is ValueKind.FILES:
-        parts.append("-r -F")
-    elif word.takes_value:
+    if word.takes_value:
         parts.append("-x")
         if _values(word):
             parts.append(f"-a {_quoted(_values(word))}")
@@ -238,9 +244,7 @@ def _second_values(verb: CommandFacts) -> Iterator[str]:
 def _arguments(verb: CommandFacts) -> Iterator[str]:
     for place, word in enumerate(verb.arguments):
         where = f"complete -c kw -n {_here(verb, place, more=word.repeats)}"
-        if word.kind is ValueKind.FILES:
-            yield f"{where} -F"
-        elif _values(word):
+        if _values(word):
             keep = "-k " * (word.kind in (ValueKind.VERSIONS, ValueKind.RELEASES))
             yield f"{where} {keep}-a {_quoted(_values(word))}"
 
