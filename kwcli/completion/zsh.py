@@ -16,7 +16,7 @@ _kw_releases() { compadd "$@" -V releases RELEASES }
 _kw_profiles() {
     local -a all
     all=(${XDG_CONFIG_HOME:-$HOME/.config}/kw/profiles/*.properties(N:t:r))
-    compadd "$@" -a all
+    compadd "$@" -- ${all:#*[^[:print:]]*}
 }
 _kw_files() {  # zsh's own _files leaves quotes open behind some names, and doubles backslashes
     if [[ -z $compstate[quote] && $PREFIX != *\\* ]]; then
