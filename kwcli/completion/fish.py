@@ -65,7 +65,13 @@ function __kw_drawable  # the words without control characters and bytes that ar
 end
 function __kw_files
     set -l word (commandline -ct | string replace -r '^--[^=]*=' '' | string collect)
-    __kw_drawable (complete -C "'' $word" | string replace -r '\t.*' '')
+    for file in (complete -C "'' $word" | string replace -r '\t.*' '')
+        if not string match -qr '^[~$]' -- $word
+            test -e $file; or test -L $file; or continue  # a line of a name with several
+            string match -q '~*' -- $file; and set file ./$file
+        end
+        __kw_drawable $file
+    end
 end
 function __kw_profiles
     set -l home $HOME/.config
