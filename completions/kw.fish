@@ -55,9 +55,9 @@ function __kw_drawable  # the words without control characters and bytes that ar
     string match -rv '[\x00-\x1f\x7f-\x9f\x{f600}-\x{f6ff}]' -- $argv
 end
 function __kw_files
-    set -l word (commandline -ct | string replace -r '^--[^=]*=' '' | string collect)
+    set -l word (commandline -ct | string replace -r '^(["\']?)--[^=]*=' '$1' | string collect)
     for file in (complete -C "'' $word" | string replace -r '\t.*' '')
-        if not string match -qr '^[~$]' -- $word
+        if not string match -qr '^[~$]' -- "$word"
             test -e $file; or test -L $file; or continue  # a line of a name with several
             string match -q '~*' -- $file; and set file ./$file
         end

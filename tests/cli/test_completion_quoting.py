@@ -47,7 +47,7 @@ LONG: Final = 200  # bytes of a name: no file can have one that is much longer
 # Behind these signs the shells neither close quotes nor end the word.
 GOES_ON: Final = {"bash": "", "zsh": "=.:/(", "fish": "/=@:.,-"}
 # What a name begins with; it is the only one in its place.
-FIRST: Final = ("$(touch PWNED)", "`touch PWNED`", "~", "~root", "#x", "!x", "=ls", "-x", "*", "'x", '"x', "\\x", ";x")
+FIRST: Final = ("$(touch PWNED)", "`touch PWNED`", "~x", "~root", "#x", "!x", "=ls", "-x", "*", "'x", '"x', "\\x", ";x")
 
 
 class State(NamedTuple):
