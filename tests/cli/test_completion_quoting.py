@@ -179,7 +179,8 @@ def check(session: Session, place: Place, state: State, name: str, begun: int = 
     goes_on = state.opening and (name + place.behind)[-1] in GOES_ON[session.shell]
     if any(nothing) or goes_on:
         wanted = name.isprintable() and len(os.fsencode(name)) < LONG and not any(sign in place.absent for sign in name)
-        assert not (wanted and state in GIVEN and not goes_on), (line, pressed)
+        home = session.shell == "fish" and place.names == "files" and name.startswith("~")  # left out
+        assert not (wanted and state in GIVEN and not goes_on and not home), (line, pressed)
     else:
         assert len(pressed.calls) == 1, (line, pressed)
         assert pressed.calls[0] in given, (line, pressed)
