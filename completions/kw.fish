@@ -1172,6 +1172,7 @@ complete -c kw -n '__kw_any \'audit\'' -l clients -x -d 'Reverse: check brokers 
 complete -c kw -n '__kw_any \'audit\'' -l security -d 'Audit listeners, logins, TLS, secrets and rights instead.'
 complete -c kw -n '__kw_any \'audit\'' -s v -l verbose -d 'Explain notes as well (--security).'
 complete -c kw -n '__kw_any \'report\'' -l html -x -a '(__kw_files)' -d 'Write one self-contained HTML page; print nothing to standard output.'
+complete -c kw -n '__kw_any \'report\' \'scrub\' \'pipeline report\'' -l force -d 'Replace an existing file that this command did not write.'
 complete -c kw -n '__kw_any \'report\'' -l target -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Check clients against this release (default: the newest).'
 complete -c kw -n '__kw_any \'report\'' -l records -d 'Show record keys and values in bodies of the slowest exchanges.'
 complete -c kw -n '__kw_any \'report\'' -l reveal-secrets -d 'Show passwords and tokens in bodies of slowest exchanges.'
