@@ -29,6 +29,9 @@ HEADER_KEY_MAX: Final = MIB
 RECORDS_SHOWN_MAX: Final = 512 * MIB
 # A line of NDJSON is held whole, and several times as values: the record of the largest frame, without its records.
 RECORD_LINE_MAX: Final = 256 * MIB
+# Levels of arrays and objects in parts of a record that no declaration and no schema describes: kw's own have five. The
+# code that shows them goes down level by level.
+UNNAMED_NESTING_MAX: Final = 64
 # Bytes that the records of one exchange may take as values before they are written as they are read: one batch takes
 # 1.5 KiB; a byte of records up to 75, which is a header without key and value in its JSON form.
 RECORDS_HELD_MAX: Final = 20 * MIB

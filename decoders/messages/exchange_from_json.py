@@ -15,7 +15,8 @@ from functools import cache, lru_cache
 from typing import Any, Final, get_args
 from uuid import UUID
 
-from decoders.embedded import embedded_from_json
+from decoders.capture.files import TIME_MAX
+from decoders.embedded import STRUCTURES, VERSION, embedded_from_json, structure
 from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import SIDES, SPECS_MAX, ApiVersion, Failure, Needs, Sides
 from decoders.exchanges.connection_pairing import begin
@@ -25,8 +26,10 @@ from decoders.exchanges.logins import known_login
 from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
-from decoders.schema.json_form import MESSAGE, STRUCTURE, shown, text_of_cell
-from decoders.schema.model import Plan, PlanField, Side
+from decoders.records.codecs import CODEC_NAMES
+from decoders.schema.compile_json_schema import compile_json_schema
+from decoders.schema.json_form import BASE64, FLOAT_WORDS, MESSAGE, STRUCTURE, is_shallow, shown, text_of_cell
+from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes, uuid_text
 from decoders.wire.units import parse_time
@@ -148,7 +151,7 @@ class FromRecords:
             _int(record, "size") or 0,
             str(record["reason"]),
             str(record["detail"]),
-            parse_time(record["time"]),
+            _time(record["time"]),
         )
 
     def _exchange(self, record: Mapping[str, Any]) -> Exchange:
@@ -204,7 +207,7 @@ def _tls(said: Any) -> TlsInfo | None:
 
 
 def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
-    exchange.time_ns = begun = parse_time(record["time"])
+    exchange.time_ns = begun = _time(record["time"])
     latency, duration = record["latency_ms"], record["duration_ms"]
     packets = record["packets"]
     exchange.request_packet, exchange.request_packet_end = _packets(packets["request"])
@@ -216,6 +219,20 @@ def _set_times(exchange: Exchange, record: Mapping[str, Any]) -> None:
     orphan = begun if answered and not asked else None
     exchange.response_ns = orphan if latency is None else begun + round(latency * 1e6)
     exchange.response_end_ns = orphan if duration is None else begun + round(duration * 1e6)
+    for at_ns in (exchange.response_ns, exchange.response_end_ns):
+        if at_ns is not None and not 0 <= at_ns <= TIME_MAX:
+            raise ValueError(_OUTSIDE)
+
+
+_OUTSIDE: Final = "a time before 1970 or after 2262"
+
+
+def _time(text: str) -> int:
+    """A time of a record (ns). Raises ValueError where it is none that a capture can have."""
+    found = parse_time(text)
+    if not 0 <= found <= TIME_MAX:
+        raise ValueError(_OUTSIDE)
+    return found
 
 
 def _packets(span: Any) -> tuple[int | None, int | None]:
@@ -278,6 +295,7 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     """The fields of a side that this version has; None where the side is not there, or has no fields."""
     body = record[side]
     if body is None or spec.key is None:
+        _check_levels(body, side)
         return None
     release = record.get("layout", {}).get(side)
     plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
@@ -289,7 +307,10 @@ def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
         except ValueError:
             if not isinstance(body, dict) or not body.keys() <= _fields(plans[-1]).keys():
                 raise
-    return _struct(plans[-1], body, side, whole=whole) if plans else {}
+    if plans:
+        return _struct(plans[-1], body, side, whole=whole)
+    _check_levels(body, side)  # of an API or version that only a newer kw knows
+    return {}
 
 
 @cache
@@ -304,8 +325,10 @@ def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
     fields = _fields(plan)
     out = {}
     for name, value in body.items():
-        field = fields.get(name)  # None: unknown tags, or a field that only a newer kw knows
-        if field is not None:
+        field = fields.get(name)
+        if field is None:  # unknown tags, or a field that only a newer kw knows
+            _check_levels(value, f"{path}.{name}")
+        else:
             out[name] = None if value is None else _value(field, value, f"{path}.{name}", whole=whole)
             if value is None and not field.nullable and not field.secret:
                 raise ValueError(f"{path}.{name} is null")
@@ -316,6 +339,11 @@ def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
     return out
 
 
+def _check_levels(value: Any, path: str) -> None:
+    if value.__class__ in (dict, list) and not is_shallow(value):
+        raise ValueError(f"{path} has too many levels")
+
+
 def _value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if not field.array:
         return _element(field, value, path, whole=whole)
@@ -323,13 +351,16 @@ def _value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
         raise ValueError(f"{path} is {shown(value)}")
     if field.plan is not None:
         return [_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
+    if None in value:
+        raise ValueError(f"{path}[{value.index(None)}] is null")
     return [_element(field, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
 
 
 def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if field.plan is not None:
         return _struct(field.plan, value, path, whole=whole)
-    if field.secret and isinstance(value, dict):
+    if field.secret and isinstance(value, dict) and "redacted" in value:
+        _redacted(value, path)
         return value
     if field.name == MESSAGE and isinstance(value, dict) and value.keys() == REDACTED:
         return f"{{redacted {value['redacted']}}}"  # a message that is no UTF-8 and repeats a secret
@@ -343,6 +374,68 @@ def _of(*types: type) -> Callable[[Any, str], Any]:
         return value
 
     return check
+
+
+def _whole(low: int, high: int) -> Callable[[Any, str], Any]:
+    def check(value: Any, path: str) -> Any:
+        if value.__class__ is not int or not low <= value <= high:
+            raise ValueError(f"{path} is {shown(value)}")
+        return value
+
+    return check
+
+
+def _float(value: Any, path: str) -> Any:
+    if value.__class__ not in (int, float) and value not in FLOAT_WORDS:
+        raise ValueError(f"{path} is {shown(value)}")
+    return value
+
+
+def _bytes(value: Any, path: str) -> Any:
+    """Bytes in JSON form: text, base64, a secret, a structure, or batches where the bytes are those of records."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return _records(value, path)
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} is {shown(value)}")
+    _check_levels(value, path)
+    if STRUCTURE in value:
+        return _structure_fields(value, path)
+    if "redacted" in value:
+        _redacted(value, path)
+    else:
+        _decoded(value, path)
+    return value
+
+
+def _redacted(value: Mapping[str, Any], path: str) -> int:
+    size = value["redacted"]
+    if size.__class__ is not int or not 0 <= size <= RANGES["int32"][1]:
+        raise ValueError(f"{path}.redacted is {shown(size)}")
+    number: int = size
+    return number
+
+
+def _decoded(value: Mapping[str, Any], path: str) -> bytes:
+    text = value.get(BASE64)
+    try:
+        return a2b_base64(text, strict_mode=True)  # type: ignore[arg-type]  # else TypeError
+    except (TypeError, ValueError):
+        raise ValueError(f"{path} is {shown(value)}, not {{base64}}") from None
+
+
+def _structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
+    """A structure inside bytes, its fields checked; empty where kw knows the structure, but not its version."""
+    name, version = value[STRUCTURE], value.get(VERSION)
+    if not isinstance(name, str):
+        raise ValueError(f"{path}.{STRUCTURE} is {shown(name)}")
+    if name not in STRUCTURES:
+        return value
+    if version.__class__ is not int or version not in structure(name).versions:
+        return {STRUCTURE: ""}
+    _struct(resolve(structure(name), version), value, path, whole=False)
+    return value
 
 
 def _uuid(value: Any, path: str) -> UUID:
@@ -359,35 +452,82 @@ def _records(value: Any, path: str) -> list[dict[str, Any]]:
     return [_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
 
 
+_INT64: Final = {"type": ["integer", "null"], "minimum": RANGES["int64"][0], "maximum": RANGES["int64"][1]}
+_SIZE: Final = {"type": "integer", "minimum": 0, "maximum": RANGES["int64"][1]}
+_FLAG: Final = {"type": ["boolean", "null"]}
+_TEXT: Final = {"type": ["string", "null"]}
+# The fields of a batch. Those that kw itself reads have to be there.
+_BATCH: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": [
+        *("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp", "codec", "crc", "truncated"),
+    ],
+    "properties": {
+        **dict.fromkeys(("base_offset", "last_offset", "base_timestamp", "max_timestamp", "producer_id"), _INT64),
+        **dict.fromkeys(("partition_leader_epoch", "producer_epoch", "base_sequence", "delete_horizon_ms"), _INT64),
+        **dict.fromkeys(("transactional", "control"), _FLAG),
+        "magic": {"enum": [0, 1, 2, None]},
+        "codec": {"enum": [*CODEC_NAMES, None]},
+        "crc": {"enum": ["ok", "bad", "unchecked", None]},
+        "timestamp_type": {"enum": ["create", "log_append", None]},
+        "record_count": _INT64,
+        "size": _SIZE,
+        "truncated": {"type": "boolean"},
+        "records_cut": _SIZE,
+        "records": {"type": ["array", "null"], "items": {"type": "object"}},
+        "error": {"type": "object", "required": ["reason", "text"], "properties": {"reason": _TEXT, "text": _TEXT}},
+    },
+}
+_check_batch: Final = compile_json_schema(_BATCH)
+
+
 def _batch(batch: Any, path: str) -> dict[str, Any]:
-    if not isinstance(batch, dict):
-        raise ValueError(f"{path} is {shown(batch)}")
-    for name in ("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp"):
-        _int(batch, name)
-    for name in ("codec", "crc"):
-        _text(batch, name)
-    batch["truncated"]  # has to be there
+    misfit = _check_batch(batch)
+    if misfit is not None:
+        raise ValueError(misfit.within(path).sentence)
     rows = batch.get("records")
-    return batch if rows is None else {**batch, "records": [_row(row) for row in rows]}
+    if rows is None:
+        return batch  # type: ignore[no-any-return]  # an object, as was checked
+    return {**batch, "records": [_row(row, f"{path}.records[{index}]") for index, row in enumerate(rows)]}
 
 
-def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _row(row: Mapping[str, Any], path: str) -> tuple[Any, ...]:
     """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
-    headers = tuple((_string(each["key"], "key"), _held(each["value"])) for each in row["headers"])
-    return row["offset"], row["timestamp"], _held(row["key"]), _held(row["value"]), headers, row.get("control_record")
+    for name in ("offset", "timestamp"):
+        value = row[name]
+        if value is not None and (value.__class__ is not int or value.bit_length() > _INT64_BITS):
+            raise ValueError(f"{path}.{name} is {shown(value)}")
+    headers = tuple(
+        (_name_of_header(each["key"], path), _held(each["value"], f"{path}.headers")) for each in row["headers"]
+    )
+    control = row.get("control_record")
+    if control is not None and not isinstance(control, dict):
+        raise ValueError(f"{path}.control_record is {shown(control)}")
+    _check_levels(control, f"{path}.control_record")
+    key, value = _held(row["key"], f"{path}.key"), _held(row["value"], f"{path}.value")
+    return row["offset"], row["timestamp"], key, value, headers, control
 
 
-def _held(value: Any) -> Any:
+_INT64_BITS: Final = 63
+
+
+def _name_of_header(value: Any, path: str) -> Any:
+    if value is None:
+        raise ValueError(f"{path} has a header without a key")
+    return _string(value, f"{path}.headers")
+
+
+def _held(value: Any, path: str) -> Any:
     if value is None or isinstance(value, str):
         return value
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} is {shown(value)}")
+    _check_levels(value, path)
     if "redacted" in value:
-        return f"{{redacted {value['redacted']}}}"
+        return f"{{redacted {_redacted(value, path)}}}"
     if STRUCTURE in value:
         return _structure(value)
-    try:
-        return a2b_base64(value["base64"])
-    except (KeyError, TypeError, NotBase64):
-        raise ValueError(f"a record holds {shown(value)}") from None
+    return _decoded(value, path)
 
 
 def _structure(value: Mapping[str, Any]) -> bytes | str:
@@ -402,11 +542,11 @@ def _structure(value: Mapping[str, Any]) -> bytes | str:
 
 
 _LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {
-    **dict.fromkeys(RANGES, _of(int)),
+    **{kind: _whole(low, high) for kind, (low, high) in RANGES.items()},
     "bool": _of(bool),
-    "float64": _of(int, float, str),
+    "float64": _float,
     "string": _string,
-    "bytes": _of(str, dict, list),
+    "bytes": _bytes,
     "records": _records,
     "uuid": _uuid,
 }

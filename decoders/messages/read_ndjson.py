@@ -1,21 +1,27 @@
 """Bytes of NDJSON that kw wrote in, the exchanges and skipped runs of its lines out.
 
-There is one record a line, also inside of one array (`-o json`), whose lines end in commas. A line that is no record is
-reported with its number and passed over. A line is held whole, up to a limit; a longer line is passed over as well.
+There is one record a line, also inside of one array (`-o json`), whose lines end in commas. A line that is no record,
+or does not fit the published schema (record.schema.json), is reported with its number and passed over: no other module
+meets a value of a type it does not expect, or a number or time that no column holds. A line is held whole, up to a
+limit; a longer line is passed over as well.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from pkgutil import get_data
 from typing import Any, Final
 
 import orjson
 
-from decoders.errors import DecodeError
+from decoders.errors import DecodeError, Malformed
 from decoders.exchanges.exchange import Settled
 from decoders.limits import RECORD_LINE_MAX
-from decoders.messages.exchange_from_json import FromRecords
+from decoders.messages.exchange_from_json import KINDS, FromRecords
 from decoders.named_tuple import NamedTuple
+from decoders.schema.compile_json_schema import Check, compile_json_schema
 from decoders.wire.readable_text import in_bytes
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -25,6 +31,22 @@ _ARRAY: Final = b"[], \t\r"
 TOLD_MAX: Final = 3
 # The result of `record` for a line without a record.
 BLANK: Final = object()
+
+
+@cache
+def record_checks() -> Mapping[str, Check]:
+    """The checks of the records that stand for exchanges, by their kind, made from the schema that ships with kw."""
+    root = orjson.loads(get_data("decoders.messages", "record.schema.json") or b"")
+    return {kind: compile_json_schema(root["$defs"][kind], root) for kind in KINDS}
+
+
+def check_record(record: Any) -> None:
+    """Check a record by the published schema. Raises Malformed, with the first path that does not fit."""
+    kind = record.get("kind") if isinstance(record, dict) else None
+    check = record_checks().get(kind) if isinstance(kind, str) else None
+    misfit = check(record) if check is not None else None  # its reader refuses other kinds
+    if misfit is not None:
+        raise Malformed(f"no exchange record: {misfit.sentence}")
 
 
 class LineProblem(NamedTuple):
@@ -92,6 +114,7 @@ class LineReader(ABC):
         try:
             record = self.record(line)
             if record is not BLANK:
+                check_record(record)
                 found.append(self.settled(self._records.read(record)))
                 self.found += 1
         except orjson.JSONDecodeError as problem:

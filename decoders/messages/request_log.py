@@ -30,6 +30,7 @@ import orjson
 from decoders.apis import api
 from decoders.apis.keys import API_VERSIONS, PRODUCE
 from decoders.apis.names import current_names, known_fields
+from decoders.capture.files import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.body_reader import SPECS_MAX, ApiVersion, Needs
 from decoders.exchanges.connection_pairing import begin
@@ -41,8 +42,9 @@ from decoders.messages.exchange_json import exchange_json
 from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message import framed
 from decoders.messages.whole_messages import encode_message
+from decoders.schema.compile_json_schema import compile_json_schema
 from decoders.schema.model import Field, Side
-from decoders.wire.primitives import uuid_bytes
+from decoders.wire.primitives import RANGES, uuid_bytes
 from decoders.wire.state_serialization import fields, pack, unpack
 from decoders.wire.units import parse_time
 
@@ -63,6 +65,40 @@ SERVER_SAYS: Final[dict[str, str]] = {
     "responseQueueTimeMs": "response_queue_ms",
     "sendTimeMs": "send_ms",
 }
+_INT16: Final = {"type": "integer", "minimum": RANGES["int16"][0], "maximum": RANGES["int16"][1]}
+_INT32: Final = {"type": "integer", "minimum": RANGES["int32"][0], "maximum": RANGES["int32"][1]}
+_NAME: Final = {"type": ["string", "null"]}
+_FLAG: Final = {"type": ["boolean", "null"]}
+# The longest time that a log can tell: no time of a capture is more than that after 1970.
+_MS: Final = {"minimum": 0, "maximum": TIME_MAX // 10**6}
+# What a line may say; the bodies are checked as they are encoded. Other keys are passed over.
+_LINE: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["requestHeader", "request", "response", "connection", "totalTimeMs"],
+    "properties": {
+        "requestHeader": {
+            "type": "object",
+            "required": ["requestApiKey", "requestApiVersion", "correlationId"],
+            "properties": {
+                **dict.fromkeys(("requestApiKey", "requestApiVersion"), _INT16),
+                "correlationId": _INT32,
+                "clientId": _NAME,
+            },
+        },
+        "request": {"type": "object"},
+        "response": {"type": ["object", "string", "null"]},  # text: there is none
+        "connection": {"type": "string"},
+        **dict.fromkeys(("listener", "securityProtocol", "principal"), _NAME),
+        **{name: {"type": ["number", "null"], **_MS} for name in SERVER_SAYS if name.endswith("Ms")},
+        "totalTimeMs": {"type": "number", **_MS},
+        "isForwarded": _FLAG,
+        "clientInformation": {
+            "type": ["object", "null"],
+            "properties": dict.fromkeys(("softwareName", "softwareVersion"), _NAME),
+        },
+    },
+}
+_check_line: Final = compile_json_schema(_LINE)
 _TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3,9})")
 _ANONYMOUS: Final = "User:ANONYMOUS"
 _UNSUPPORTED_VERSION: Final = 35
@@ -93,11 +129,14 @@ class RequestLogLines(LineReader):
         if time is None:
             raise Malformed("the line has no time before the request")
         row = orjson.loads(said)
+        misfit = _check_line(row)
+        if misfit is not None:
+            raise Malformed(f"no request of a request log: {misfit.sentence}")
         try:
             return self._record(row, parse_time(f"{time[1].decode()}T{time[2].decode()}.{time[3].decode()}Z"))
         except (EncodeError, UnknownApi, UnsupportedVersion) as problem:
             raise Malformed(f"no request of a request log: {problem}") from None
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as problem:
             what = f"without {problem}" if isinstance(problem, KeyError) else str(problem)
             raise Malformed(f"no request of a request log: {what}") from None
 
@@ -137,8 +176,10 @@ class RequestLogLines(LineReader):
         if answer is not None:
             body = _body(key, 0 if refused else version, "response", answer)
             exchange.response_raw = framed(body, "response", key, version)
-        total_ns = round(float(row["totalTimeMs"]) * 1e6)
-        send_ns = round(float(row.get("sendTimeMs") or 0) * 1e6)
+        total_ns = round(row["totalTimeMs"] * 1e6)
+        send_ns = round((row.get("sendTimeMs") or 0) * 1e6)
+        if not 0 <= written_ns - total_ns <= TIME_MAX or send_ns > written_ns:
+            raise ValueError("a time before 1970 or after 2262")
         exchange.time_ns = exchange.request_end_ns = written_ns - total_ns
         exchange.response_ns = None if answer is None else written_ns - send_ns
         exchange.response_end_ns = None if answer is None else written_ns
@@ -209,9 +250,9 @@ def _said(row: Mapping[str, Any]) -> dict[str, Any]:
     said: dict[str, Any] = {}
     asked, known = row["request"], row.get("clientInformation") or {}
     # The broker knows the software from the ApiVersions request on.
-    name = known.get("softwareName", "unknown")
+    name = known.get("softwareName") or "unknown"
     if name != "unknown":
-        said["client_software"] = {"name": name, "version": known.get("softwareVersion", "")}
+        said["client_software"] = {"name": name, "version": known.get("softwareVersion") or ""}
     elif asked.get("clientSoftwareName"):
         version = asked.get("clientSoftwareVersion", "")
         said["client_software"] = {"name": asked["clientSoftwareName"], "version": version}

@@ -9,6 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import EncodeError
+from decoders.limits import UNNAMED_NESTING_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import FIXED, Field, Plan, PlanField
@@ -390,6 +391,21 @@ def shown(value: object) -> str:
     if isinstance(value, list | tuple):
         return "an array"
     return f"{value!r:.{_SHOWN_MAX}}"
+
+
+def is_shallow(value: object) -> bool:
+    """Whether a JSON value has no more than UNNAMED_NESTING_MAX levels of arrays and objects."""
+    level: list[Any] = [value]
+    for _ in range(UNNAMED_NESTING_MAX + 1):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, dict | list)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:

@@ -153,6 +153,13 @@ def _is_structure(value: Any) -> bool:
     return isinstance(value, dict) and "$type" in value
 
 
+def with_clean_names(value: Any) -> Any:
+    """A body with field names that are safe in a line of text: those of a record that was read may be anything."""
+    if isinstance(value, dict):
+        return {clean(name): with_clean_names(each) for name, each in value.items()}
+    return [with_clean_names(each) for each in value] if isinstance(value, list) else value
+
+
 def telling_fields(batch: dict[str, Any]) -> dict[str, Any]:
     """The fields of a batch that say something, known ones first, in the order of importance."""
     ordered = {name: batch[name] for name in BATCH if name in batch}
@@ -636,4 +643,4 @@ def undecoded(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[
     failure = (record.get("undecoded") or {}).get(side)
     if failure:
         place = f" in {clean(failure['path'])}" if failure["path"] else ""
-        yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {failure['reason']}{palette.off}"
+        yield f"{palette.bad}undecoded from byte {failure['offset']}{place}: {clean(failure['reason'])}{palette.off}"

@@ -10,7 +10,7 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
 from decoders.wire.readable_text import clean
-from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded
+from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded, with_clean_names
 from kwcli.output.short_texts import Palette, cell_width, cut, palette
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
         for line in more:
             yield f"    {line if settings.width is None else cut(line, settings.width - 4)}"
         if isinstance(value, dict):
-            yield from body.lines(value, plan_of(exchange, side), 2)
+            its = value if exchange.record is None else with_clean_names(value)
+            yield from body.lines(its, plan_of(exchange, side), 2)
         elif value is not None:
             yield f"    {scalar(value)}"
         yield from (f"    {line}" for line in undecoded(record, side, colors))

@@ -164,7 +164,7 @@ def test_what_is_wrong_with_a_line_is_told_and_the_others_are_read(written: Path
     told = found.err.splitlines()
     assert told[0].startswith("kw: standard input: line 6: no JSON (")
     assert told[1] == 'kw: standard input: line 7: no exchange, but a record of kind "message"'
-    assert told[2].startswith("kw: standard input: line 8: an exchange without '")
+    assert told[2] == "kw: standard input: line 8: no exchange record: it has no time"
     assert told[3] == "kw: standard input: 4 more lines are no exchanges"
     assert told[4].startswith("193 exchanges, ")
 

@@ -99,11 +99,11 @@ def test_layouts_of_lines(head: str, tail: str) -> None:
             LINE.replace('"connection":"127', '"connection":"nowhere'[:14] + '","was":"127'),
             "no request of a request log: ",
         ),
-        (LINE.replace('"connection"', '"other"'), "no request of a request log: without 'connection'"),
+        (LINE.replace('"connection"', '"other"'), "no request of a request log: it has no connection"),
         (LINE.replace('"controllerId":1', '"controllerId":"one"'), "no request of a request log: "),
         (LINE.replace('"controllerId":1', '"controllerId":99999999999'), "no request of a request log: "),
         (LINE.replace('"listeners":[', '"listeners":7,"more":['), "no request of a request log: "),
-        (LINE.replace("totalTimeMs", "otherTimeMs"), "no request of a request log: without 'totalTimeMs'"),
+        (LINE.replace("totalTimeMs", "otherTimeMs"), "no request of a request log: it has no totalTimeMs"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_told_and_the_others_are_read(line: str, text: str, tmp_path: Path) -> None:

@@ -1,0 +1,422 @@
+"""A JSON Schema in, a function out that finds the first part of a JSON value which does not fit the schema.
+
+The problem. Each line of NDJSON is checked before anything else sees its values, so the check must cost little beside
+reading the line; and the schema that is published must be the only list of what a line may have.
+
+The idea. A schema becomes nested functions, once. Most properties take some types whole (text, null, any number): these
+are looked up in a set, without a call. Only a value that does not fit makes an object (`Misfit`), to which each level
+adds its part of the path.
+
+Four rules differ from the schema's own words, on purpose. Properties that it does not name may be there, because a
+newer kw may have written them. Parts that it does not describe have no more than a few levels, except where it says
+that there may be any property (`additionalProperties: true`): those are checked elsewhere. A float is no integer, even
+1.0. Text that the schema calls base64 is base64.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as NotBase64
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from decoders.schema.json_form import is_shallow, shown
+
+__all__ = ["Check", "Misfit", "compile_json_schema"]
+
+Schema = Mapping[str, Any]
+
+
+class Misfit:
+    """A part of a value that does not fit: the steps of its path, the innermost first; the value; what it should be.
+
+    `otherwise` says what is wrong where it is not the value as such. Texts are made when they are asked for: most
+    misfits only say that a condition does not hold.
+    """
+
+    __slots__ = ("_otherwise", "_steps", "_value", "_wanted")
+
+    def __init__(self, value: Any, wanted: str, otherwise: str = "") -> None:
+        self._steps: list[str | int] = []
+        self._value = value
+        self._wanted = wanted
+        self._otherwise = otherwise
+
+    def within(self, step: str | int) -> Misfit:
+        """The same, seen from the value that holds this one under a key or index."""
+        self._steps.append(step)
+        return self
+
+    @property
+    def path(self) -> str:
+        """The path from the value that was checked: `errors[0].code`; empty where that value itself does not fit."""
+        found = ""
+        for step in reversed(self._steps):
+            if isinstance(step, int) or _PLAIN_NAME.fullmatch(step) is None:
+                found += f"[{shown(step)}]"
+            else:
+                found += f".{step}" if found else step
+        return found
+
+    @property
+    def sentence(self) -> str:
+        """The path with what is wrong: `errors[0].code is null, not an integer`."""
+        return f"{self.path or 'it'} {self._otherwise or f'is {shown(self._value)}, not {self._wanted}'}"
+
+
+Check = Callable[[Any], "Misfit | None"]
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "null": (type(None),),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+}
+_WORDS: Final[Mapping[str, str]] = {
+    "null": "null",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "number": "a number",
+    "string": "text",
+    "array": "an array",
+    "object": "an object",
+}
+# Keywords by the type that they restrict; values of other types pass.
+_OF_NUMBERS: Final = frozenset({"minimum", "maximum"})
+_OF_TEXT: Final = frozenset({"pattern", "minLength", "contentEncoding"})
+_OF_ARRAYS: Final = frozenset({"items", "minItems", "maxItems"})
+_OF_OBJECTS: Final = frozenset(
+    {"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"}
+)
+_OF_ANY: Final = frozenset({"$ref", "type", "const", "enum", "anyOf", "allOf", "not", "if", "then"})
+_OF_SCALARS: Final = _OF_NUMBERS | _OF_TEXT | {"type"}
+_SAYING_NOTHING: Final = frozenset({"description", "title", "$schema", "$defs", "version"})
+_KNOWN: Final = _OF_NUMBERS | _OF_TEXT | _OF_ARRAYS | _OF_OBJECTS | _OF_ANY | _SAYING_NOTHING
+_NONE: Final[frozenset[type]] = frozenset()
+_ALL: Final = frozenset(kind for kinds in _TYPES.values() for kind in kinds)
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_$][\w$]{,40}", re.ASCII)
+
+
+# The types of which every value fits, and the check of the others.
+Rule = tuple[frozenset[type], Check]
+FindRule = Callable[[str], Rule]
+
+
+def compile_json_schema(schema: Schema, root: Schema | None = None) -> Check:
+    """The check of a schema, whose references are those of `root`. Raises ValueError for a keyword that it lacks."""
+    return _Compiler(root or schema).check(schema)
+
+
+class _Compiler:
+    """Compiles the schemas of one document; `$ref` schemas once each."""
+
+    def __init__(self, root: Schema) -> None:
+        self._root = root
+        self._made: dict[str, Check] = {}
+
+    def check(self, schema: Schema) -> Check:
+        """The function that checks a value."""
+        if unknown := set(schema) - _KNOWN:
+            raise ValueError(f"no keywords of a schema: {sorted(unknown)}")
+        checks = [made for made in self._checks(schema) if made is not None]
+        if self._is_open(schema):
+            checks.append(_check_levels)
+        if not checks:
+            return _fits
+        return checks[0] if len(checks) == 1 else _all_of(tuple(checks))
+
+    def _checks(self, schema: Schema) -> list[Check | None]:
+        said = schema.keys()
+        return [
+            self._reference(schema["$ref"]) if "$ref" in said else None,
+            _scalar(schema) if said & _OF_SCALARS else None,
+            _one_of([schema["const"]] if "const" in said else schema["enum"]) if said & {"const", "enum"} else None,
+            self._any_of(schema) if "anyOf" in said else None,
+            self._array(schema) if said & _OF_ARRAYS else None,
+            self._object(schema) if said & _OF_OBJECTS else None,
+            self._condition(schema) if "if" in said else None,
+            self._not(schema["not"]) if "not" in said else None,
+            *(self.check(each) for each in schema.get("allOf", ())),
+        ]
+
+    def _resolve(self, name: str) -> Schema:
+        found: Any = self._root
+        for step in name.removeprefix("#/").split("/"):
+            found = found[step]
+        return found  # type: ignore[no-any-return]  # a schema is an object
+
+    def _reference(self, name: str) -> Check:
+        known = self._made.get(name)
+        if known is None:
+            known = self._made[name] = self.check(self._resolve(name))
+        return known
+
+    def _is_open(self, schema: Schema) -> bool:
+        """Whether values may hold arrays or objects of which the schema says nothing."""
+        said = schema.keys() - _SAYING_NOTHING
+        if said & (_OF_ANY - {"type"}):
+            return False
+        types = set(_types(schema["type"])) if "type" in said else _ALL
+        return (list in types and "items" not in said) or (dict in types and not said & _OF_OBJECTS)
+
+    def whole_types(self, schema: Schema) -> frozenset[type]:
+        """The types of which every value fits."""
+        said = schema.keys() - _SAYING_NOTHING
+        if not said:
+            return _ALL - {dict, list}
+        if said == {"$ref"}:
+            return self.whole_types(self._resolve(schema["$ref"]))
+        if said == {"anyOf"}:
+            return frozenset().union(*(self.whole_types(each) for each in schema["anyOf"]))
+        if "type" not in said:
+            return _NONE
+        found = set(_types(schema["type"]))
+        if self._is_open(schema):
+            found -= {dict, list}
+        others = said - {"type"}
+        for keywords, types in (
+            (_OF_NUMBERS, (int, float)),
+            (_OF_TEXT, (str,)),
+            (_OF_ARRAYS, (list,)),
+            (_OF_OBJECTS, (dict,)),
+            (_OF_ANY, tuple(_ALL)),
+        ):
+            if others & keywords:
+                found -= set(types)
+        return frozenset(found)
+
+    def _property(self, schema: Schema) -> Rule:
+        return self.whole_types(schema), self.check(schema)
+
+    def _any_of(self, schema: Schema) -> Check:
+        branches = [(self._named(each), self.check(each)) for each in schema["anyOf"]]
+        wanted = " or ".join(dict.fromkeys(word for each in schema["anyOf"] for word in self._words(each)))
+        by_type = {kind: tuple(check for kinds, check in branches if kind in kinds) for kind in _ALL}
+
+        def check(value: Any) -> Misfit | None:
+            misfit = None
+            for each in by_type[value.__class__]:
+                misfit = each(value)
+                if misfit is None:
+                    return None
+            return misfit or Misfit(value, wanted)
+
+        return check
+
+    def _named(self, schema: Schema) -> frozenset[type]:
+        """The types that a schema names."""
+        if "$ref" in schema:
+            return self._named(self._resolve(schema["$ref"]))
+        return frozenset(_types(schema["type"])) if "type" in schema else _ALL
+
+    def _words(self, schema: Schema) -> list[str]:
+        if "$ref" in schema:
+            return self._words(self._resolve(schema["$ref"]))
+        types = schema.get("type", [])
+        if "required" in schema and types == "object":
+            return [f"{{{', '.join(schema['required'])}}}"]
+        return [_WORDS[name] for name in ([types] if isinstance(types, str) else types)]
+
+    def _array(self, schema: Schema) -> Check:
+        low, high = schema.get("minItems", 0), schema.get("maxItems")
+        types, check_item = self._property(schema["items"]) if "items" in schema else (_ALL, _fits)
+
+        def check(value: Any) -> Misfit | None:
+            if value.__class__ is not list:
+                return None
+            if len(value) < low or (high is not None and len(value) > high):
+                wanted = low if low == high else f"{low} to {high}" if high is not None else f"{low} or more"
+                return Misfit(None, "", f"has {len(value):,} elements, not {wanted}")
+            for index, each in enumerate(value):
+                if each.__class__ not in types:
+                    misfit = check_item(each)
+                    if misfit is not None:
+                        return misfit.within(index)
+            return None
+
+        return check
+
+    def _object(self, schema: Schema) -> Check:
+        rules = {name: self._property(each) for name, each in schema.get("properties", {}).items()}
+        required, least = schema.get("required", []), schema.get("minProperties", 0)
+        patterns = schema.get("patternProperties", {}).items()
+        others = schema.get("additionalProperties", False)
+        rule_of = None
+        if patterns or isinstance(others, Mapping) or "propertyNames" in schema:
+            rule_of = _find_rule(
+                self.check(schema.get("propertyNames", {})),
+                [(_pattern(pattern), self._property(each)) for pattern, each in patterns],
+                self._property(others) if isinstance(others, Mapping) else None,
+            )
+        return _properties(rules, required, least, rule_of) if required or least or rule_of else _condition(rules)
+
+    def _condition(self, schema: Schema) -> Check:
+        condition, then = self.check(schema["if"]), self.check(schema["then"])
+
+        def check(value: Any) -> Misfit | None:
+            return then(value) if condition(value) is None else None
+
+        return check
+
+    def _not(self, schema: Schema) -> Check:
+        inner = self.check(schema)
+        names = ", ".join(schema.get("required", ()))
+        otherwise = f"has {names}" if names else "is what it must not be"
+
+        def check(value: Any) -> Misfit | None:
+            return Misfit(None, "", otherwise) if inner(value) is None else None
+
+        return check
+
+
+def _properties(rules: Mapping[str, Rule], required: list[str], least: int, rule_of: FindRule | None) -> Check:
+    """The check of an object's properties; `rule_of` finds the rules of those that are not in `rules`."""
+    needed = frozenset(required)
+
+    def check(value: Any) -> Misfit | None:
+        if value.__class__ is not dict:
+            return None
+        if len(value) < least:
+            return Misfit(None, "", "is empty")
+        if not needed <= value.keys():
+            return Misfit(None, "", f"has no {next(name for name in required if name not in value)}")
+        for name, each in value.items():
+            rule = rules.get(name)
+            if rule is None:
+                rule = _UNNAMED if rule_of is None else rule_of(name)
+            if each.__class__ not in rule[0]:
+                misfit = rule[1](each)
+                if misfit is not None:
+                    return misfit.within(name)
+        return None
+
+    return check
+
+
+def _condition(rules: Mapping[str, Rule]) -> Check:
+    """The check of some properties, and of nothing else: mostly of a condition."""
+    few = tuple((name, types, check) for name, (types, check) in rules.items())
+
+    def check(value: Any) -> Misfit | None:
+        if value.__class__ is dict:
+            for name, types, check in few:
+                if name in value and value[name].__class__ not in types:
+                    misfit = check(value[name])
+                    if misfit is not None:
+                        return misfit.within(name)
+        return None
+
+    return check
+
+
+def _find_rule(check_name: Check, patterns: list[tuple[re.Pattern[str], Rule]], others: Rule | None) -> FindRule:
+    """The function that finds the rule of a property that the schema does not name."""
+
+    def find(name: str) -> Rule:
+        misfit = check_name(name)
+        if misfit is not None:
+            return _NONE, lambda _value: Misfit(None, "", "is a key that the schema does not allow")
+        return next((rule for pattern, rule in patterns if pattern.search(name)), others or _UNNAMED)
+
+    return find
+
+
+def _check_levels(value: Any) -> Misfit | None:
+    return None if is_shallow(value) else Misfit(None, "", "has too many levels")
+
+
+# Of properties that a schema does not describe.
+_UNNAMED: Final[Rule] = (_ALL - {dict, list}, _check_levels)
+
+
+def _fits(_value: Any) -> None:
+    """The check of a schema that every value fits."""
+
+
+def _all_of(checks: tuple[Check, ...]) -> Check:
+    def check(value: Any) -> Misfit | None:
+        for each in checks:
+            misfit = each(value)
+            if misfit is not None:
+                return misfit
+        return None
+
+    return check
+
+
+def _types(names: str | list[str]) -> tuple[type, ...]:
+    return tuple(kind for name in ([names] if isinstance(names, str) else names) for kind in _TYPES[name])
+
+
+def _one_of(values: list[Any]) -> Check:
+    """The check of `enum` and `const`; true is not 1 here, as in JSON."""
+    allowed = frozenset((value.__class__, value) for value in values)
+    types = frozenset(value.__class__ for value in values)
+    wanted = f"{'one of ' if len(values) > 1 else ''}{' '.join(shown(value) for value in values)}"
+
+    def check(value: Any) -> Misfit | None:
+        if value.__class__ in types and (value.__class__, value) in allowed:
+            return None
+        return Misfit(value, wanted)
+
+    return check
+
+
+def _scalar(schema: Schema) -> Check:
+    """The check of the type, and of the numbers and texts among the values."""
+    names = schema.get("type", list(_TYPES))
+    names = [names] if isinstance(names, str) else names
+    types = frozenset(_types(names))
+    wanted = " or ".join(_WORDS[name] for name in names)
+    at_least, at_most = schema.get("minimum", float("-inf")), schema.get("maximum", float("inf"))
+    edges = _range(at_least, at_most)
+    check_text = _text(schema) if schema.keys() & _OF_TEXT else _fits
+
+    def check(value: Any) -> Misfit | None:
+        kind = value.__class__
+        if kind not in types:
+            return Misfit(value, wanted)
+        if kind is str:
+            return check_text(value)
+        if (kind is int or kind is float) and not at_least <= value <= at_most:
+            return Misfit(value, edges)
+        return None
+
+    return check
+
+
+def _range(low: float, high: float) -> str:
+    if high == float("inf"):
+        return f"{low:,} or more"
+    return f"{low:,} to {high:,}" if low > float("-inf") else f"{high:,} or less"
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """A pattern of a schema, whose `$` is the end of the text, and not the place before a last newline as well."""
+    return re.compile(text[:-1] + r"\Z" if text.endswith("$") else text, re.ASCII)
+
+
+def _text(schema: Schema) -> Check:
+    """The check of a text."""
+    search = _pattern(schema["pattern"]).search if "pattern" in schema else None
+    least = schema.get("minLength", 0)
+    form = schema.get("description") or f"of the form {schema.get('pattern')}"
+    is_base64 = schema.get("contentEncoding") == "base64"
+
+    def check(value: Any) -> Misfit | None:
+        if len(value) < least:
+            return Misfit(None, "", "is empty")
+        if search is not None and search(value) is None:
+            return Misfit(value, form)
+        if is_base64:
+            try:
+                a2b_base64(value, strict_mode=True)
+            except (NotBase64, ValueError):
+                return Misfit(value, "base64")
+        return None
+
+    return check
