@@ -474,7 +474,7 @@ _BATCH: Final[dict[str, Any]] = {
         "size": _SIZE,
         "truncated": {"type": "boolean"},
         "records_cut": _SIZE,
-        "records": {"type": ["array", "null"], "items": {"type": "object"}},
+        "records": {"type": ["array", "null"], "items": {"type": "object", "additionalProperties": True}},
         "error": {"type": "object", "required": ["reason", "text"], "properties": {"reason": _TEXT, "text": _TEXT}},
     },
 }
@@ -488,46 +488,50 @@ def _batch(batch: Any, path: str) -> dict[str, Any]:
     rows = batch.get("records")
     if rows is None:
         return batch  # type: ignore[no-any-return]  # an object, as was checked
-    return {**batch, "records": [_row(row, f"{path}.records[{index}]") for index, row in enumerate(rows)]}
+    made: list[tuple[Any, ...]] = []
+    try:
+        for row in rows:
+            made.append(_row(row))
+    except ValueError as problem:
+        raise ValueError(f"{path}.records[{len(made)}]: {problem}") from None
+    return {**batch, "records": made}
 
 
-def _row(row: Mapping[str, Any], path: str) -> tuple[Any, ...]:
+def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
-    for name in ("offset", "timestamp"):
-        value = row[name]
-        if value is not None and (value.__class__ is not int or value.bit_length() > _INT64_BITS):
-            raise ValueError(f"{path}.{name} is {shown(value)}")
-    headers = tuple(
-        (_name_of_header(each["key"], path), _held(each["value"], f"{path}.headers")) for each in row["headers"]
-    )
+    offset, timestamp = row["offset"], row["timestamp"]
+    if not (_is_int64(offset) and _is_int64(timestamp)):
+        raise ValueError(f"offset and timestamp are {shown(offset)} and {shown(timestamp)}")
     control = row.get("control_record")
-    if control is not None and not isinstance(control, dict):
-        raise ValueError(f"{path}.control_record is {shown(control)}")
-    _check_levels(control, f"{path}.control_record")
-    key, value = _held(row["key"], f"{path}.key"), _held(row["value"], f"{path}.value")
-    return row["offset"], row["timestamp"], key, value, headers, control
+    if control is not None:
+        if not isinstance(control, dict):
+            raise ValueError(f"control_record is {shown(control)}")
+        _check_levels(control, "control_record")
+    headers = tuple((_header_name(each["key"]), _held(each["value"])) for each in row["headers"])
+    return offset, timestamp, _held(row["key"]), _held(row["value"]), headers, control
 
 
-_INT64_BITS: Final = 63
+def _is_int64(value: Any) -> bool:
+    return value is None or (value.__class__ is int and value.bit_length() < 64)
 
 
-def _name_of_header(value: Any, path: str) -> Any:
+def _header_name(value: Any) -> Any:
     if value is None:
-        raise ValueError(f"{path} has a header without a key")
-    return _string(value, f"{path}.headers")
+        raise ValueError("a header without a key")
+    return _string(value, "key")
 
 
-def _held(value: Any, path: str) -> Any:
+def _held(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, dict):
-        raise ValueError(f"{path} is {shown(value)}")
-    _check_levels(value, path)
+        raise ValueError(f"it holds {shown(value)}")
+    _check_levels(value, "it")
     if "redacted" in value:
-        return f"{{redacted {_redacted(value, path)}}}"
+        return f"{{redacted {_redacted(value, 'it')}}}"
     if STRUCTURE in value:
         return _structure(value)
-    return _decoded(value, path)
+    return _decoded(value, "it")
 
 
 def _structure(value: Mapping[str, Any]) -> bytes | str:

@@ -92,7 +92,7 @@ _OF_ARRAYS: Final = frozenset({"items", "minItems", "maxItems"})
 _OF_OBJECTS: Final = frozenset(
     {"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"}
 )
-_OF_ANY: Final = frozenset({"$ref", "type", "const", "enum", "anyOf", "allOf", "not", "if", "then"})
+_OF_ANY: Final = frozenset({"$ref", "type", "const", "enum", "anyOf", "allOf", "not", "if", "then", "else"})
 _OF_SCALARS: Final = _OF_NUMBERS | _OF_TEXT | {"type"}
 _SAYING_NOTHING: Final = frozenset({"description", "title", "$schema", "$defs", "version"})
 _KNOWN: Final = _OF_NUMBERS | _OF_TEXT | _OF_ARRAYS | _OF_OBJECTS | _OF_ANY | _SAYING_NOTHING
@@ -117,6 +117,7 @@ class _Compiler:
     def __init__(self, root: Schema) -> None:
         self._root = root
         self._made: dict[str, Check] = {}
+        self._in_condition = 0  # conditions restrict what is described elsewhere
 
     def check(self, schema: Schema) -> Check:
         """The function that checks a value."""
@@ -138,10 +139,16 @@ class _Compiler:
             self._any_of(schema) if "anyOf" in said else None,
             self._array(schema) if said & _OF_ARRAYS else None,
             self._object(schema) if said & _OF_OBJECTS else None,
-            self._condition(schema) if "if" in said else None,
-            self._not(schema["not"]) if "not" in said else None,
-            *(self.check(each) for each in schema.get("allOf", ())),
+            *self._conditions(schema),
         ]
+
+    def _conditions(self, schema: Schema) -> list[Check]:
+        self._in_condition += 1
+        made = [self.check(each) for each in schema.get("allOf", ())]
+        made += [self._condition(schema)] if "if" in schema else []
+        made += [self._not(schema["not"])] if "not" in schema else []
+        self._in_condition -= 1
+        return made
 
     def _resolve(self, name: str) -> Schema:
         found: Any = self._root
@@ -158,7 +165,7 @@ class _Compiler:
     def _is_open(self, schema: Schema) -> bool:
         """Whether values may hold arrays or objects of which the schema says nothing."""
         said = schema.keys() - _SAYING_NOTHING
-        if said & (_OF_ANY - {"type"}):
+        if self._in_condition or said & (_OF_ANY - {"type"}):
             return False
         types = set(_types(schema["type"])) if "type" in said else _ALL
         return (list in types and "items" not in said) or (dict in types and not said & _OF_OBJECTS)
@@ -255,10 +262,11 @@ class _Compiler:
         return _properties(rules, required, least, rule_of) if required or least or rule_of else _condition(rules)
 
     def _condition(self, schema: Schema) -> Check:
-        condition, then = self.check(schema["if"]), self.check(schema["then"])
+        condition = self.check(schema["if"])
+        then, otherwise = self.check(schema.get("then", {})), self.check(schema.get("else", {}))
 
         def check(value: Any) -> Misfit | None:
-            return then(value) if condition(value) is None else None
+            return then(value) if condition(value) is None else otherwise(value)
 
         return check
 

@@ -20,6 +20,7 @@ from decoders.exchanges.exchange import Exchange, Settled, Skipped
 from decoders.messages.body_json import Options, errors_in
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import SCALARS, to_json_dict
+from decoders.messages.read_ndjson import check_record
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
@@ -123,6 +124,7 @@ def test_views_records_and_values_agree(path: Path) -> None:
 def test_a_record_gives_the_exchange_back(path: Path) -> None:
     for each in settled_of(path):
         record = json.loads(to_json_bytes(each))
+        check_record(record)
         again = FromRecords().read(record)
         assert to_json_dict(again) == record
         assert (again.kind, again.time_ns, again.client, again.connection) == (

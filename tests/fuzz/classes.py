@@ -11,7 +11,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from tests.cli import hostile_messages
-from tests.fuzz import bombs, closes, codec, damage, key_logs, lies, lossy, names, relabelled
+from tests.fuzz import bombs, closes, codec, damage, key_logs, lies, lossy, names, odd_values, relabelled
 
 __all__ = ["CLASSES", "Class"]
 
@@ -33,5 +33,7 @@ CLASSES: Final[Mapping[str, Class]] = {
     "damage": Class(damage.try_capture, 600),
     "lies": Class(lies.try_broker, 300),
     "relabelled": Class(relabelled.try_capture),
-    "key_logs": Class(key_logs.try_key_log),
+    "key-logs": Class(key_logs.try_key_log),
+    "request-log": Class(odd_values.try_log),
+    "ndjson-values": Class(odd_values.try_ndjson),
 }

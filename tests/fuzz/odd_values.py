@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,6 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from decoders.analysis.dimensions import DIMENSIONS
 from decoders.filters.fields import FIELDS
 from decoders.messages.read_ndjson import RecordLines
 from decoders.messages.request_log import RequestLogLines
@@ -161,27 +160,33 @@ def whole_records() -> Iterator[dict[str, Any]]:
     yield example(SCHEMA["$defs"]["skipped"])
 
 
-def odd_records() -> Iterator[str]:
-    """Every key of the schema with every odd value, a line each."""
-    for record in whole_records():
-        kept = {**record, "response": {}, "request": {}} if "request" in record else record
-        for path in places(kept):
-            yield from (put(record, path, odd) for odd in ODD)
+def odd_records(part: int = 0, parts: int = 1) -> Iterator[str]:
+    """Every key of the schema with every odd value, a line each; of these every `parts`-th, from `part` on."""
+    chosen = ((record, path, odd) for record in whole_records() for path in _keys(record) for odd in ODD)
+    yield from (put(record, path, odd) for record, path, odd in islice(chosen, part, None, parts))
 
 
-def odd_log_lines() -> Iterator[str]:
-    """Every key of a request log's line beside the bodies, with every odd value."""
+def _keys(record: Mapping[str, Any]) -> Iterator[Path_]:
+    """The places of a record, but those inside of its bodies."""
+    return places({name: {} if name in ("request", "response") else each for name, each in record.items()})
+
+
+def odd_log_lines(part: int = 0, parts: int = 1) -> Iterator[str]:
+    """Every key of a request log's line beside the bodies, with every odd value; every `parts`-th of these lines."""
     head, said = split_log(logged()[0])
-    for path in places({**said, "request": 0, "response": 0}):
-        yield from (head + put(said, path, odd) for odd in ODD)
+    chosen = ((path, odd) for path in _keys(said) for odd in ODD)
+    yield from (head + put(said, path, odd) for path, odd in islice(chosen, part, None, parts))
 
 
-def odd_bodies(line: str, most: int) -> Iterator[str]:
-    """A record or line of a log with odd values in its bodies, at `most` places."""
-    head, said = split_log(line)
-    bodies = {side: said[side] for side in ("request", "response") if side in said}
-    for path in islice(places(bodies), most):
-        yield from (head + put(said, path, odd) for odd in ODD)
+def odd_bodies(lines: Sequence[str], part: int = 0, parts: int = 1) -> Iterator[str]:
+    """Lines with odd values at every place of their bodies; every `parts`-th of these lines."""
+    chosen = (
+        (head, said, path, odd)
+        for head, said in map(split_log, lines)
+        for path in places({side: said[side] for side in ("request", "response") if side in said})
+        for odd in ODD
+    )
+    yield from (head + put(said, path, odd) for head, said, path, odd in islice(chosen, part, None, parts))
 
 
 def dimension_words() -> Iterator[list[str]]:
@@ -190,7 +195,6 @@ def dimension_words() -> Iterator[list[str]]:
     yield from (["stats", "--metric", metric, "--slowest", "5", "-v", "-o", "text"] for metric in METRICS)
 
 
-assert set(BY) == set(DIMENSIONS) or DIMENSIONS
 # Commands that read both kinds of lines: each word list goes before the name of the file.
 SNIFFS: Final[tuple[list[str], ...]] = (
     *(["sniff", "-o", name] for name in ("text", "table", "ndjson", "json", "csv", "yaml")),
@@ -233,7 +237,6 @@ ANSWERS: Final[tuple[list[str], ...]] = (
     ["mock"],
 )
 COMMANDS: Final = (*SNIFFS, *FILTERS, *ANSWERS)
-_HTML: Final = frozenset({"--html"})
 
 
 def run_on(words: Sequence[str], path: Path, folder: Path) -> Outcome:
@@ -339,6 +342,3 @@ def with_more(value: Any, path: Path_, odd: Any) -> str:
     else:
         owner[f"more{HOSTILE}"] = odd
     return json.dumps(whole)
-
-
-_: Callable[[Random], int] = try_log

@@ -88,7 +88,13 @@ def test_a_class_that_is_none() -> None:
     assert end.value.code == 2
 
 
-@pytest.mark.parametrize("name", ["codec", "closes", "damage", "key_logs", "relabelled"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("codec", "closes", "damage", "key-logs", "relabelled"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("request-log", "ndjson-values")),
+    ],
+)
 def test_a_class_can_be_run(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     main(["--class", name, "--seed", "3", "--seconds", "0"])
     assert capfd.readouterr().out.startswith(f"{name:8} ")
@@ -96,7 +102,8 @@ def test_a_class_can_be_run(name: str, capfd: pytest.CaptureFixture[str]) -> Non
 
 def test_a_seed_makes_the_same_input_again() -> None:
     assert capture(Random(4)) == capture(Random(4)) != capture(Random(5))
-    assert set(CLASSES) >= {"codec", "lossy", "closes", "bombs", "names", "views", "damage", "lies", "key_logs"}
+    assert set(CLASSES) >= {"codec", "lossy", "closes", "bombs", "names", "views", "damage", "lies", "key-logs"}
+    assert set(CLASSES) >= {"request-log", "ndjson-values", "relabelled"}
 
 
 def test_a_lie_fits_its_field() -> None:
