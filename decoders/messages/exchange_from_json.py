@@ -484,7 +484,7 @@ _check_batch: Final = compile_json_schema(_BATCH)
 def _batch(batch: Any, path: str) -> dict[str, Any]:
     misfit = _check_batch(batch)
     if misfit is not None:
-        raise ValueError(misfit.within(path).sentence)
+        raise ValueError(f"{path}: {misfit.sentence}")
     rows = batch.get("records")
     if rows is None:
         return batch  # type: ignore[no-any-return]  # an object, as was checked

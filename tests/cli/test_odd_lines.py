@@ -150,7 +150,8 @@ def test_a_codec_that_is_none_and_texts_with_control_characters(tmp_path: Path) 
         found = kw(words[0], str(file), *words[1:], *form)
         odd_values.check_run([*words, *form], found)
         assert found.code == Exit.FAILURE
-        assert f"line 1: no exchange record: {'.'.join(('request', 'topic_data[0]'))}" in found.err
+        told = "line 1: no exchange record: request.topic_data[0].partition_data[0].records[0]: codec is "
+        assert told in found.err
 
 
 def test_faulty_lines_are_told_up_to_a_number(good: str, tmp_path: Path) -> None:

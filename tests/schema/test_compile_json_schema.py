@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.limits import UNNAMED_NESTING_MAX
