@@ -312,7 +312,7 @@ class BodyPrinter:
                     f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
                 )
             elif isinstance(item, dict):
-                kind = f" {item['$type']}" if "$type" in item else ""
+                kind = f" {clean(str(item['$type']))}" if "$type" in item else ""
                 yield f"{margin}{self._name(name)}{kind}"
                 yield from self._lines(_without_type(item), field.plan if field else None, depth + 1)
             else:
@@ -584,9 +584,9 @@ def scalar(value: Any) -> str:
         if isinstance(value.get("redacted"), int):
             return f"‹{in_bytes(value['redacted'])} redacted›"
         if value.keys() == {"base64"}:
-            return f"base64:{value['base64']}"
-        if value.keys() == {"base64", "error"}:
-            return f"not readable ({clean(value['error']['text'])}): base64:{value['base64']}"
+            return f"base64:{clean(str(value['base64']))}"
+        if value.keys() == {"base64", "error"} and isinstance(value["error"], dict):
+            return f"not readable ({clean(str(value['error'].get('text')))}): base64:{clean(str(value['base64']))}"
         return clean(b"".join(json_pieces(value)).decode())
     if isinstance(value, list):
         return _listed(value)

@@ -137,6 +137,12 @@ def test_a_codec_that_is_none_and_texts_with_control_characters(tmp_path: Path) 
     batches = ("request", "topic_data", 0, "partition_data", 0, "records")
     texts = [(*batches, 0, "codec"), ("client_id",), ("request", "newer\x1b[2J"), ("user",), ("library", "name")]
     lines = [odd_values.put(record | {"library": LIBRARY}, path, odd_values.HOSTILE) for path in texts]
+    for odd in (
+        {"$type": odd_values.HOSTILE},
+        {"base64": odd_values.HOSTILE},
+        {"base64": odd_values.HOSTILE, "error": 7},
+    ):
+        lines.append(odd_values.put(record, ("request", "newer"), odd))
     file.write_text("\n".join(lines))
     for words in (
         ["sniff", "-v"],
