@@ -27,6 +27,7 @@ from decoders.limits import CONNECTIONS_MAX
 from decoders.messages.body_json import REDACTED
 from decoders.messages.redact_exchange_json import redact_record
 from decoders.records.codecs import CODEC_NAMES
+from decoders.records.model import ALWAYS
 from decoders.schema.compile_json_schema import compile_json_schema
 from decoders.schema.json_form import BASE64, FLOAT_WORDS, MESSAGE, STRUCTURE, is_shallow, shown, text_of_cell
 from decoders.schema.model import Plan, PlanField, Side, resolve
@@ -456,12 +457,10 @@ _INT64: Final = {"type": ["integer", "null"], "minimum": RANGES["int64"][0], "ma
 _SIZE: Final = {"type": "integer", "minimum": 0, "maximum": RANGES["int64"][1]}
 _FLAG: Final = {"type": ["boolean", "null"]}
 _TEXT: Final = {"type": ["string", "null"]}
-# The fields of a batch. Those that kw itself reads have to be there.
+# The fields of a batch.
 _BATCH: Final[dict[str, Any]] = {
     "type": "object",
-    "required": [
-        *("record_count", "size", "magic", "base_offset", "last_offset", "max_timestamp", "codec", "crc", "truncated"),
-    ],
+    "required": [*ALWAYS],
     "properties": {
         **dict.fromkeys(("base_offset", "last_offset", "base_timestamp", "max_timestamp", "producer_id"), _INT64),
         **dict.fromkeys(("partition_leader_epoch", "producer_epoch", "base_sequence", "delete_horizon_ms"), _INT64),

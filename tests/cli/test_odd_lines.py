@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from kwcli.run_environment import Exit
-from tests.cli.worlds import kw
+from tests.cli.worlds import kw, world
 from tests.fuzz import odd_values
 
 CAPTURES: Final = odd_values.CAPTURES
@@ -136,6 +136,8 @@ def test_a_codec_that_is_none_and_texts_with_control_characters(tmp_path: Path) 
     file = tmp_path / "rows.ndjson"
     batches = ("request", "topic_data", 0, "partition_data", 0, "records")
     texts = [(*batches, 0, "codec"), ("client_id",), ("request", "newer\x1b[2J"), ("user",), ("library", "name")]
+    lines = [odd_values.without(record, (*batches, 0, "base_sequence"), None)]
+    assert kw("report", "-", env=world(lines.pop().encode())).err.count("has no base_sequence") == 1
     lines = [odd_values.put(record | {"library": LIBRARY}, path, odd_values.HOSTILE) for path in texts]
     for odd in (
         {"$type": odd_values.HOSTILE},
