@@ -251,7 +251,9 @@ def _open_tables(place: str) -> StoredRows:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        raise Failure(f'{place}: reading tables needs pyarrow: install "kw[report]"')
+        from kwcli.extras import install_extra
+
+        raise Failure(f"{place}: reading tables needs pyarrow: {install_extra('report')}")
     from kwcli.pipeline.tables.stored_exchanges import StoredExchanges
 
     return StoredExchanges(place)

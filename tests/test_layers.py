@@ -29,6 +29,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
     ("decoders",),
     (
         "kwcli.building",
+        "kwcli.extras",
         "kwcli.run_environment",
         "kwcli.malloc_trim",
         "kwcli.pager",

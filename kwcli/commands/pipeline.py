@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import click
 
+from kwcli.extras import install_extra
 from kwcli.option_types import Amount, MetricsAddress, Seconds, TimeWord
 from kwcli.options import (
     Clash,
@@ -356,7 +357,7 @@ def sql_command(
 def _check_installed() -> None:
     """What tables are written and read with is not installed with kw alone."""
     if find_spec("pyarrow") is None:
-        raise Failure('tables need pyarrow, which is not installed: install "kw[spark]"')
+        raise Failure(f"tables need pyarrow, which is not installed: {install_extra('spark')}")
 
 
 def _check_tables(options: RunOptions) -> None:

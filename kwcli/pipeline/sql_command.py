@@ -12,6 +12,7 @@ import click
 
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import InputProblem
+from kwcli.extras import install_extra
 from kwcli.input_files import is_tables, list_paths
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import names_in, read_query, show_views, tables_about
@@ -74,7 +75,7 @@ def run_sql(
         return show_views(env, shown)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
-        raise Failure(f'kw sql needs {missing}, which is not installed: install "kw[sql]"')
+        raise Failure(f"kw sql needs {missing}, which is not installed: {install_extra('sql')}")
     query = read_query(env, word)
     if folders:
         refuse_typed("on tables, which hold what their run selected: filter in the query", _CHOOSING)

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
+from kwcli.extras import install_extra
 from kwcli.playground.client_configs import ListenerConfig, add_profile, client_configs, remove_profiles
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
@@ -42,7 +43,7 @@ class MockCluster:
             from confluent_kafka import Producer
         except ImportError:
             raise Failure(
-                "a playground needs Java 17 (and Maven, or --jars FOLDER), or the mock: pip install 'kw[playground]'"
+                "a playground needs Java 17 (and Maven, or --jars FOLDER), or the mock: " + install_extra("playground")
             ) from None
         settings = {"test.mock.num.brokers": nodes, "log_level": 0}
         self._producer: Any = Producer(settings)

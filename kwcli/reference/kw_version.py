@@ -13,6 +13,7 @@ import orjson
 from decoders.apis import NAMES
 from decoders.apis.releases import RELEASES
 from decoders.wire import primitives
+from kwcli.extras import DISTRIBUTION
 from kwcli.run_environment import Environment
 
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -46,14 +47,14 @@ def versions() -> dict[str, Any]:
 def _requirements() -> tuple[list[str], list[str]]:
     """The names of the packages that kw needs, and of those that its extras need besides, but for the test extra."""
     try:
-        stated = metadata.requires("kw") or []
+        stated = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:  # run from its sources
         stated = []
     needed: set[str] = set()
     extras: set[str] = set()
     for line in stated:
         match = _NAME.match(line)
-        if match is None or match[0] == "kw":
+        if match is None or match[0] == DISTRIBUTION:
             continue
         if "extra ==" not in line:
             needed.add(match[0])

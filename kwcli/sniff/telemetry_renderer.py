@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from kwcli.extras import install_extra
 from kwcli.net.addresses import shown
 from kwcli.run_environment import Failure
 from kwcli.telemetry.exchange_metrics import Traffic
@@ -50,7 +51,7 @@ def _exporter(env: Environment, capture: CaptureOptions) -> Exporter:
         from kwcli.telemetry.otlp import Exporter
         from kwcli.telemetry.otlp_collector import Collector
     except ImportError:
-        raise Failure('--otlp needs OpenTelemetry, which is not installed: install "kw[otel]"') from None
+        raise Failure(f"--otlp needs OpenTelemetry, which is not installed: {install_extra('otel')}") from None
     return Exporter(Collector(capture.otlp or "", env.variables), env.say, waits=not capture.is_live)
 
 

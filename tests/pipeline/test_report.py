@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from decoders.apis.releases import RELEASES
+from kwcli.extras import install_extra
 from kwcli.help.pages import read_page
 from kwcli.pipeline.report.command import report
 from kwcli.run_environment import Exit, Failure, Settings
@@ -212,7 +213,7 @@ def test_connections_alone_make_a_report_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("missing", ["numpy", "pyarrow"])
 def test_what_is_not_installed_is_one_line(missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = 'reading tables needs pyarrow: install "kw[report]"'
+    said = f"reading tables needs pyarrow: {install_extra('report')}"
     monkeypatch.setattr("kwcli.pipeline.report.command.find_spec", lambda name: None if name == missing else True)
     outcome = kw("pipeline", "report", str(tmp_path), "--html", str(tmp_path / "page.html"))
     assert (outcome.code, outcome.out, outcome.err) == (Exit.FAILURE, "", f"kw: {said}\n")

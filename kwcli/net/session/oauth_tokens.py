@@ -15,6 +15,7 @@ from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
+from kwcli.extras import install_extra
 from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
 from kwcli.net.config.client_properties import shown_url
 from kwcli.net.deadline import Deadline, in_time
@@ -136,7 +137,7 @@ def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> O
         signer: Any = importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider")
     except ImportError as error:
         raise Failure(
-            f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}): pip install 'kw[msk]'",
+            f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}): {install_extra('msk')}",
             Exit.USAGE,
         ) from None
     _bound_answers_to_aws()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
+from kwcli.extras import install_extra
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import OpenFiles, is_named_capture, list_paths
 from kwcli.output.short_texts import count_of
@@ -202,7 +203,7 @@ def _asked(name: str, scheme: str) -> Iterator[None]:
         raise
     except ImportError:
         extra = SCHEMES[scheme] or "spark"
-        raise Failure(f'{name}: {scheme}:// needs the "{extra}" extra: pip install "kw[{extra}]"') from None
+        raise Failure(f"{name}: {scheme}:// needs an extra: {install_extra(extra)}") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise InputProblem(f"{name}: {reason(error)}") from None

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from decoders.apis.releases import RELEASES
+from kwcli.extras import install_extra
 from kwcli.report import NO_PAGE, PageFile
 from kwcli.report.run import count_breaking, findings_code, write_report
 from kwcli.run_environment import Exit, Failure
@@ -34,7 +35,7 @@ def report(
     release = RELEASES[-1] if target is None else find_release(target)
     page.check()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
-        raise Failure('reading tables needs pyarrow: install "kw[report]"')
+        raise Failure(f"reading tables needs pyarrow: {install_extra('report')}")
     found = _found(env, folder, release, master, wanted=not shown.quiet)
     breaking = count_breaking(found) if target is not None else 0
     code = findings_code(env, Exit.DONE, breaking, release, quiet=shown.quiet)

@@ -23,6 +23,7 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
+from kwcli.extras import install_extra
 from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
 from kwcli.private_files import ScratchFolder
@@ -134,7 +135,7 @@ def session(
     """
     variables = os.environ if variables is None else variables
     if find_spec("pyspark") is None:
-        raise Failure('Spark is not installed: install "kw[spark]"')
+        raise Failure(f"Spark is not installed: {install_extra('spark')}")
     from pyspark.sql import SparkSession
 
     _await_stops()
