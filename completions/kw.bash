@@ -516,7 +516,7 @@ _kw_verb() {
         "playground node") verbs="" options="--port --timeout -o --output -h --help" ;;
         "completion") verbs="" options="-h --help" ;;
         "help") verbs="" options="--search --man --no-pager --color -h --help" ;;
-        "version") verbs="" options="-o --output -J --color --no-pager --debug -h --help" ;;
+        "version") verbs="" options="--licenses -o --output -J --color --no-pager --debug -h --help" ;;
     esac
 }
 _kw_option() {  # how many values an option takes, and what they may be; `--option=` has its value with it

@@ -1276,6 +1276,7 @@ complete -c kw -n '__kw_any \'playground node\'' -l timeout -x -d 'Time limit (d
 complete -c kw -n '__kw_any \'playground node\'' -s o -l output -x -a 'text ndjson json' -d 'Format.'
 complete -c kw -n '__kw_any \'help\'' -l search -x -d 'List the lines of all pages with this word.'
 complete -c kw -n '__kw_any \'help\'' -l man -d 'Print all pages, or one, as a manual page for man.'
+complete -c kw -n '__kw_any \'version\'' -l licenses -d 'List every library that kw or an extra needs, with its licence.'
 complete -c kw -n '__kw_in \'\' 0' -a sniff -d 'Decode captures into Kafka request/response exchanges.'
 complete -c kw -n '__kw_in \'\' 0' -a call -d 'Send one request to the right broker; print request, response and timing.'
 complete -c kw -n '__kw_in \'\' 0' -a proxy -d 'Relay clients to a cluster: every broker gets a listener here, and clients learn no other address.'

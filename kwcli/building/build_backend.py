@@ -2,13 +2,19 @@
 
 The modules of `decoders/mypyc_modules.py` are compiled by mypyc into the wheel and nowhere else: in a working tree,
 compiled modules would hide the sources. So an editable install is never compiled, and neither is a source package.
+
+Spark finds a data source in the folders of `sys.path`. The finder of setuptools' editable installs is no folder, so
+such an install brings a `.pth` file that adds the folder with Spark's module.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import runpy
 import shutil
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,7 +25,6 @@ from unittest import mock
 import setuptools  # type: ignore[import-untyped]  # it has no types
 from setuptools import build_meta
 from setuptools.build_meta import (  # type: ignore[import-untyped]  # it has no types
-    build_editable,
     build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
@@ -40,6 +45,8 @@ __all__ = [
 
 Settings = dict[str, Any] | None
 
+# The folder with the package by whose name Spark finds the data source.
+SPARK_MODULES: Final = Path("kwcli", "pipeline", "registered")
 COMPILER: Final = ("mypy>=1.13", "setuptools>=77")
 # Types of other packages are not used: without them values are `Any`, and the code is as correct.
 _TYPES: Final = (
@@ -66,6 +73,27 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata
         mock.patch.object(setuptools, "setup", partial(setuptools.setup, ext_modules=extensions)),
     ):
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def build_editable(
+    wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
+) -> str:
+    """Build the wheel of an editable install; returns the name of its file."""
+    name = str(build_meta.build_editable(wheel_directory, config_settings, metadata_directory))
+    _add_file(Path(wheel_directory, name), "kafka_wire_spark.pth", f"{SPARK_MODULES.resolve()}\n".encode())
+    return name
+
+
+def _add_file(wheel: Path, name: str, data: bytes) -> None:
+    """Add a file to a wheel, and its row to the list of files (binary distribution format, the RECORD file)."""
+    with zipfile.ZipFile(wheel) as old:
+        files = {each: old.read(each) for each in old.namelist()}
+    record = next(each for each in files if each.endswith(".dist-info/RECORD"))
+    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+    files[record] = f"{name},sha256={digest},{len(data)}\n".encode() + files[record]
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as new:
+        for each, content in {name: data, **files}.items():
+            new.writestr(each, content)
 
 
 def _asked() -> bool:

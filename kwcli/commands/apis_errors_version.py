@@ -25,6 +25,7 @@ Examples:
 VERSION_EXAMPLES = """\b
 Examples:
   kw version
+  kw version --licenses
   kw version -o json"""
 
 
@@ -102,10 +103,16 @@ def errors(
 
 
 @click.command("version", epilog=VERSION_EXAMPLES)
+@click.option("--licenses", is_flag=True, help="List every library that kw or an extra needs, with its licence.")
 @output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
-def version(env: Environment, shown: OutputOptions) -> None:
+def version(env: Environment, licenses: bool, shown: OutputOptions) -> None:
     """Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries."""
     from kwcli.reference.kw_version import versions, write_versions
+    from kwcli.reference.licenses import list_licenses, write_licenses
 
-    write_versions(env, versions(), shown.settings(env).format)
+    output = shown.settings(env).format
+    if licenses:
+        write_licenses(env, list_licenses(), output)
+    else:
+        write_versions(env, versions(), output)

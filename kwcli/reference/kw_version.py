@@ -31,7 +31,7 @@ def versions() -> dict[str, Any]:
     """
     from kwcli import VERSION
 
-    needed, extras = _requirements()
+    needed, extras = name_requirements()
     return {
         "kw": VERSION,
         "compiled": is_compiled(),
@@ -39,12 +39,12 @@ def versions() -> dict[str, Any]:
         "implementation": platform.python_implementation(),
         "platform": f"{platform.system()} {platform.machine()}",
         "kafka": {"oldest": RELEASES[0], "newest": RELEASES[-1], "apis": len(NAMES)},
-        "libraries": {name: _installed(name) for name in needed},
-        "extras": {name: _installed(name) for name in extras},
+        "libraries": {name: installed_version(name) for name in needed},
+        "extras": {name: installed_version(name) for name in extras},
     }
 
 
-def _requirements() -> tuple[list[str], list[str]]:
+def name_requirements() -> tuple[list[str], list[str]]:
     """The names of the packages that kw needs, and of those that its extras need besides, but for the test extra."""
     try:
         stated = metadata.requires(DISTRIBUTION) or []
@@ -63,7 +63,8 @@ def _requirements() -> tuple[list[str], list[str]]:
     return sorted(needed), sorted(extras - needed)
 
 
-def _installed(name: str) -> str | None:
+def installed_version(name: str) -> str | None:
+    """The version of a library; None where it is not installed."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

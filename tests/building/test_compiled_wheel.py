@@ -124,7 +124,7 @@ def compiled() -> Iterator[Path]:
         sources = Path(scratch) / "sources"
         for name in ("decoders", "kwcli"):
             shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name in ("pyproject.toml", "README.md"):
+        for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
             shutil.copy(ROOT / name, sources)
         command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", scratch, str(sources)]
         subprocess.run(command, check=True, env={**os.environ, "KW_COMPILE": "1"})

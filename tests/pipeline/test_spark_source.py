@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 
 from decoders.capture.files import CaptureReader
 from kwcli.pipeline.spark.failures import failure_of
+from kwcli.pipeline.spark.java import find_java
 from tests.captures.shipped import segments
 
 if TYPE_CHECKING:
@@ -93,6 +97,24 @@ def test_of_a_damaged_capture_the_good_part_or_nothing(spark: SparkSession, tmp_
     with pytest.raises(Exception, match="Traceback") as raised:
         read(spark, cut, mode="failfast").count()
     assert "cut.pcap: cut off at byte 138,598 inside a packet" in failure_of(raised.value).text
+
+
+def test_a_session_of_ones_own_is_told_of_the_format() -> None:
+    code = (
+        "from pyspark.sql import SparkSession\n"
+        "from kwcli.pipeline.spark import register\n"
+        "spark = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false').getOrCreate()\n"
+        "register(spark)\n"
+        "print(spark.read.format('kafka_wire').load('captures/tour.pcapng').where('length(payload) > 0').count())\n"
+    )
+    java_home = str(find_java(os.environ).resolve().parents[1])
+    path = os.pathsep.join(each for each in sys.path if not each.endswith("registered"))
+    variables = {**os.environ, "PYTHONPATH": path, "JAVA_HOME": java_home, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=variables, cwd=CAPTURES.parent, capture_output=True, text=True, check=False
+    )
+    with_payload = sum(bool(segment[6]) for segment in CaptureReader().feed(TOUR.read_bytes()))
+    assert done.stdout == f"{with_payload}\n", done.stderr
 
 
 def test_spark_finds_the_format_by_its_name() -> None:

@@ -162,6 +162,11 @@ def session(
     return spark
 
 
+def register(spark: SparkSession) -> None:
+    """Make the data source `kafka_wire` known to a session that somebody else made, and kw to its workers."""
+    prepare(spark)
+
+
 def prepare(
     spark: SparkSession,
     *,
