@@ -19,12 +19,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from decoders.tcp.chunks import Chunk, Close, Gap
 from decoders.tcp.connections import Connection
 from decoders.tls.decryption import Decryption
 from decoders.tls.key_log import KeyLog
+from tests.net.certificates import make_self_signed
 
 SECOND: Final = 10**9
 CLIENT: Final = "10.0.0.1:50000"
@@ -56,11 +57,11 @@ def certificates() -> Path:
     """A folder with certificates for this run: an authority's, a server's and a client's."""
     folder = Path(tempfile.mkdtemp(prefix="kw-tls-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for name, kind in (("ec", "ec"), ("rsa", "rsa"), ("client", "ec")):
-        words = ["openssl", "req", "-x509", "-nodes", "-days", "30", "-newkey", "rsa:2048" if kind == "rsa" else "ec"]
-        words += ["-pkeyopt", "ec_paramgen_curve:P-256"] if kind == "ec" else []
-        words += ["-keyout", f"{folder}/{name}.key", "-out", f"{folder}/{name}.pem", "-subj", f"/O=Example/CN={name}"]
-        subprocess.run(words, check=True, capture_output=True)
+    kinds: dict[str, Literal["ec", "rsa"]] = {"ec": "ec", "rsa": "rsa", "client": "ec"}
+    for name, kind in kinds.items():
+        made = make_self_signed(name, kind)
+        (folder / f"{name}.key").write_bytes(made.key)
+        (folder / f"{name}.pem").write_bytes(made.pem)
     return folder
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import ssl
 import subprocess
 from itertools import pairwise
@@ -23,8 +24,7 @@ from decoders.tls.handshake import (
     read_server_hello,
 )
 from decoders.tls.suites import find_suite
-
-SUBJECT = ("-subj", "/O=Example/CN=kafka1")
+from tests.net.certificates import make_self_signed
 
 
 def openssl_hello(*, most: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> bytes:
@@ -87,15 +87,8 @@ def test_names_that_a_terminal_would_take_for_commands_are_kept_but_not_said() -
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = tmp_path_factory.mktemp("certificate")
-    words = ("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9")
-    subprocess.run(
-        ["openssl", *words, *("-outform", "DER", "-keyout"), folder / "key", "-out", folder / "der", *SUBJECT],
-        check=True,
-        capture_output=True,
-    )
-    return (folder / "der").read_bytes()
+def certificate() -> bytes:
+    return make_self_signed("kafka1").der
 
 
 def test_a_certificate(certificate: bytes) -> None:
@@ -141,6 +134,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
     assert describe_certificate(data) is None
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs the program openssl")
 def test_the_names_of_the_suites_are_those_of_openssl() -> None:
     text = subprocess.run(
         ["openssl", "ciphers", "-V", "-stdname", "ALL:COMPLEMENTOFALL:@SECLEVEL=0"],
