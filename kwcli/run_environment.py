@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from decoders.exchanges.exchange import Ended, Settled
-    from kwcli.pager import PagedOutput
+    from kwcli.terminal.pager import PagedOutput
     from kwcli.terminal_escaping import Writable
 
 # Errors of a write that are no defect of kw: the target is full, closed, broken or too large.
@@ -296,7 +296,7 @@ class Environment:
         """Page output that is longer than the screen, or `short` output too, where stdin and stdout are terminals."""
         if self.no_pager or self._pager is not None or not (self.stdout_terminal and self.stdin_terminal):
             return
-        from kwcli.pager import PagedOutput, pager_program
+        from kwcli.terminal.pager import PagedOutput, pager_program
         from kwcli.terminal_escaping import Terminal
 
         program = pager_program(self.variables)

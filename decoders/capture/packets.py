@@ -203,6 +203,8 @@ _unpack_ipv6: Final = Struct(">B3xHB").unpack_from
 _EXTENSIONS: Final = frozenset({0, 43, 60, 135, 139, 140})
 _FRAGMENT: Final = 44
 _AUTHENTICATION: Final = 51
+# All that may stand between an IPv6 header and TCP.
+EXTENSION_HEADERS: Final = _EXTENSIONS | {_FRAGMENT, _AUTHENTICATION}
 _EXTENSIONS_MAX: Final = 16
 
 # IP protocol number → the name it is counted under.
@@ -343,7 +345,7 @@ class Dissector:
 def _past_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
     """(protocol, offset) after the IPv6 extension headers, or of a whole fragment header; protocol -1 where cut off."""
     for _ in range(_EXTENSIONS_MAX):
-        if protocol not in _EXTENSIONS and protocol not in (_AUTHENTICATION, _FRAGMENT):
+        if protocol not in EXTENSION_HEADERS:
             return protocol, at
         if at + 8 > end:
             return -1, at

@@ -11,7 +11,7 @@ from typing import Final
 
 from decoders.capture.links import IP4, IP6, MPLS, PPPOE, SHORT, Follow, ethernet, ppp
 
-__all__ = ["inner_packet", "network_packet"]
+__all__ = ["IP_TUNNELS", "LAYERS", "UDP_TUNNELS", "inner_packet", "network_packet"]
 
 _LAYERS_MAX: Final = 4
 # Transparent Ethernet bridging: a whole Ethernet frame follows (RFC 1701).
@@ -31,7 +31,7 @@ _NONE: Final = (0, 0)
 def network_packet(kind: int, buf: bytes, at: int, end: int) -> tuple[int, int]:
     """(EtherType, offset) after the layers between link and network in buf[at:end]: MPLS, PPPoE, bridged Ethernet."""
     for _ in range(_LAYERS_MAX):
-        layer = _LAYERS.get(kind)
+        layer = LAYERS.get(kind)
         if layer is None:
             break
         kind, at = layer(buf, at, end)
@@ -43,10 +43,10 @@ def inner_packet(protocol: int, buf: bytes, at: int, end: int) -> tuple[int, int
     if protocol == _UDP:
         if at + 16 > end:
             return None
-        tunnel = _UDP_TUNNELS.get(_PORTS(buf, at)[1])
+        tunnel = UDP_TUNNELS.get(_PORTS(buf, at)[1])
         at += 8
     else:
-        tunnel = _IP_TUNNELS.get(protocol)
+        tunnel = IP_TUNNELS.get(protocol)
     if tunnel is None:
         return None
     kind, at = tunnel(buf, at, end)
@@ -154,14 +154,14 @@ _VERSIONS: Final = {4: IP4, 6: IP6}
 # VXLAN-GPE's next protocols.
 _GPE: Final = {1: IP4, 2: IP6, 3: _BRIDGED, 5: MPLS}
 
-_LAYERS: Final[dict[int, Follow]] = {
+LAYERS: Final[dict[int, Follow]] = {
     MPLS: _mpls,
     _MPLS_MULTICAST: _mpls,
     PPPOE: _pppoe,
     _BRIDGED: ethernet,
 }
 
-_IP_TUNNELS: Final[dict[int, Follow]] = {
+IP_TUNNELS: Final[dict[int, Follow]] = {
     4: _ip4,  # IP in IP (RFC 2003)
     41: _ip6,  # RFC 4213
     47: _gre,
@@ -169,7 +169,7 @@ _IP_TUNNELS: Final[dict[int, Follow]] = {
 }
 
 # By destination port.
-_UDP_TUNNELS: Final[dict[int, Follow]] = {
+UDP_TUNNELS: Final[dict[int, Follow]] = {
     2152: _gtp_u,
     4789: _vxlan,
     4790: _vxlan_gpe,

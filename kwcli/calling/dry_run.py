@@ -94,7 +94,7 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
 
     Raises Failure; text that fails the check is kept in a file that the message names.
     """
-    from kwcli.text_editor import edited_copy, keep_text, run_editor
+    from kwcli.terminal.text_editor import edited_copy, keep_text, run_editor
 
     file_name = f"{api.name}.yaml"
     with edited_copy(file_name, text.encode()) as name:

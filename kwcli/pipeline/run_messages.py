@@ -10,8 +10,8 @@ from decoders.exchanges.exchange import count_clients
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.progress import Transient, bar
 from kwcli.sniff.closing_lines import left_over, left_unread, time_span
+from kwcli.terminal.progress import Transient, bar
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.compaction import Compacted

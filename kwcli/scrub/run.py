@@ -45,13 +45,13 @@ from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.short_texts import count_of
 from kwcli.overwriting import check_replaceable, is_names_table, is_scrubbed
 from kwcli.private_files import is_descriptor, open_private, write_private
-from kwcli.progress import Progress
 from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
 from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, env_reading, read_again
+from kwcli.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment

@@ -2,21 +2,31 @@
 
 The stream is what a capture file would hold, so that live traffic takes the same way as any other input, and `-w` keeps
 exactly what was decoded.
+
+The kernel filters: by the ports and words that the user gave, in programs that kw makes itself (`kernel_filter`), or
+libpcap where its language goes beyond. A socket hears nothing before its filter is set and it is bound, so that every
+packet it counts is one that was asked for.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.capture.pcapng_writer import PcapngWriter
+from decoders.named_tuple import NamedTuple
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
     from kwcli.run_environment import Environment
+    from kwcli.sniff.kernel_filter.conditions import Instruction
+    from kwcli.sniff.kernel_filter.language import NotUnderstood
 
 TICK_S: Final = 0.05
 BATCH_PACKETS: Final = 256
@@ -26,13 +36,23 @@ RECEIVE_BUFFER: Final = 32 << 20
 PACKET_MAX: Final = 256 << 10
 SOL_PACKET: Final = 263
 PACKET_STATISTICS: Final = 6
+PACKET_ADD_MEMBERSHIP: Final = 1
+PACKET_MR_PROMISC: Final = 1
+PACKET_AUXDATA: Final = 8
+PACKET_IGNORE_OUTGOING: Final = 23
+SO_ATTACH_FILTER: Final = 26
 SO_RCVBUFFORCE: Final = 33
+SO_TIMESTAMPNS: Final = 35
+ETH_P_ALL: Final = 3
+# linux/bpf_common.h: BPF_MAXINSNS.
+INSTRUCTIONS_MAX: Final = 4096
 # Hardware type of the interface (ARPHRD_*) → link type of the capture; others cannot be told apart by packets.
 ETHERNET: Final = 1
 RAW_IP: Final = 101
+LOOPBACK: Final = 772
 LINK_TYPES: Final[dict[int, int]] = {
     1: ETHERNET,
-    772: ETHERNET,  # loopback
+    LOOPBACK: ETHERNET,
     512: RAW_IP,  # PPP
     768: RAW_IP,  # tunnels
     776: RAW_IP,
@@ -43,19 +63,26 @@ LINK_TYPES: Final[dict[int, int]] = {
 ETHERTYPES: Final = {4: bytes(12) + b"\x08\x00", 6: bytes(12) + b"\x86\xdd"}
 
 
+class KernelFilter(NamedTuple):
+    """What the kernel is to let through: broker ports (none: any), and an expression in tcpdump's language."""
+
+    ports: Sequence[int] = ()
+    bpf: str | None = None
+
+
 class Live:
     """An open capture on one interface. `stream` gives the pcapng bytes, b"" on every tick without packets."""
 
-    def __init__(self, interface: str, bpf: str | None, env: Environment) -> None:
+    def __init__(self, interface: str, kernel_filter: KernelFilter, env: Environment) -> None:
         self.interface = interface
         self._env = env
-        self._sockets, link_types = _open(interface, bpf)
+        self._sockets, link_types = _open(interface, kernel_filter)
         # The whole stream has one link type: where interfaces differ, bare IP packets get an Ethernet header.
         common = set(link_types)
         self._bare = [link_type == RAW_IP and len(common) > 1 for link_type in link_types]
         self._writer = PcapngWriter(common.pop() if len(common) == 1 else ETHERNET, interface=interface)
         self._dropped = 0
-        self._received = 0
+        self.received = 0
 
     def stream(self) -> Iterator[bytes]:
         """Blocks of pcapng as packets come; ends only when the consumer stops."""
@@ -92,9 +119,9 @@ class Live:
             except OSError:
                 return None, b""
             received, dropped = struct.unpack("<II", counts)
-            self._received += received
+            self.received += received
             self._dropped += dropped
-        block = self._writer.statistics(self._env.now_ns(), received=self._received, dropped=self._dropped)
+        block = self._writer.statistics(self._env.now_ns(), received=self.received, dropped=self._dropped)
         return self._dropped, block
 
     def close(self) -> None:
@@ -103,16 +130,13 @@ class Live:
             sock.close()
 
 
-def _open(interface: str, bpf: str | None) -> tuple[list[Any], list[int]]:
+def _open(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any], list[int]]:
     """scapy's sockets on the interface (`any`: on all that are up), and their link types."""
     import logging
 
     logging.getLogger("scapy").setLevel(logging.CRITICAL)
     import scapy.arch
-    from scapy.config import conf
-    from scapy.error import Scapy_Exception
 
-    conf.bufsize = RECEIVE_BUFFER
     known = {str(name) for name in scapy.arch.get_if_list()}
     names = sorted(known) if interface == "any" else [interface]
     if interface != "any" and interface not in known:
@@ -120,43 +144,144 @@ def _open(interface: str, bpf: str | None) -> tuple[list[Any], list[int]]:
     sockets: list[Any] = []
     link_types: list[int] = []
     for name in names:
+        hardware = _hardware_type(name)
+        link_type = LINK_TYPES.get(hardware, ETHERNET)
         try:
-            # On the loopback every packet comes twice, out and in; L2socket drops the outgoing one.
-            kind = conf.L2socket if _is_loopback(name) else conf.L2listen
-            sock = kind(iface=name, filter=bpf)
+            # On the loopback every packet comes twice, out and in.
+            sock = _bound_socket(name, _program(kernel_filter, link_type, name), drops_outgoing=hardware == LOOPBACK)
         except PermissionError:
             raise Failure(
                 f"{interface}: no permission to capture; run as root, or: "
                 "sudo setcap cap_net_raw+eip $(readlink -f $(command -v python3)); "
                 "or: sudo tcpdump -U -w - | kw sniff -"
             ) from None
-        except (Scapy_Exception, ImportError) as error:
-            raise _filter_failure(bpf, error) from None
         except OSError as error:
             if interface == "any":
                 continue  # an interface that is down
             raise Failure(f"{name}: {error.strerror or error}") from None
-        _widen(sock.ins)
         sockets.append(sock)
-        link_types.append(LINK_TYPES.get(sock.ins.getsockname()[3], 1))
+        link_types.append(link_type)
     if not sockets:
         raise Failure(f"{interface}: no interface to capture on")
     return sockets, link_types
 
 
-def _filter_failure(bpf: str | None, error: Exception) -> Failure:
-    if isinstance(error, ImportError) or "libpcap" in str(error):
-        return Failure("--bpf needs libpcap (Debian: apt install libpcap0.8); --port works without it", Exit.FAILURE)
-    reason = " ".join(str(error).split()).rpartition("(")[2].rstrip(")")
-    return Failure(f"--bpf {bpf!r}: {reason}", Exit.USAGE)
+def _bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> Any:
+    """scapy's socket for reading packets, made in another order than scapy's: its filter is set before it hears."""
+    from scapy.config import conf
+
+    kind: Any = conf.L2listen
+    sock = kind.__new__(kind)
+    sock.ins = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # of no protocol: it hears nothing
+    try:
+        if program:
+            _attach_program(sock.ins, program)
+        _widen(sock.ins)
+        sock.ins.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)  # VLAN tags that the kernel takes out
+        sock.ins.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        index = struct.pack("=IHH8s", socket.if_nametoindex(name), PACKET_MR_PROMISC, 0, b"")
+        sock.ins.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, index)
+        sock.outs = sock.ins if drops_outgoing and not _ignores_outgoing(sock.ins) else None
+        sock.ins.bind((name, ETH_P_ALL))
+        if number := sock.ins.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):  # the interface is down
+            raise OSError(number, os.strerror(number))
+    except OSError:
+        sock.ins.close()
+        raise
+    sock.auxdata_available = True
+    sock.promisc = False  # the membership ends with the socket
+    sock.iface, sock.LL, sock.lvl = name, conf.raw_layer, 2
+    return sock
 
 
-def _is_loopback(name: str) -> bool:
+def _ignores_outgoing(sock: socket.socket) -> bool:
+    """Whether the kernel leaves packets on their way out to others; if it does not, scapy drops them."""
+    try:
+        sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+    except OSError:  # before Linux 4.20
+        return False
+    return True
+
+
+def _attach_program(sock: socket.socket, program: bytes) -> None:
+    """Have the kernel run a program (an array of struct sock_filter) for each packet that comes to a socket."""
+    import ctypes
+
+    if len(program) // 8 > INSTRUCTIONS_MAX:
+        raise Failure(
+            f"the filter needs {len(program) // 8:,} instructions, and the kernel takes {INSTRUCTIONS_MAX:,}: "
+            "give fewer ports, or a range of them",
+            Exit.USAGE,
+        )
+    held = ctypes.create_string_buffer(program, len(program))
+    sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program) // 8, ctypes.addressof(held)))
+
+
+def _program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
+    """The kernel's program for packets of a link type; empty where everything is wanted."""
+    from kwcli.sniff.kernel_filter.broker_ports import carries_ports
+    from kwcli.sniff.kernel_filter.conditions import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
+    from kwcli.sniff.kernel_filter.language import NotUnderstood, parse_expression
+    from kwcli.sniff.kernel_filter.packet_layout import Layout
+
+    if not kernel_filter.ports and kernel_filter.bpf is None:
+        return b""
+    layout = Layout(ethernet=link_type == ETHERNET)
+    condition = carries_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
+    following = [ACCEPT]
+    if kernel_filter.bpf is not None:
+        try:
+            condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _addresses))
+        except NotUnderstood as problem:
+            following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
+    return pack_instructions(assemble(condition, following))
+
+
+def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Instruction]:
+    """libpcap's program for an expression that kw does not read itself."""
+    import ctypes
+
+    from scapy.error import Scapy_Exception
+
+    from kwcli.sniff.kernel_filter.conditions import unpack_instructions
+    from kwcli.sniff.kernel_filter.language import KNOWN
+
+    try:
+        from scapy.arch.common import compile_filter, free_filter
+
+        compiled = compile_filter(bpf, name)
+    except (Scapy_Exception, ImportError, OSError) as error:
+        if isinstance(error, Scapy_Exception) and "libpcap" not in str(error):
+            reason = " ".join(str(error).split()).rpartition("(")[2].rstrip(")")
+        elif problem.certain:
+            reason = problem.text
+        else:
+            need = "needs libpcap (Debian: apt install libpcap0.8)"
+            reason = f"{problem.text!r} {need}; without it there are {KNOWN}"
+        raise Failure(f"--bpf {bpf!r}: {reason}", Exit.USAGE) from None
+    program = ctypes.string_at(compiled.bf_insns, 8 * compiled.bf_len)
+    free_filter(compiled)
+    return unpack_instructions(program)
+
+
+def _addresses(name: str) -> list[IPv4Network | IPv6Network]:
+    """All addresses of a host's name, as networks of one address. Raises Failure where it has none."""
+    from ipaddress import ip_network
+
+    try:
+        found = {str(each[4][0]).partition("%")[0] for each in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
+    except OSError as error:
+        raise Failure(f"--bpf: {name}: {(error.strerror or str(error)).lower()}", Exit.USAGE) from None
+    return [ip_network(each) for each in sorted(found)]
+
+
+def _hardware_type(name: str) -> int:
+    """The interface's ARPHRD_* number; Ethernet's where the system does not say."""
     try:
         with open(f"/sys/class/net/{name}/type", encoding="ascii") as file:
-            return file.read().strip() == "772"
-    except OSError:
-        return name.startswith("lo")
+            return int(file.read())
+    except (OSError, ValueError):
+        return LOOPBACK if name.startswith("lo") else ETHERNET
 
 
 def _widen(sock: socket.socket) -> None:

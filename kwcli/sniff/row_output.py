@@ -18,8 +18,8 @@ from kwcli.run_environment import OUTPUT_BUFFER
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Row, Settled
     from decoders.filters import Filter
-    from kwcli.progress import Progress
     from kwcli.run_environment import Environment, Settings
+    from kwcli.terminal.progress import Progress
 
 __all__ = ["WRITE_SIZE", "Output", "TableTaker", "name_files", "names_files", "number_in_file", "without_ends"]
 
@@ -95,7 +95,7 @@ class Output:
     def start_progress(self, total: int | None) -> None:
         """Show on a terminal how much of the `total` bytes of the inputs is read (None: the total is unknown)."""
         if self._env.stderr_terminal:
-            from kwcli.progress import Progress
+            from kwcli.terminal.progress import Progress
 
             self._progress = Progress(self._env, total, wanted=True)
 

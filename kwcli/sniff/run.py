@@ -446,12 +446,12 @@ class Sniffing:
 
     def live(self, options: CaptureOptions) -> SniffOutcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.sniff.live import Live
+        from kwcli.sniff.live import KernelFilter, Live
         from kwcli.sniff.packet_file import open_packet_file
 
         assert options.interface
         interface = options.interface
-        capture = Live(interface, options.bpf, self._env)
+        capture = Live(interface, KernelFilter(options.ports, options.bpf), self._env)
         try:  # an older file stays where there is nothing to capture
             kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
         except Failure:

@@ -17,7 +17,10 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.run_environment import Exit
+from decoders.capture.files import CaptureReader
+from kwcli.run_environment import Environment, Exit
+from kwcli.sniff.live import KernelFilter, Live
+from tests.cli.bpf_machine import libpcap
 from tests.cli.worlds import kw
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,14 +112,12 @@ def test_an_interface_that_is_not_there(tmp_path: Path) -> None:
 
 def test_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     import scapy.arch
-    from scapy.config import conf
 
-    def refuse(**_options: Any) -> None:
+    def refuse(*_words: Any) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(scapy.arch, "get_if_list", lambda: ["lo"])
-    monkeypatch.setattr(conf, "L2socket", refuse)
-    monkeypatch.setattr(conf, "L2listen", refuse)
+    monkeypatch.setattr("kwcli.sniff.live.socket.socket", refuse)
     outcome = kw("sniff", "-i", "lo")
     assert (outcome.code, outcome.out) == (Exit.FAILURE, "")
     assert outcome.err.startswith("kw: lo: no permission to capture; run as root, or: sudo setcap cap_net_raw+eip ")
@@ -146,9 +147,62 @@ def test_packets_that_cannot_be_kept_are_told_and_rows_go_on(broker: socket.sock
 @needs_capture_socket
 def test_a_kernel_filter_that_is_none() -> None:
     outcome = kw("sniff", "-i", "lo", "--bpf", "tcp prt 9092")
-    assert outcome.code in (Exit.USAGE, Exit.FAILURE)  # FAILURE: no libpcap to ask
-    assert outcome.err.startswith("kw: --bpf ")
+    assert outcome.code == Exit.USAGE
+    assert outcome.err.startswith("kw: --bpf 'tcp prt 9092': ")
     assert outcome.err.count("\n") == 1
+
+
+def without_libpcap(*_words: Any) -> None:
+    raise ImportError("libpcap is not available. Cannot compile filter !")
+
+
+@needs_capture_socket
+@pytest.mark.parametrize(
+    ("bpf", "line"),
+    [
+        ("tcp[13] & 2 != 0", "--bpf 'tcp[13] & 2 != 0': 'tcp[13]' needs libpcap (Debian: apt install libpcap0.8); "),
+        ("port 70000", "--bpf 'port 70000': 70000 is no port: they end at 65535\n"),
+        ("(tcp", "--bpf '(tcp': a bracket that is not closed\n"),
+        ("host name.invalid", "--bpf: name.invalid: "),
+    ],
+)
+def test_without_libpcap_its_language_is_smaller(bpf: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scapy.arch.common.compile_filter", without_libpcap)
+    outcome = kw("sniff", "-i", "lo", "--bpf", bpf)
+    assert outcome.code == Exit.USAGE
+    assert outcome.err.startswith(f"kw: {line}")
+    assert outcome.err.count("\n") == 1
+
+
+@needs_capture_socket
+@pytest.mark.parametrize("interface", ["lo", "any"])
+@pytest.mark.parametrize("bpf", [None, "host 127.0.0.1 and (port {} or portrange 1-2)", "tcp[0:2] != 0"])
+def test_the_kernel_lets_through_what_was_asked_for(
+    bpf: str | None, interface: str, broker: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its own count: under traffic of another port, it took the packets that came through, and no others."""
+    port = broker.getpeername()[1]
+    if bpf is None or "[" not in bpf:
+        monkeypatch.setattr("scapy.arch.common.compile_filter", without_libpcap)
+    elif libpcap() is None:
+        pytest.skip("needs libpcap")
+    ports = [port] if bpf is None or "[" in bpf else []
+    capture = Live(interface, KernelFilter(ports, bpf and bpf.format(port)), Environment.of_process())
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        for number in range(20):
+            socket.create_connection(other.getsockname()).close()
+            broker.sendall(frame(decoders.encode_request(12, 4, HEARTBEAT, correlation_id=number, client_id="live")))
+            read_frame(broker)
+    stream = capture.stream()
+    reader = CaptureReader()
+    segments = reader.feed(next(stream))
+    while piece := next(stream):
+        segments += reader.feed(piece)
+    capture.statistics()
+    capture.close()
+    assert capture.received == len(segments) >= 40
+    assert {port} <= {int.from_bytes(segment[0][-4:-2], "big") for segment in segments}
+    assert all(port.to_bytes(2, "big") in (segment[0][-4:-2], segment[0][-2:]) for segment in segments)
 
 
 def test_a_file_to_keep_packets_in_that_cannot_be(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from decoders.filters.fields import FIELDS
 from kwcli.output import FORMATS, RECORD_FORMATS
 from kwcli.output.renderers import open_renderer
 from kwcli.output.value_writers import VALUE_WRITERS
-from kwcli.progress import Progress
 from kwcli.run_environment import Exit, settings
 from kwcli.sniff.closing_lines import ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.sniff.row_output import WRITE_SIZE, Output
+from kwcli.terminal.progress import Progress
 from kwcli.terminal_escaping import ERASE
 from tests.capture.pcap_writer import PcapWriter
 from tests.cli.worlds import kw, world, written

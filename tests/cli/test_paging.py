@@ -12,8 +12,8 @@ from threading import Thread
 
 import pytest
 
-from kwcli.pager import PagedOutput, pager_program
 from kwcli.run_environment import Exit
+from kwcli.terminal.pager import PagedOutput, pager_program
 from tests.captures.shipped import FOLDER
 
 TOUR = str(FOLDER / "tour.pcapng")

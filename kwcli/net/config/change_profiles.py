@@ -47,7 +47,7 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
 
 def edit_profile(env: Environment, name: str) -> None:
     """Let the user edit a profile. Raises Failure, which names the file in which the edited text is kept."""
-    from kwcli.text_editor import edited_copy, keep_text, run_editor
+    from kwcli.terminal.text_editor import edited_copy, keep_text, run_editor
 
     profiles = Profiles.of(env)
     profiles.pairs(name)  # raises where it is not there or cannot be read

@@ -48,8 +48,8 @@ def _found(env: Environment, folder: str, release: str, master: str | None, *, w
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.pipeline.report.run_exchange_folds import fold_here, fold_there, has_bodies
     from kwcli.pipeline.report.run_folds import count_all, count_here
-    from kwcli.progress import Progress
     from kwcli.report.build_report import build_report
+    from kwcli.terminal.progress import Progress
 
     tables = Tables(folder)
     if master is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from kwcli.pipeline.report.read_tables import Tables
     from kwcli.pipeline.tables.stored_exchanges import ConnectionKey
-    from kwcli.progress import Progress
+    from kwcli.terminal.progress import Progress
 
 __all__ = ["fold_here", "fold_there", "has_bodies"]
 

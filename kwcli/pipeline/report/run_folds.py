@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-    from kwcli.progress import Progress
+    from kwcli.terminal.progress import Progress
 
 SLOWEST: Final = 20
 NS: Final = 10**9

@@ -1,0 +1,92 @@
+"""Ports of brokers in, the condition on packets out that may hold their traffic.
+
+Beside TCP segments from and to the ports these are what a program for the kernel cannot see into, and kw can: later
+fragments, IPv6 with extension headers, tunnels. VLAN tags in a packet are passed over, two at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final
+
+from decoders.capture.packets import EXTENSION_HEADERS
+from decoders.capture.tunnels import IP_TUNNELS, LAYERS, UDP_TUNNELS
+from kwcli.sniff.kernel_filter.conditions import Condition, Load, all_of, any_of, negate
+from kwcli.sniff.kernel_filter.packet_layout import (
+    IP4,
+    IP6,
+    TCP,
+    UDP,
+    VLAN_TYPES,
+    Layout,
+    equals,
+    is_between,
+    is_first_fragment,
+)
+
+__all__ = ["carries_ports"]
+
+TAGS_MAX: Final = 2
+
+
+def carries_ports(ports: Iterable[int], layout: Layout) -> Condition:
+    """The packets that may hold traffic from or to these TCP ports, with any number of tags up to two."""
+    ranges = _ranges(sorted(set(ports)))
+    if not layout.ethernet:
+        return _network(ranges, layout)
+    found = _network(ranges, layout._replace(tags=TAGS_MAX))
+    for tags in reversed(range(TAGS_MAX)):
+        untagged = layout._replace(tags=tags)
+        tagged = any_of(*(untagged.has_type(kind) for kind in VLAN_TYPES))
+        found = any_of(all_of(tagged, found), all_of(negate(tagged), _network(ranges, untagged)))
+    return found
+
+
+def _ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
+    """Ports that follow each other as their first and last one: a program has few instructions."""
+    out: list[tuple[int, int]] = []
+    for port in ports:
+        if out and out[-1][1] == port - 1:
+            out[-1] = (out[-1][0], port)
+        else:
+            out.append((port, port))
+    return out
+
+
+def _network(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+    layers = [layout.has_type(kind) for kind in LAYERS] if layout.ethernet else []
+    return any_of(
+        all_of(layout.has_type(IP4), _ip4(ranges, layout)), all_of(layout.has_type(IP6), _ip6(ranges, layout)), *layers
+    )
+
+
+def _ip4(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+    at = layout.network
+    tunnels = [equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
+    source, target = (Load(place, 2, at) for place in (0, 2))
+    return any_of(
+        negate(is_first_fragment(layout)),
+        all_of(equals(at + 9, 1, TCP), _has_port(ranges, source, target)),
+        *tunnels,
+        all_of(equals(at + 9, 1, UDP), _is_tunnel(target)),
+    )
+
+
+def _ip6(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+    at = layout.network
+    opaque = [equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
+    source, target = (Load(at + 40 + place, 2) for place in (0, 2))
+    return any_of(
+        all_of(equals(at + 6, 1, TCP), _has_port(ranges, source, target)),
+        *opaque,
+        all_of(equals(at + 6, 1, UDP), _is_tunnel(target)),
+    )
+
+
+def _has_port(ranges: Sequence[tuple[int, int]], source: Load, target: Load) -> Condition:
+    return any_of(*(is_between(load, *ends) for load in (source, target) for ends in ranges))
+
+
+def _is_tunnel(target: Load) -> Condition:
+    return any_of(*(is_between(target, port, port) for port in UDP_TUNNELS))

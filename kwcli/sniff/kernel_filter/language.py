@@ -1,0 +1,265 @@
+"""Words of tcpdump's language in, a condition on packets out: what people type most, as in pcap-filter(7).
+
+    tcp, udp, ip, ip6, arp, icmp, icmp6 · [tcp|udp|ip|ip6] [src|dst|src or dst|src and dst] [host|net|port|portrange] ID
+    vlan [ID] · and, or, not (also &&, ||, !) · brackets, around several IDs too: `port (9092 or 9093)`
+
+`and` and `or` bind alike, from the left. An ID alone has the words of the one before it: `port 9092 or 9093`. Behind
+`vlan` all that follows is meant behind the tag. Everything else raises NotUnderstood; libpcap knows it.
+
+The kernel takes the outer VLAN tag out of most packets, and tells it beside them; packets on their way out may have it
+still. So a program with `vlan` in it is two: one for each of the two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from ipaddress import AddressValueError, IPv4Network, IPv6Network, NetmaskValueError
+from typing import Final
+
+from decoders.named_tuple import NamedTuple
+from kwcli.sniff.kernel_filter.conditions import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
+from kwcli.sniff.kernel_filter.packet_layout import (
+    ARP,
+    BOTH,
+    EITHER,
+    ICMP,
+    ICMP6,
+    IP4,
+    IP6,
+    SCTP,
+    SOURCE,
+    TAG_PRESENT,
+    TARGET,
+    TCP,
+    UDP,
+    Layout,
+    of_protocol,
+    of_protocol4,
+    of_protocol6,
+    with_address,
+    with_port,
+    with_removed_tag,
+    with_tag,
+)
+
+__all__ = ["KNOWN", "NotUnderstood", "parse_expression"]
+
+# What messages say that kw knows itself.
+KNOWN: Final = "tcp, udp, ip, ip6, arp, icmp, port, portrange, host, net, src, dst, vlan, and, or, not and brackets"
+_TOKEN: Final = re.compile(r"\s*(&&|\|\||[!()]|(?:(?!&&|\|\|)[^\s()!])+)")
+_SAME: Final = {"&&": "and", "||": "or", "!": "not"}
+_TRANSPORTS: Final = {"tcp": (TCP,), "udp": (UDP,), "": (TCP, UDP, SCTP)}
+_ALONE: Final[dict[str, Callable[[Layout], Condition]]] = {
+    "tcp": lambda layout: of_protocol(layout, TCP),
+    "udp": lambda layout: of_protocol(layout, UDP),
+    "icmp": lambda layout: of_protocol4(layout, ICMP),
+    "icmp6": lambda layout: of_protocol6(layout, ICMP6),
+    "ip": lambda layout: layout.has_type(IP4),
+    "ip6": lambda layout: layout.has_type(IP6),
+    "arp": lambda layout: layout.has_type(ARP),
+}
+_KINDS: Final = ("host", "net", "port", "portrange")
+_DOTTED: Final = re.compile(r"\d{1,3}(\.\d{1,3}){0,3}")
+_VLAN_MAX: Final = 4095
+
+Resolve = Callable[[str], Sequence[IPv4Network | IPv6Network]]
+
+
+class NotUnderstood(Exception):
+    """What is none of these words: `text` says it, and `certain` whether libpcap would not take it either."""
+
+    def __init__(self, text: str, *, certain: bool = False) -> None:
+        super().__init__(text)
+        self.text = text
+        self.certain = certain
+
+
+class _Words(NamedTuple):
+    """The words before an ID: a protocol, a side and a kind; empty where they are not there."""
+
+    protocol: str = ""
+    side: str = ""
+    kind: str = ""
+
+
+def parse_expression(text: str, layout: Layout, resolve: Resolve, *, live: bool = True) -> Condition:
+    """The condition that `text` states. `resolve` gives the addresses of a host's name.
+
+    `live` False: all tags are in the packets, as in a file. Raises NotUnderstood.
+    """
+    tokens = _tokens(text)
+    in_packet = _Parser(tokens, layout, resolve, removed=False).parse()
+    if not live or "vlan" not in tokens or not layout.ethernet:
+        return in_packet
+    is_there = Test(Load(TAG_PRESENT, 1), JUMP_EQUAL, 0)
+    removed = _Parser(tokens, layout, resolve, removed=True).parse()
+    return any_of(all_of(is_there, in_packet), all_of(negate(is_there), removed))
+
+
+def _tokens(text: str) -> list[str]:
+    return [_SAME.get(word, word) for word in _TOKEN.findall(text)]
+
+
+class _Parser:
+    """One reading of the tokens. `removed`: the outer tag is not in the packet but told beside it."""
+
+    def __init__(self, tokens: Sequence[str], layout: Layout, resolve: Resolve, *, removed: bool) -> None:
+        self._tokens = tokens
+        self._at = 0
+        self._layout = layout
+        self._resolve = resolve
+        self._removed = removed
+        self._words = _Words()  # of the ID before
+
+    def parse(self) -> Condition:
+        found = self._terms(self._term)
+        if self._at < len(self._tokens):
+            raise NotUnderstood(self._next())
+        return found
+
+    def _terms(self, operand: Callable[[], Condition]) -> Condition:
+        """Operands with `and` and `or` between them, from left to right."""
+        found = operand()
+        while self._peek() in ("and", "or"):
+            join = all_of if self._next() == "and" else any_of
+            found = join(found, operand())
+        return found
+
+    def _term(self) -> Condition:
+        word = self._peek()
+        if word == "not":
+            self._next()
+            return negate(self._term())
+        if word == "(":
+            return self._bracket(self._term)
+        if word == "vlan":
+            return self._vlan()
+        return self._primitive()
+
+    def _bracket(self, operand: Callable[[], Condition]) -> Condition:
+        self._next()
+        found = self._terms(operand)
+        if self._peek() != ")":
+            raise NotUnderstood("a bracket that is not closed" if not self._peek() else self._next(), certain=True)
+        self._next()
+        return found
+
+    def _vlan(self) -> Condition:
+        self._next()
+        number = None
+        if self._peek().isdigit():
+            number = int(self._next())
+            if number > _VLAN_MAX:
+                raise NotUnderstood(f"{number} is no VLAN: they end at {_VLAN_MAX}", certain=True)
+        if self._removed:
+            self._removed = False
+            return with_removed_tag(number)
+        found = with_tag(self._layout, number)
+        self._layout = self._layout._replace(tags=self._layout.tags + 1)
+        return found
+
+    def _primitive(self) -> Condition:
+        """`tcp`, or the words before an ID and the ID, or the ID alone with the words before it."""
+        protocol = self._next() if self._peek() in _ALONE else ""
+        side = self._side()
+        kind = self._next() if self._peek() in _KINDS else ""
+        if protocol and not side and not kind and self._peek() in ("", "and", "or", ")"):
+            self._words = _Words()
+            return _ALONE[protocol](self._layout)
+        if protocol or side or kind:
+            self._words = _Words(protocol, side, kind)
+        return self._ids()
+
+    def _side(self) -> str:
+        """`src`, `dst`, or both of them with `or` or `and` between."""
+        if self._peek() not in (SOURCE, TARGET):
+            return ""
+        side = self._next()
+        other = TARGET if side == SOURCE else SOURCE
+        if self._peek() in ("and", "or") and self._peek(1) == other:
+            join = self._next()
+            self._next()
+            return BOTH if join == "and" else EITHER
+        return side
+
+    def _ids(self) -> Condition:
+        """One ID, or several in brackets."""
+        if self._peek() == "not":
+            self._next()
+            return negate(self._ids())
+        if self._peek() == "(":
+            return self._bracket(self._ids)
+        if not self._peek():
+            raise NotUnderstood("it ends where a word should follow", certain=True)
+        return self._id(self._next())
+
+    def _id(self, word: str) -> Condition:
+        words = self._words
+        if words == _Words():
+            raise NotUnderstood(word)
+        if words.kind in ("port", "portrange"):
+            return self._ports(word, words)
+        if words.protocol not in ("", "ip", "ip6"):
+            raise NotUnderstood(word)
+        if words.kind == "net":
+            networks: Sequence[IPv4Network | IPv6Network] = [self._network(word)]
+        else:
+            networks = self._hosts(word)
+        versions = {"ip": 4, "ip6": 6}
+        wanted = [each for each in networks if each.version == versions.get(words.protocol, each.version)]
+        side = words.side or EITHER
+        arp = not words.protocol
+        return any_of(*(with_address(self._layout, each, side, arp=arp) for each in wanted)) if wanted else NEVER
+
+    def _ports(self, word: str, words: _Words) -> Condition:
+        protocols = _TRANSPORTS.get(words.protocol)
+        first, dash, last = word.partition("-")
+        if protocols is None or not first.isdecimal() or bool(dash) != (words.kind == "portrange"):
+            raise NotUnderstood(word)
+        if dash and not last.isdecimal():
+            raise NotUnderstood(word)
+        ends = sorted((int(first), int(last or first)))
+        if ends[1] > 0xFFFF:
+            raise NotUnderstood(f"{ends[1]} is no port: they end at 65535", certain=True)
+        return with_port(self._layout, protocols, ends[0], ends[1], words.side or EITHER)
+
+    def _hosts(self, word: str) -> Sequence[IPv4Network | IPv6Network]:
+        """The addresses of a host: an address as it is, of a name all that it has."""
+        try:
+            return [IPv6Network(word) if ":" in word else IPv4Network(word)] if "/" not in word else _refuse(word)
+        except (AddressValueError, NetmaskValueError):
+            if _DOTTED.fullmatch(word) or ":" in word:
+                raise NotUnderstood(word) from None
+        return self._resolve(word)
+
+    def _network(self, word: str) -> IPv4Network | IPv6Network:
+        """`10.0.0.0/8`, `10`, `192.168`, `10.0.0.0 mask 255.0.0.0`, `2001:db8::/32`."""
+        address, slash, prefix = word.partition("/")
+        if self._peek() == "mask":
+            self._next()
+            slash, prefix = "/", self._next()
+        try:
+            if ":" in address:
+                return IPv6Network(f"{address}{slash}{prefix}")
+            if not _DOTTED.fullmatch(address):
+                raise NotUnderstood(word)
+            given = address.count(".") + 1
+            whole = address + ".0" * (4 - given)
+            return IPv4Network(f"{whole}/{prefix}" if slash else f"{whole}/{8 * given}")
+        except (AddressValueError, NetmaskValueError):
+            raise NotUnderstood(f"{word} is no network", certain=True) from None
+        except ValueError:
+            raise NotUnderstood(f"{word} has bits beyond its network's", certain=True) from None
+
+    def _peek(self, ahead: int = 0) -> str:
+        return self._tokens[self._at + ahead] if self._at + ahead < len(self._tokens) else ""
+
+    def _next(self) -> str:
+        word = self._peek()
+        self._at += 1
+        return word
+
+
+def _refuse(word: str) -> Sequence[IPv4Network | IPv6Network]:
+    raise NotUnderstood(word)

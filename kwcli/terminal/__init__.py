@@ -1,0 +1,1 @@
+"""A person's terminal: the pager, the text editor, the progress line."""
