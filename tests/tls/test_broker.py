@@ -14,6 +14,7 @@ import pytest
 
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
+from tests.broker.jars import Missing, tls_agent
 from tests.broker.options import Options
 from tests.broker.recorder import Recorder
 
@@ -68,3 +69,31 @@ def test_what_kw_sent_is_read_again(cluster: Cluster, tmp_path: Path, listener: 
     if listener == "SASL_SSL":
         assert "SaslAuthenticate" in {row["api"] for row in rows}
         assert "alice-secret" not in json.dumps(rows)
+
+
+@pytest.mark.long
+def test_an_agent_attached_to_a_running_broker_logs_the_keys_of_new_connections(tmp_path: Path) -> None:
+    """The recipe of `kw help tls`: by the broker's PID, with its own Java, while clients are served."""
+    try:
+        agent = tls_agent()
+    except Missing as missing:
+        pytest.skip(str(missing))
+    keys = tmp_path / "keys.log"
+    with Cluster(Options(listeners=("PLAINTEXT", "SSL"), class_archive=True)) as cluster:
+        port = cluster.nodes[0].ports["SSL"]
+        words = ["-b", f"127.0.0.1:{port}", "-X", "security.protocol=SSL"]
+        words += ["-X", f"ssl.ca.location={cluster.folder}/tls/ca.pem"]
+        assert run(["call", "Metadata", *words])
+        command = ["java", "-jar", str(agent), str(cluster._processes[1].pid), str(keys)]
+        attached = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert attached.returncode == 0, attached.stderr + attached.stdout
+        capture = tmp_path / "tls.pcap"
+        with Recorder(capture, [port]):
+            sent = [row for call in CALLS[:2] for row in run(["call", *call, *words])]
+    rows = run(["sniff", str(capture), "--keylog", str(keys)])
+    read = {(row["client"], row["correlation_id"], row["api"]): row for row in rows}
+    assert {row["tls"]["version"] for row in rows} == {"1.3"}
+    assert [read[row["client"], row["correlation_id"], row["api"]]["response"] for row in sent] == [
+        row["response"] for row in sent
+    ]
+    assert keys.stat().st_size > 0
