@@ -1,8 +1,8 @@
 """Shipped captures in, the README's pictures out: `python -m tests.help.pictures` writes them to kwcli/help/pictures.
 
 Output of a terminal is drawn as SVG by rich, without fonts from elsewhere; the report page is a screenshot of Chromium
-without a window. Each is there for light and for dark surroundings. A screenshot holds the digest of the page that it shows, so
-that a test without a browser can tell whether it is still the page of today.
+without a window. Each is there for light and for dark surroundings. A screenshot holds the digest of the page that it
+shows, so that a test without a browser can tell whether it is still the page of today.
 """
 
 from __future__ import annotations
