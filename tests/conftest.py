@@ -1,5 +1,9 @@
 """Rules for the whole suite: examples and order are the same in every run, tests that take long to start come first,
-of some tests only a sample of rows runs by default, and with CI=true a skipped test is a failed one."""
+of some tests only a sample of rows runs by default, and with CI=true a skipped test is a failed one.
+
+`--skipped-to FILE` writes the names of skipped tests to a file, and `--only-of FILE` runs those of such a file alone: a
+machine that lacks programs runs the first, and once they are installed the second.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -54,12 +59,45 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     ROWS[test] += 1
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that the module's docstring explains."""
+    parser.addoption("--skipped-to", metavar="FILE", help="Write the names of skipped tests to FILE.")
+    parser.addoption("--only-of", metavar="FILE", help="Run only the tests whose names are in FILE.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note skipped tests, in the process that hears of all of them."""
+    path = config.getoption("--skipped-to")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SkippedTests(Path(path)))
+
+
+class SkippedTests:
+    """Writes the names of skipped tests to a file, one a line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._names: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the name of a skipped test."""
+        if report.skipped and not hasattr(report, "wasxfail"):
+            self._names.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the names."""
+        self._path.write_text("".join(f"{name}\n" for name in sorted(self._names)))
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the files that start brokers or JVMs, so that no worker waits for one of them at the end.
 
     With compiled code, tests that need plain code (the mark `plain`) are left out.
     """
+    if path := config.getoption("--only-of"):
+        names = set(Path(path).read_text().splitlines())
+        items[:] = [item for item in items if item.nodeid in names]
     if is_compiled():
         items[:] = [item for item in items if item.get_closest_marker("plain") is None]
     dear = {item.path for item in items if _starts_java(item)}
