@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -82,8 +83,11 @@ class Round:
 
     def brokers(self) -> list[str]:
         """Command lines of the playground's broker processes."""
-        told = subprocess.run(["ps", "-eo", "args", "-ww"], capture_output=True, text=True, check=True).stdout
-        return [line for line in told.splitlines() if str(self.home) in line and "kafka.Kafka" in line]
+        lines = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            with suppress(OSError):  # it has ended meanwhile
+                lines.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+        return [line for line in lines if str(self.home) in line and "kafka.Kafka" in line]
 
     def left(self) -> list[str]:
         """Files, profiles and processes that are left after the playground's end."""

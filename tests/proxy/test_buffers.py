@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from kwcli.net.config.client_config import Address
 from kwcli.proxy.relay.socket_half import BUFFER_FULL, DIALLING
@@ -58,8 +61,21 @@ async def test_a_client_that_does_not_read_stops_the_broker() -> None:
         writer.transport.abort()
 
 
+def _begin_to_read(transport: Any, fd: int, callback: Callable[..., None], *words: Any) -> None:
+    """What asyncio of Python 3.11.2 does with a new connection, paused or not."""
+    if not transport.is_closing():
+        transport._loop._add_reader(fd, callback, *words)
+
+
+@pytest.mark.parametrize("begins", [False, True])
+def test_what_comes_before_the_broker_is_there_is_bounded(begins: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if begins:
+        monkeypatch.setattr("asyncio.selector_events._SelectorTransport._add_reader", _begin_to_read)
+    _send_before_the_broker_is_there()
+
+
 @in_loop
-async def test_what_comes_before_the_broker_is_there_is_bounded() -> None:
+async def _send_before_the_broker_is_there() -> None:
     async with running(echo) as proxy:
         gate = asyncio.Event()
         dial = proxy.proxy.dialler.dial

@@ -30,7 +30,7 @@ from tests.net.certificates import make_self_signed
 def openssl_hello(*, most: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> bytes:
     """The first record that a client sends."""
     context = ssl.create_default_context()
-    context.maximum_version = most
+    context.minimum_version, context.maximum_version = ssl.TLSVersion.TLSv1_2, most  # whatever the system offers
     context.set_alpn_protocols(["h2", "kafka"])
     written, reader = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = context.wrap_bio(reader, written, server_hostname="kafka1.example")

@@ -158,7 +158,7 @@ class Relay:
             side.reset()
             return
         side.pause_reading(DIALLING)
-        # uvloop begins to read after this callback, whatever was asked for in it.
+        # Event loops begin to read after this callback, whatever was asked for in it.
         asyncio.get_running_loop().call_soon(side.pause_again)
         peer = side.transport.get_extra_info("peername")
         self.peer = shown(peer[:2]) if peer else "?"

@@ -171,8 +171,13 @@ class SocketHalf(asyncio.Protocol):
             self.transport.resume_reading()
 
     def pause_again(self) -> None:
-        """Pause reading again, where there is a reason."""
+        """Pause reading, where there is a reason, although the event loop has begun to read.
+
+        asyncio of Python 3.11.2 (Debian 12) begins to read from a new connection that is paused, and does nothing
+        when it is asked to pause it again.
+        """
         if self.pause_reasons and self.transport is not None and not self.transport.is_closing():
+            self.transport.resume_reading()
             self.transport.pause_reading()
 
     @property
