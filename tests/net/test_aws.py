@@ -217,7 +217,7 @@ def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_credentials_from_a_service_that_answers_without_end(
     behave: Callable[[HostileServer, socket.socket], None], text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pytest.importorskip("aws_msk_iam_sasl_signer", reason="needs pip install 'kw[msk]'")
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason=install_extra("msk"))
     metadata: Any = importlib.import_module("botocore.utils").ContainerMetadataFetcher
     monkeypatch.setattr(metadata, "SLEEP_TIME", 0)
     if behave is servers.dripping_body:
@@ -237,7 +237,7 @@ def test_credentials_from_a_service_that_answers_without_end(
 
 
 def test_credentials_from_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("aws_msk_iam_sasl_signer", reason="needs pip install 'kw[msk]'")
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason=install_extra("msk"))
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
