@@ -37,7 +37,7 @@ LICENSES: Final[dict[str, str]] = {
     "kafka-python": "Apache-2.0",
     "lz4": "BSD-3-Clause",
     "numpy": "BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0",
-    "opentelemetry-exporter-otlp-proto-http": "Apache-2.0",
+    "opentelemetry-exporter-otlp-proto-common": "Apache-2.0",
     "opentelemetry-proto": "Apache-2.0",
     "opentelemetry-sdk": "Apache-2.0",
     "orjson": "MPL-2.0 AND (Apache-2.0 OR MIT)",
