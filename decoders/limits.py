@@ -131,11 +131,20 @@ IDLE_NS: Final = 3 * 3600 * 10**9
 # Answers that the proxy has rewritten, kept because the same bytes come again: the Metadata of a cluster of 1,000
 # topics has 0.5 MiB, and all clients of a cluster ask for much the same.
 REWRITTEN_MAX: Final = 8 * MIB
-# Groups of a statistic, 1.3 KiB each: clients × APIs × topics of a large cluster, not every millisecond of a day.
+# Groups of a statistic, clients, topics, consumer groups that are counted apart: the heaviest, all others are added up
+# (analysis/heavy_keys.py). A row costs 8 KiB and 60 µs on its way to the screen, and nobody reads more.
+KEYS_SHOWN_MAX: Final = 10**4
+# Groups of a statistic over time, 2.5 KiB each with their rows: a day in steps of 10 s for each API of a cluster.
+TIMED_GROUPS_MAX: Final = 10**5
+# Keys of a tally, 0.4 KiB each: addresses × APIs of a large cluster.
 GROUPS_MAX: Final = 2 * 10**5
 # Names of one facet of a portrait (`kw clients`, `kw topics`), 100 bytes each. Names beyond that are not kept: the
 # portrait then says that there are more, not how many.
 NAMES_OF_PORTRAIT_MAX: Final = 10**4
+# Names of all portraits of one kind together, 0.3 KiB each: a large cluster's clients have some ten each.
+NAMES_OF_PORTRAITS_MAX: Final = 2 * 10**5
+# Clients that a summary counts apart, 0.2 KiB each; with more it says that there are more.
+CLIENTS_COUNTED_MAX: Final = 2 * 10**5
 # `kw doctor`: observations of 1.5 KiB each (clients × what they do × topics or partitions), names in a facet of an
 # observation, exchanges that show it.
 OBSERVATIONS_MAX: Final = 10**5

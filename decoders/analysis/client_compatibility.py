@@ -17,6 +17,10 @@ A client works where all its uses are fine and either its library's release is k
 each role that it plays was seen from its beginning: it connects, and produces, fetches or administers; the member of a
 group joins. Of all other clients too little was seen: unknown, with the reason.
 
+No client is left out while exchanges are counted (client_uses.py), so each that breaks has a row. Of the clients that
+work, and of those that are not known, those with the most exchanges have rows; the rest of each is one row, "the
+others", with how many they are.
+
 Sources: the versions of all releases (apis/releases.py); first releases of other libraries that speak the baseline of
 4.0 (KIP-896); `client_software_name` as libraries say it (KIP-511).
 """
@@ -24,16 +28,19 @@ Sources: the versions of all releases (apis/releases.py); first releases of othe
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping
+from heapq import heappush, heappushpop
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
+from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_of
 from decoders.analysis.dimensions import host_of, library_in
 from decoders.analysis.fold import Row
+from decoders.analysis.heavy_keys import fits
 from decoders.analysis.tally import Tally
-from decoders.analysis.time_buckets import add_amounts
 from decoders.apis import NAMES, api
 from decoders.apis.keys import (
     API_VERSIONS,
@@ -64,9 +71,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditedClient", "offered_in"]
+__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditVerdicts", "AuditedClient", "offered_in"]
 
-_USE: Final = ("client_id", "address", "software", "software_version", "broker", "api_key", "api_version")
 # What offered_in() reads of an answer to ApiVersions.
 OFFERED: Final = frozenset(
     {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
@@ -109,15 +115,6 @@ class AuditTarget(NamedTuple):
         return cls(name, served_of(offered), None)
 
 
-class AuditedClient(NamedTuple):
-    """A client as requests name it: by client id and host, and by its software where it says one."""
-
-    client_id: str | None
-    host: str
-    software: str | None = None
-    software_version: str | None = None
-
-
 class _Use(NamedTuple):
     """One version of one API that one client used of one broker: how often, first and last time in ns."""
 
@@ -141,6 +138,15 @@ class _Client:
         self.uses: list[_Use] = []
         self.asks = False
 
+    def times(self) -> int:
+        """How many exchanges it had."""
+        return sum(use.times for use in self.uses)
+
+
+# Client id (else host), and software of a client.
+_Who = tuple[str, str | None, str | None]
+VERDICTS: Final = ("breaks", "unknown", "works")
+
 
 class Audit:
     """Which versions of which APIs each client used of each broker, and which versions the brokers offered."""
@@ -148,11 +154,9 @@ class Audit:
     asks_history = True  # for libraries (exchanges/history.py)
 
     def __init__(self) -> None:
-        self._uses = Tally(
-            _USE, {"count": add_amounts, "first": min, "last": max}, "versions of APIs used by clients of brokers"
-        )
+        # Uses are (broker, API key, version), or (library as JSON,).
+        self._uses = ClientUses()
         self._offers = Tally(("broker", "api_key"), {"low": min, "high": max}, "APIs of brokers")
-        self._libraries = Tally(("client_id", "address", "library"), {"count": add_amounts}, "libraries of clients")
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of the versions in answers to ApiVersions."""
@@ -165,17 +169,18 @@ class Audit:
             return
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)
-        client = AuditedClient(exchange.client_id, host_of(exchange.ends.client), name, its)
-        self.count(client, exchange.ends.broker, (key, version), exchange.time_ns)
+        host, time_ns = host_of(exchange.ends.client), exchange.time_ns
+        client = AuditedClient(exchange.client_id, host, name, its)
+        self.count(client, exchange.ends.broker, (key, version), time_ns)
         library = library_in(exchange)
         if library is not None:
-            who = exchange.client_id, host_of(exchange.ends.client)
-            self._libraries.take((*who, orjson.dumps(library).decode()), (1,))
+            use = (orjson.dumps(library).decode(),)
+            self._uses.count(AuditedClient(exchange.client_id, host), use, 1, time_ns, time_ns)
         self.learn(exchange)
 
     def count(self, client: AuditedClient, broker: str, use: tuple[int, int], time_ns: int) -> None:
         """Count a request of a client to a broker; `use` is its API key and version."""
-        self._uses.take((*client, broker, *use), (1, time_ns, time_ns))
+        self._uses.count(client, (broker, *use), 1, time_ns, time_ns)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
@@ -186,36 +191,27 @@ class Audit:
         """Add the counts of `other`. Raises LimitExceeded."""
         self._uses.merge(other._uses)
         self._offers.merge(other._offers)
-        self._libraries.merge(other._libraries)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([self._uses.export(), self._offers.export(), self._libraries.export()])
+        return pack([self._uses.export(), self._offers.export()])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        uses, offers, libraries = fields(unpack(state), bytes, bytes, bytes)
+        uses, offers = fields(unpack(state), bytes, bytes)
         self._uses.resume(uses)
         self._offers.resume(offers)
-        self._libraries.resume(libraries)
 
     def rows(self, target: AuditTarget | None = None) -> list[Row]:
-        """A row for each client and software, those that break first; against the newest release without a target."""
-        target = target or AuditTarget.of_release(RELEASES[-1])
-        offers = self._offers_by_broker()
-        found = []
-        for (client_id, name, version), client in self._clients().items():
-            software = None if name is None else {"name": name, "version": version}
-            row = {
-                "client_id": client_id,
-                "client_software": software,
-                "library": common_library(client.libraries) if software is None else None,
-                "addresses": sorted(client.addresses),
-                **_judged(client, software, offers, target),
-            }
-            found.append(row)
-        order = ("breaks", "unknown", "works")
-        return sorted(found, key=lambda row: (order.index(row["verdict"]), row["client_id"] or "", str(row)))
+        """A row for each client and software, those that break first; against the newest release without a target.
+
+        Of those that do not break, the rows that are too many are one row for each verdict, with `others`: how many.
+        """
+        return list(self.verdicts(target))
+
+    def verdicts(self, target: AuditTarget | None = None) -> AuditVerdicts:
+        """The verdicts of which `rows` makes rows, one by one where they are very many."""
+        return AuditVerdicts(self, target or AuditTarget.of_release(RELEASES[-1]))
 
     def brokers(self, release: str) -> list[Row]:
         """A row for each broker that said what it serves: whether it serves what clients of a release need."""
@@ -237,32 +233,110 @@ class Audit:
                 found[row["broker"]][row["api_key"]] = Versions(row["low"], row["high"])
         return found
 
-    def _clients(self) -> dict[tuple[str | None, str | None, str | None], _Client]:
-        """Clients by client id (else address) and software.
+    def clients(self, wanted: Container[int] | None = None) -> Iterator[tuple[int, list[tuple[_Who, _Client]]]]:
+        """The clients by client id (else address) and software, in order: those of one name together, with a number.
 
-        A client says its software once: its rows without a software count for its software, if it has just one.
+        Only those with numbers in `wanted` are made (None: all).
         """
-        rows = self._uses.rows()
-        softwares: defaultdict[tuple[str | None, str], set[tuple[str, str | None]]] = defaultdict(set)
-        for row in rows:
-            if row["software"] is not None:
-                softwares[row["client_id"], row["address"]].add((row["software"], row["software_version"]))
-        found: defaultdict[tuple[str | None, str | None, str | None], _Client] = defaultdict(_Client)
-        asking = {(row["client_id"], row["address"]) for row in rows if row["api_key"] == API_VERSIONS}
-        for row in rows:
-            who = row["client_id"], row["address"]
-            name, version = row["software"], row["software_version"]
-            if name is None and len(softwares[who]) == 1:
-                ((name, version),) = softwares[who]
-            client = found[who[0] or who[1], name, version]
-            client.addresses.add(row["address"])
-            client.asks |= who in asking
-            client.copies |= _FETCHER.fullmatch(who[0] or "") is not None
-            amounts = (row[part] for part in ("api_key", "api_version", "count", "first", "last"))
-            client.uses.append(_Use(row["broker"], *amounts))
-        for row in self._libraries.rows():
-            found[row["client_id"] or row["address"], None, None].libraries.append(orjson.loads(row["library"]))
-        return {who: client for who, client in found.items() if client.uses}
+        for number, (_, texts) in enumerate(groupby(self._uses.texts(), name_of)):
+            if wanted is None or number in wanted:
+                used = [each for text in texts for each in self._uses.of(text)]
+                yield number, _clients_of(used)
+
+
+class AuditVerdicts:
+    """The verdict on each client: `counts` of them, and rows, which are made when they are read."""
+
+    def __init__(self, audit: Audit, target: AuditTarget) -> None:
+        self._audit = audit
+        self._target = target
+        self._offers = audit._offers_by_broker()
+        self.counts: Counter[str] = Counter()
+        # By verdict: the clients that have rows, by name and among those of the name.
+        self._shown: dict[str, set[int]] = {verdict: set() for verdict in VERDICTS}
+        self._heavy: dict[str, list[tuple[int, int, int]]] = {verdict: [] for verdict in VERDICTS[1:]}
+        self._judge_all()
+
+    def _judge_all(self) -> None:
+        """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
+        for number, clients in self._audit.clients():
+            for at, (who, client) in enumerate(clients):
+                verdict = _judged(client, _software(who), self._offers, self._target)[0]
+                self.counts[verdict] += 1
+                heap = self._heavy.get(verdict)
+                if heap is None:
+                    self._shown[verdict].add(number)
+                    continue
+                item = (client.times(), -number, -at)
+                if fits(len(heap) + 1):
+                    heappush(heap, item)
+                else:
+                    heappushpop(heap, item)
+        for verdict, heap in self._heavy.items():
+            self._shown[verdict] = {-number for _, number, _ in heap}
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows, those that break first."""
+        for verdict in VERDICTS:
+            heavy = None if verdict not in self._heavy else {(-number, -at) for _, number, at in self._heavy[verdict]}
+            for number, clients in self._audit.clients(self._shown[verdict]) if self._shown[verdict] else ():
+                some = []
+                for at, (who, client) in enumerate(clients):
+                    judged = _judged(client, _software(who), self._offers, self._target)
+                    if judged[0] == verdict and (heavy is None or (number, at) in heavy):
+                        some.append(self._row(who, client, judged))
+                yield from sorted(some, key=str) if len(some) > 1 else some
+            others = 0 if heavy is None else self.counts[verdict] - len(heavy)
+            if others:
+                yield self._row_of_others(verdict, others)
+
+    def _row(self, who: _Who, client: _Client, judged: _Judged) -> Row:
+        software = _software(who)
+        return {
+            "client_id": who[0],
+            "client_software": software,
+            "library": common_library(client.libraries) if software is None else None,
+            "addresses": sorted(client.addresses),
+            **_row(*judged, self._target),
+        }
+
+    def _row_of_others(self, verdict: str, count: int) -> Row:
+        nothing: Row = {"client_id": None, "client_software": None, "library": None, "addresses": []}
+        why = f"{count:,} clients with fewer exchanges"
+        return nothing | _row(verdict, why, [], self._target) | {"others": count}
+
+
+def _software(who: _Who) -> Row | None:
+    return None if who[1] is None else {"name": who[1], "version": who[2]}
+
+
+def _clients_of(used: Iterable[Used]) -> list[tuple[_Who, _Client]]:
+    """The clients of one name, by software.
+
+    A client says its software once: its uses without a software count for its software, if it has just one.
+    """
+    rows = list(used)
+    softwares: defaultdict[tuple[str | None, str], set[tuple[str, str | None]]] = defaultdict(set)
+    asking = set()
+    for (client_id, host, name, version), use, *_ in rows:
+        if name is not None:
+            softwares[client_id, host].add((name, version))
+        if use[1:2] == (API_VERSIONS,):
+            asking.add((client_id, host))
+    found: dict[_Who, _Client] = {}
+    for (client_id, host, name, version), use, *amounts in rows:
+        if len(use) == 1:
+            who = client_id or host, None, None
+            found.setdefault(who, _Client()).libraries.append(orjson.loads(use[0]))
+            continue
+        if name is None and len(softwares[client_id, host]) == 1:
+            ((name, version),) = softwares[client_id, host]
+        client = found.setdefault((client_id or host, name, version), _Client())
+        client.addresses.add(host)
+        client.asks |= (client_id, host) in asking
+        client.copies |= _FETCHER.fullmatch(client_id or "") is not None
+        client.uses.append(_Use(*use, *amounts))
+    return [(who, client) for who, client in found.items() if client.uses]
 
 
 # APIs that no kind of client can do without; `Audit.brokers` looks at these.
@@ -284,12 +358,15 @@ def offered_in(exchange: Exchange) -> dict[int, Versions]:
     return found
 
 
+_Judged = tuple[str, str, list[_Use]]
+
+
 def _judged(
     client: _Client,
     software: Mapping[str, str | None] | None,
     offers: Mapping[str, Mapping[int, Versions]],
     target: AuditTarget,
-) -> Row:
+) -> _Judged:
     """The verdict on a client, the reason for it, and the uses that show it."""
     broken: list[_Use] = []
     unsure: list[tuple[_Use, str]] = []
@@ -305,15 +382,15 @@ def _judged(
             why += "; brokers send them to each other as long as ZooKeeper is used: migrate to KRaft first"
         elif any(use.key == FETCH for use in broken) and client.copies:
             why += "; brokers replicate with them: raise inter.broker.protocol.version first"
-        return _row("breaks", why, broken, target)
+        return "breaks", why, broken
     if unsure:
-        return _row("unknown", unsure[0][1], [use for use, _ in unsure], target)
+        return "unknown", unsure[0][1], [use for use, _ in unsure]
     if _library_speaks(software, target):
-        return _row("works", "its library speaks versions that are served", [], target)
+        return "works", "its library speaks versions that are served", []
     lacking = _not_seen({use.key for use in client.uses})
     if lacking:
-        return _row("unknown", f"not seen: {lacking}", [], target)
-    return _row("works", "all versions that it used are served", [], target)
+        return "unknown", f"not seen: {lacking}", []
+    return "works", "all versions that it used are served", []
 
 
 def _of_use(

@@ -6,11 +6,11 @@ fits into SLICES_MAX of them. So the rows depend on the first and the last time 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from decoders.analysis.dimensions import Key
-from decoders.analysis.statistics import GroupStatistics, Statistics
+from decoders.analysis.statistics import Statistics
 from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, shift_for
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
 
 __all__ = ["OverTime"]
-
-Groups = Sequence[tuple[Key, GroupStatistics]]
 
 
 class OverTime:
@@ -61,11 +59,9 @@ class OverTime:
             self._take(before)
 
     def _take(self, other: Statistics) -> None:
-        """Add groups whose slices are not wider; without groups there is no time to add either."""
+        """Add groups whose slices are not wider."""
         width = self.bucket_ns
-        groups = [((time // width * width, *rest), group) for (time, *rest), group in other.sorted_groups()]
-        if groups:
-            self._found.take(groups, other.first_ns, other.last_ns)
+        self._found.take_regrouped(other, lambda key: (key[0] // width * width, *key[1:]))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`, which stays unchanged. Raises LimitExceeded."""
@@ -90,17 +86,15 @@ class OverTime:
 
     def by_slice(self) -> Statistics:
         """The statistics by slice alone, with all values of the further dimensions together."""
-        return self._into(self._empty(()), [((key[0],), group) for key, group in self._found.sorted_groups()])
+        return self._into(self._empty(()), lambda key: key[:1])
 
     def by_dimensions(self, by: Sequence[str]) -> Statistics:
         """The statistics by some of the further dimensions, with all slices together."""
         at = [1 + self.by.index(name) for name in by]
-        groups = [(tuple(key[each] for each in at), group) for key, group in self._found.sorted_groups()]
-        return self._into(Statistics(by, "latency"), groups)
+        return self._into(Statistics(by, "latency"), lambda key: tuple([key[each] for each in at]))
 
-    def _into(self, whole: Statistics, groups: Groups) -> Statistics:
-        if groups:
-            whole.take(groups, self._found.first_ns, self._found.last_ns)
+    def _into(self, whole: Statistics, key_of: Callable[[Key], Key]) -> Statistics:
+        whole.take_regrouped(self._found, key_of)
         return whole
 
     def rows(self) -> list[Row]:

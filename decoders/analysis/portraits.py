@@ -2,6 +2,9 @@
 
 A portrait has statistics and, by facet (addresses, topics written, groups …), the names met with how often, and when
 first and last. A client is told apart by its client id, or where it has none its address, and by its software.
+
+Where there are more portraits than KEYS_SHOWN_MAX, those with the most exchanges have rows, and all others together
+have one (heavy_keys.py): its numbers, and of its names only the APIs.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from decoders.analysis.client_compatibility import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, METRICS, client_of, host_of, library_in, needs_of, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, in_order
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits, heaviest, is_full
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
@@ -31,13 +35,13 @@ from decoders.apis.keys import (
     PRODUCE,
 )
 from decoders.apis.likeness import likeness
-from decoders.errors import LimitExceeded, Malformed
+from decoders.errors import Malformed
 from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import common_library
 from decoders.filters.fields import all_names, entity_paths
-from decoders.limits import GROUPS_MAX, NAMES_OF_PORTRAIT_MAX
+from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -59,8 +63,8 @@ __all__ = [
 
 # Facet → name → [how often, first and last time in ns].
 Facets = dict[str, dict[str, list[int]]]
-# A key, and the names that an exchange says of it: (facet, name).
-Mention = tuple[tuple[Any, ...], list[tuple[str, str]]]
+# What an exchange says of its keys: (facet, name).
+Names = list[tuple[str, str]]
 # APIs by which clients find their way: asking for a topic there is neither writing, reading nor administering.
 _ASKING: Final = frozenset({METADATA, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, 23, 24, 28, 60, 61, 75})
 _WRITING: Final = frozenset({PRODUCE})
@@ -78,31 +82,46 @@ class Portrait:
         self.cut: set[str] = set()
         self.first = self.last = 0
 
-    def count_name(self, facet: str, name: str, count: int, first: int, last: int) -> None:
-        """Count a name of a facet, and its first and last time in ns."""
-        names = self.facets.setdefault(facet, {})
+    def count_name(self, facet: str, name: str, count: int, first: int, last: int, *, room: bool = True) -> int:
+        """Count a name of a facet, and its first and last time in ns; without `room` a new name is not kept.
+
+        Returns how many names more there are than before: 1 or 0.
+        """
+        names = self.facets.get(facet)
+        if names is None:
+            names = self.facets[facet] = {}
         before = names.get(name)
         if before is not None:
             before[0] += count
-            before[1], before[2] = min(before[1], first), max(before[2], last)
-        elif len(names) >= NAMES_OF_PORTRAIT_MAX:
+            if first < before[1]:
+                before[1] = first
+            if last > before[2]:
+                before[2] = last
+        elif len(names) >= NAMES_OF_PORTRAIT_MAX or (not room and names):
             self.cut.add(facet)
         else:
             names[name] = [count, first, last]
+            return 1
+        return 0
+
+    def size(self) -> int:
+        """How many names it has."""
+        return sum(map(len, self.facets.values()))
 
     def span(self, first: int, last: int) -> None:
         """Extend the time of the exchanges to cover an exchange, or several, from `first` to `last`, in ns."""
         self.first = min(self.first or first, first)
         self.last = max(self.last, last)
 
-    def merge(self, other: Portrait) -> None:
-        """Add the counts and names of `other`."""
+    def merge(self, other: Portrait, room: int | None = None) -> None:
+        """Add the counts and names of `other`; of new names only about as many as there is `room` for (None: all)."""
         self.statistics.merge(other.statistics, 0, add_amounts)
         self.span(other.first, other.last)
         self.cut |= other.cut
         for facet, names in other.facets.items():
             for name, (count, first, last) in names.items():
-                self.count_name(facet, name, count, first, last)
+                new = self.count_name(facet, name, count, first, last, room=room is None or room > 0)
+                room = None if room is None else room - new
 
     def state(self) -> list[object]:
         """The state as built-in values, for `of`."""
@@ -136,6 +155,9 @@ class Portraits(ABC):
 
     def __init__(self) -> None:
         self._found: dict[tuple[Any, ...], Portrait] = {}
+        self._heavy = HeavyKeys()
+        self._others = Portrait()
+        self._names = 0  # of all portraits
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of names in bodies, and those that tell waiting from latency."""
@@ -146,29 +168,71 @@ class Portraits(ABC):
         """Learn facts that do not depend on filters, whether or not the exchange counts."""
 
     @abstractmethod
-    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
-        """The keys that an exchange is about, each with the names that it says of it, by facet."""
+    def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
+        """The keys that an exchange is about."""
+
+    @abstractmethod
+    def names(self, exchange: Exchange) -> Names:
+        """The names that an exchange says of each of its keys, by facet."""
 
     @abstractmethod
     def rows(self) -> list[Row]:
         """A row for each portrait."""
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange. Raises LimitExceeded when there are too many portraits."""
+        """Count an exchange."""
         if exchange.api_key is None:
             return
         exchange.view("request")  # looks at both sides
         time_ns = exchange.time_ns
-        for key, names in self.mentions(exchange):
-            portrait = self._found.get(key)
-            if portrait is None:
-                if len(self._found) >= GROUPS_MAX:
-                    raise LimitExceeded(f"more than {GROUPS_MAX:,} {self.noun}")
-                portrait = self._found[key] = Portrait()
+        names: Names | None = None
+        for key in self.keys(exchange):
+            portrait = self._found.get(key) or self._new(key)
             portrait.span(time_ns, time_ns)
             self._count(portrait.statistics, exchange)
+            if portrait is self._others:
+                portrait.count_name("apis", _api(exchange), 1, time_ns, time_ns)
+                continue
+            if names is None:
+                names = self.names(exchange)
+            room = self._names < NAMES_OF_PORTRAITS_MAX
             for facet, name in names:
-                portrait.count_name(facet, name, 1, time_ns, time_ns)
+                self._names += portrait.count_name(facet, name, 1, time_ns, time_ns, room=room)
+
+    def _new(self, key: tuple[Any, ...]) -> Portrait:
+        """The portrait to count a new key in, which may be that of the others."""
+        if is_full(len(self._found)):
+            self._leave_out()
+        if not self._heavy.begin(key):
+            return self._others
+        portrait = self._found[key] = Portrait()
+        return portrait
+
+    def _weights(self) -> list[tuple[tuple[Any, ...], int]]:
+        return [(key, portrait.statistics.count) for key, portrait in self._found.items()]
+
+    def _leave_out(self) -> None:
+        """Keep the portraits with the most exchanges, and add up all others."""
+        for key in self._heavy.leave_out(self._weights()):
+            portrait = self._found.pop(key)
+            self._names -= portrait.size()
+            _add_numbers(self._others, portrait)
+            self.drop(key)
+
+    def drop(self, key: tuple[Any, ...]) -> None:  # noqa: B027 - nothing for most
+        """Give up what the fold has of a key besides its portrait."""
+
+    def chosen(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
+        """The portraits that have rows, the numbers of all others, and about how many others there are."""
+        if fits(len(self._found)):
+            return self._found, self._others, self._heavy.left_out.count()
+        kept, light = heaviest(self._weights())
+        others, left_out = Portrait.of(self._others.state()), DistinctCount()
+        left_out.merge(self._heavy.left_out)
+        for key in light:
+            left_out.add(key)
+            _add_numbers(others, self._found[key])
+        return {key: self._found[key] for key in kept}, others, left_out.count()
 
     def _count(self, group: GroupStatistics, exchange: Exchange) -> None:
         group.count += 1
@@ -193,26 +257,45 @@ class Portraits(ABC):
             group.measure(value)
 
     def merge(self, other: Self) -> None:
-        """Add the portraits of `other`, which stays unchanged. Raises LimitExceeded."""
+        """Add the portraits of `other`, which stays unchanged."""
+        self._heavy.merge(other._heavy, self._found, other._found)
         for key, portrait in other._found.items():
-            mine = self._found.get(key)
-            if mine is not None:
-                mine.merge(portrait)
-            elif len(self._found) >= GROUPS_MAX:
-                raise LimitExceeded(f"more than {GROUPS_MAX:,} {self.noun}")
-            else:
-                self._found[key] = Portrait.of(portrait.state())
+            mine = self._found.setdefault(key, Portrait())
+            self._names -= mine.size()
+            mine.merge(portrait, room=NAMES_OF_PORTRAITS_MAX - self._names)
+            self._names += mine.size()
+        _add_numbers(self._others, other._others)
+        if is_full(len(self._found)):
+            self._leave_out()
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([[key, portrait.state()] for key, portrait in self._found.items()])
+        found = [[key, portrait.state()] for key, portrait in self._found.items()]
+        return pack([found, self._heavy.state(), self._others.state()])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        (items,) = fields([unpack(state)], list)
+        items, heavy, others = fields(unpack(state), list, list, list)
         for item in items:
             key, portrait = fields(item, tuple, list)
-            self._found[key] = Portrait.of(portrait)
+            self._found[key] = made = Portrait.of(portrait)
+            self._names += made.size()
+        self._heavy, self._others = HeavyKeys.of(heavy), Portrait.of(others)
+
+
+def _add_numbers(others: Portrait, portrait: Portrait) -> None:
+    """Add the numbers of a portrait to those of the others, and its versions of APIs."""
+    others.statistics.merge(portrait.statistics, 0, add_amounts)
+    if portrait.last:
+        others.span(portrait.first, portrait.last)
+    for name, amounts in portrait.facets.get("apis", {}).items():
+        others.count_name("apis", name, *amounts)
+    others.cut |= portrait.cut & {"apis"}
+
+
+def _api(exchange: Exchange) -> str:
+    """The name that an exchange has in the facet `apis`."""
+    return f"{exchange.spec.name} {exchange.api_version}"
 
 
 def common_numbers(group: GroupStatistics) -> Row:
@@ -256,16 +339,20 @@ class Clients(Portraits):
     noun = "clients"
     asks_history = True  # for libraries (exchanges/history.py)
 
-    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
-        """The client, with its addresses, connections, brokers, versions, topics, groups, transactional ids."""
-        ends = exchange.ends
+    def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
+        """The client."""
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
+        return ((client_of(exchange.client_id, exchange.ends.client), exchange.client_id, name, version),)
+
+    def names(self, exchange: Exchange) -> Names:
+        """Addresses, connections, brokers, versions, topics, groups, transactional ids of the client."""
+        ends = exchange.ends
         names = [
             ("addresses", host_of(ends.client)),
             ("connections", f"{ends.client} {ends.broker}"),
             ("brokers", ends.broker),
-            ("apis", f"{exchange.spec.name} {exchange.api_version}"),
+            ("apis", _api(exchange)),
         ]
         library = library_in(exchange)
         if library is not None:
@@ -276,43 +363,49 @@ class Clients(Portraits):
         names += [(doing, topic) for topic in topics_of(exchange)]
         names += [("groups", group) for group in entities_of(exchange, "groupId")]
         names += [("transactional_ids", identity) for identity in entities_of(exchange, "transactionalId")]
-        yield (client_of(exchange.client_id, ends.client), exchange.client_id, name, version), names
+        return names
 
     def rows(self) -> list[Row]:
         """A row for each client and software, those with the most exchanges first.
 
         A client says its software once: its exchanges without a software count for its software, if it has just one.
         """
-        rows = []
-        for (_, client_id, name, version), portrait in in_order(self._joined()):
-            group = portrait.statistics
-            rows.append(
-                {
-                    "client_id": client_id,
-                    "client_software": None if name is None else {"name": name, "version": version},
-                    "library": common_library(map(orjson.loads, portrait.names("libraries"))),
-                    "addresses": portrait.names("addresses"),
-                    "connections": len(portrait.facets.get("connections", ())),
-                    "brokers": portrait.names("brokers"),
-                    "apis": versions_used(portrait),
-                    **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
-                    **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
-                    **common_numbers(group),
-                    "first": rfc3339(portrait.first),
-                    "last": rfc3339(portrait.last),
-                    **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
-                }
-            )
-        return sorted(rows, key=lambda row: -row["count"])
+        found, others, count = self.chosen()
+        rows = [
+            self._row(client_id, None if name is None else {"name": name, "version": version}, portrait)
+            for (_, client_id, name, version), portrait in in_order(self._joined(found))
+        ]
+        rows.sort(key=lambda row: -row["count"])
+        return rows + ([self._row(None, None, others) | {"connections": None, "others": count}] if count else [])
 
-    def _joined(self) -> dict[tuple[Any, ...], Portrait]:
+    def _row(self, client_id: str | None, software: Row | None, portrait: Portrait) -> Row:
+        return {
+            "client_id": client_id,
+            "client_software": software,
+            "library": common_library(map(orjson.loads, portrait.names("libraries"))),
+            "addresses": portrait.names("addresses"),
+            "connections": len(portrait.facets.get("connections", ())),
+            "brokers": portrait.names("brokers"),
+            "apis": versions_used(portrait),
+            **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers")},
+            **{facet: portrait.names(facet) for facet in ("groups", "transactional_ids", "users")},
+            **common_numbers(portrait.statistics),
+            "first": rfc3339(portrait.first),
+            "last": rfc3339(portrait.last),
+            **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
+        }
+
+    def _joined(self, portraits: dict[tuple[Any, ...], Portrait]) -> dict[tuple[Any, ...], Portrait]:
         known: dict[Any, list[tuple[Any, ...]]] = {}
-        for key in self._found:
+        for key in portraits:
             if key[2] is not None:
                 known.setdefault(key[:2], []).append(key)
         found: dict[tuple[Any, ...], Portrait] = {}
-        for key, portrait in self._found.items():
-            its = known.get(key[:2], ())
+        for key, portrait in portraits.items():
+            its = known.get(key[:2])
+            if its is None:
+                found[key] = portrait  # as it is: nothing is merged into it
+                continue
             place = its[0] if key[2] is None and len(its) == 1 else key
             if place not in found:
                 found[place] = Portrait()
@@ -372,16 +465,17 @@ class Brokers(Portraits):
         if isinstance(controller, int) and controller >= 0:
             self._controllers.take((controller,), (1, exchange.time_ns))
 
-    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
-        """The broker, with its clients, their software and the APIs."""
+    def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
+        """The broker."""
+        return ((exchange.ends.broker,),)
+
+    def names(self, exchange: Exchange) -> Names:
+        """The broker's clients, their software and the APIs."""
         software = exchange.client_software
-        names = [
-            ("clients", client_of(exchange.client_id, exchange.ends.client)),
-            ("apis", f"{exchange.spec.name} {exchange.api_version}"),
-        ]
+        names = [("clients", client_of(exchange.client_id, exchange.ends.client)), ("apis", _api(exchange))]
         if software:
             names.append(("software", software_of(software["name"], software["version"]) or ""))
-        yield (exchange.ends.broker,), names
+        return names
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`. Raises LimitExceeded."""
@@ -405,6 +499,7 @@ class Brokers(Portraits):
 
     def rows(self) -> list[Row]:
         """A row for each broker that was talked to, then those that are only advertised; by node id and address."""
+        portraits, others, count = self.chosen()
         offers: dict[str, dict[int, Versions]] = {}
         for row in self._offers.rows():
             offers.setdefault(row["broker"], {})[row["api_key"]] = Versions(row["low"], row["high"])
@@ -412,17 +507,10 @@ class Brokers(Portraits):
         nodes = {place: row for row in advertised for place in _places(row["address"])}
         controllers = [row["node_id"] for row in sorted(self._controllers.rows(), key=lambda row: row["last"])]
         found = [
-            {
-                **self._known(address, nodes.get(address), controllers),
-                "release": str(likeness(offers[address])) if address in offers else None,
-                "clients": portrait.names("clients"),
-                "apis": versions_used(portrait),
-                **common_numbers(portrait.statistics),
-                "first": rfc3339(portrait.first),
-                "last": rfc3339(portrait.last),
-                **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
-            }
-            for (address,), portrait in in_order(self._found)
+            self._known(address, nodes.get(address), controllers)
+            | {"release": str(likeness(offers[address])) if address in offers else None}
+            | _numbers_of(portrait)
+            for (address,), portrait in in_order(portraits)
         ]
         reached = {address for (address,) in self._found}
         nothing = common_numbers(GroupStatistics())
@@ -431,9 +519,12 @@ class Brokers(Portraits):
                 known = self._known(place, row, controllers)
                 more = {"release": None, "clients": [], "apis": {}, **nothing, "first": None, "last": None}
                 found.append({**known, **more})
-        return sorted(found, key=lambda row: (row["node_id"] is None, row["node_id"] or 0, row["broker"]))
+        found.sort(key=lambda row: (row["node_id"] is None, row["node_id"] or 0, row["broker"]))
+        if count:
+            found.append(self._known(None, None, ()) | {"release": None} | _numbers_of(others) | {"others": count})
+        return found
 
-    def _known(self, address: str, node: Row | None, controllers: Sequence[int]) -> Row:
+    def _known(self, address: str | None, node: Row | None, controllers: Sequence[int]) -> Row:
         """What is known of an address from the answers of brokers; the latest answer holds."""
         number = None if node is None else node["node_id"]
         return {
@@ -443,6 +534,18 @@ class Brokers(Portraits):
             "advertised": None if node is None else node["address"],
             "controller": bool(controllers) and number is not None and controllers[-1] == number,
         }
+
+
+def _numbers_of(portrait: Portrait) -> Row:
+    """The keys of a broker's row that come from its portrait."""
+    return {
+        "clients": portrait.names("clients"),
+        "apis": versions_used(portrait),
+        **common_numbers(portrait.statistics),
+        "first": rfc3339(portrait.first),
+        "last": rfc3339(portrait.last),
+        **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
+    }
 
 
 def _places(advertised: str) -> list[str]:

@@ -1,9 +1,12 @@
-"""Exchanges in, one row for each group of them out: how many, how they went, and how one metric is distributed."""
+"""Exchanges in, one row for each group of them out: how many, how they went, and how one metric is distributed.
+
+Where there are more groups than KEYS_SHOWN_MAX, the heaviest have rows and all others together one (heavy_keys.py).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import METRICS, Key, keys_of, needs_of
@@ -19,12 +22,21 @@ from decoders.analysis.exchange_facts import (
     waited_ns,
 )
 from decoders.analysis.fold import Row, in_order
+from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits, heaviest, is_full
 from decoders.analysis.percentiles import bins_of, percentile
-from decoders.analysis.time_buckets import SHIFT_MIN, SLICES_MAX, Join, join_slices, merge_slices, shift_for
+from decoders.analysis.time_buckets import (
+    SHIFT_MIN,
+    SLICES_MAX,
+    Join,
+    add_amounts,
+    join_slices,
+    merge_slices,
+    shift_for,
+)
 from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.limits import GROUPS_MAX
+from decoders.limits import TIMED_GROUPS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -65,15 +77,20 @@ class GroupStatistics:
         self.count = self.failed = self.unanswered = self.undecoded = self.request_bytes = self.response_bytes = 0
         self.waited = self.waited_ns = self.batches = self.record_bytes = self.values = self.total = self.unsized = 0
         self.low = self.high = 0
-        self.codes: Counter[int] = Counter()
+        # Without Counter's own __init__, which takes half the time that making a group does.
+        self.codes: Counter[int] = Counter.__new__(Counter)
         self.slices: dict[int, int] = {}
-        self._bins: Counter[int] = Counter()
+        self._bins: Counter[int] = Counter.__new__(Counter)
         self._waiting: list[int] = []
 
     @property
     def sized(self) -> bool:
         """Whether sizes are known: a broker's log has none."""
         return self.unsized < self.count or not self.count
+
+    def weight(self, amounts: bool) -> int:
+        """How much it weighs: its exchanges, or where values are `amounts` their sum, and its exchanges a little."""
+        return (self.total << 10) + self.count if amounts else self.count
 
     def measure(self, value: int) -> None:
         """Take a value of the metric."""
@@ -133,10 +150,19 @@ class GroupStatistics:
             self.low = min(self.low, other.low) if self.values else other.low
             self.high = max(self.high, other.high) if self.values else other.high
         for name in _SUMS:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.codes.update(other.codes)
-        self.bins().update(other.bins())
-        merge_slices(self.slices, join_slices(other.slices, by, join), join)
+            more = getattr(other, name)
+            if more:
+                setattr(self, name, getattr(self, name) + more)
+        if other.codes:
+            self.codes.update(other.codes)
+        if other._bins:
+            self._bins.update(other._bins)
+        if other._waiting:
+            self._waiting += other._waiting
+            if len(self._waiting) >= WAITING_MAX:
+                self.bins()
+        if other.slices:
+            merge_slices(self.slices, join_slices(other.slices, by, join), join)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `of`."""
@@ -182,6 +208,8 @@ class Statistics:
     `over_time` keeps how each group went in time slices.
     The time that a fetch waited for records that did not come, or a member for its group, is no latency: it is counted
     apart.
+    The weight of a group, by which it is kept or left out, is its sum of the metric where that is an amount (bytes,
+    errors, records), and its exchanges. Over time it is the weight at all times, and the others have a row each time.
     """
 
     def __init__(self, by: Sequence[str], metric: str, *, bucket_ns: int = 10 * NS, over_time: bool = False) -> None:
@@ -194,6 +222,10 @@ class Statistics:
         self._row = METRICS[metric]
         self._shift = SHIFT_MIN
         self._groups: dict[Key, GroupStatistics] = {}
+        self._heavy = HeavyKeys()
+        self._others: dict[int | None, GroupStatistics] = {}  # by time, with the dimension `time`; else under None
+        self._time = self.by.index("time") if "time" in self.by else None
+        self._lines: Counter[Key] = Counter()  # with the dimension `time`: groups by their other dimensions
         self._keys = keys_of(self.by, bucket_ns)
         self._topic = self.by.index("topic") if "topic" in self.by else None
         self._partition = self.by.index("partition") if "partition" in self.by else None
@@ -205,11 +237,6 @@ class Statistics:
         """The paths read of a side of an API."""
         waits = WAITS.of(key, side) if self.metric == "latency" else frozenset()
         return needs_of(self.by, key, side) | self._row.needs(key, side) | waits
-
-    @property
-    def groups(self) -> int:
-        """The number of groups."""
-        return len(self._groups)
 
     def slices(self) -> tuple[int, int, int]:
         """The first and the last time slice, and the width of one in ns."""
@@ -288,11 +315,72 @@ class Statistics:
         group.record_bytes += contents.size
         return contents.records
 
-    def _new(self, key: Key) -> GroupStatistics:
-        if len(self._groups) >= GROUPS_MAX:
-            raise LimitExceeded(f"more than {GROUPS_MAX:,} groups by {', '.join(self.by)}")
+    def _new(self, key: Key, weight: int = 1) -> GroupStatistics:
+        """The group to count a new key in, which may be that of the others."""
+        if self._time is None:
+            if is_full(len(self._groups), 1):
+                self._leave_out()
+            if not self._heavy.begin(key, weight):
+                return self._others_of(self._others, key)
+        else:
+            line = self._line(key)
+            if line not in self._lines:
+                if is_full(len(self._lines), 1):
+                    self._leave_out()
+                if not self._heavy.begin(line, weight):
+                    return self._others_of(self._others, key)
+            self._make_room(1)
+            self._lines[line] += 1
         group = self._groups[key] = GroupStatistics()
         return group
+
+    def _make_room(self, more: int) -> None:
+        """Leave out lines until there is room for so many more groups over time."""
+        while len(self._groups) + len(self._others) + more > TIMED_GROUPS_MAX:
+            if len(self._lines) < 2:
+                raise LimitExceeded(f"more than {TIMED_GROUPS_MAX:,} groups by {', '.join(self.by)}")
+            self._leave_out(len(self._lines) // 2)
+
+    def _line(self, key: Key) -> Key:
+        """A key without its time."""
+        at = self._time
+        return key if at is None else key[:at] + key[at + 1 :]
+
+    def _weights(self) -> Mapping[Key, int]:
+        """The weight of each line, which is a group, or with the dimension `time` its groups at all times."""
+        amounts = self._row.join is add_amounts
+        if self._time is None:
+            return {key: group.weight(amounts) for key, group in self._groups.items()}
+        weights: Counter[Key] = Counter()
+        for key, group in self._groups.items():
+            weights[self._line(key)] += group.weight(amounts)
+        return weights
+
+    def _leave_out(self, most: int | None = None) -> None:
+        """Keep the `most` heaviest lines (None: as many as have rows), and add up the groups of all others."""
+        light = self._heavy.leave_out(self._weights().items(), most)
+        if self._time is None:
+            for key in light:
+                self._add_to_others(self._others, key, self._groups.pop(key))
+            return
+        left_out = set(light)
+        for key in [key for key in self._groups if self._line(key) in left_out]:
+            self._add_to_others(self._others, key, self._groups.pop(key))
+        for line in light:
+            del self._lines[line]
+
+    def _others_of(self, others: dict[int | None, GroupStatistics], key: Key) -> GroupStatistics:
+        """The group among `others` for what is left out of a key."""
+        time = None if self._time is None else key[self._time]
+        group = others.get(time)
+        if group is None:
+            if self._time is not None and others is self._others:
+                self._make_room(1)
+            group = others.setdefault(time, GroupStatistics())
+        return group
+
+    def _add_to_others(self, others: dict[int | None, GroupStatistics], key: Key, group: GroupStatistics) -> None:
+        self._others_of(others, key).merge(group, 0, self._row.join)
 
     def _widen(self, first_ns: int, last_ns: int) -> None:
         """Extend the time looked at to these times; the slices of all groups become wider where they must."""
@@ -305,29 +393,67 @@ class Statistics:
     def _coarsen(self, shift: int) -> None:
         by, self._shift = shift - self._shift, shift
         if by:
-            for group in self._groups.values():
+            for group in (*self._groups.values(), *self._others.values()):
                 group.coarsen(by, self._row.join)
 
     def merge(self, other: Statistics) -> None:
         """Add the counts of `other`, which stays unchanged. Raises LimitExceeded and ValueError."""
         if self._parameters() != other._parameters():
             raise ValueError("statistics of different dimensions or metrics do not merge")
-        if other._begun:
-            self.take(other._groups.items(), other.first_ns, other.last_ns, other._shift)
+        if not other._begun:
+            return
+        by = self._fit(other.first_ns, other.last_ns, other._shift)
+        self._heavy.merge(other._heavy, map(self._line, self._groups), map(self._line, other._groups))
+        join = self._row.join
+        for key, group in other._groups.items():
+            if key not in self._groups:
+                self._groups[key] = GroupStatistics()
+                if self._time is not None:
+                    self._lines[self._line(key)] += 1
+            self._groups[key].merge(group, by, join)
+        for time, group in other._others.items():
+            self._others.setdefault(time, GroupStatistics()).merge(group, by, join)
+        if is_full(len(self._groups if self._time is None else self._lines), 1):
+            self._leave_out()
+        if self._time is not None:
+            self._make_room(0)
+
+    def _fit(self, first_ns: int, last_ns: int, shift: int) -> int:
+        """Extend the time by one with slices of 2^shift ns; the result says by how much these have to be widened."""
+        self._widen(first_ns, last_ns)
+        if shift > self._shift:
+            self._coarsen(shift)
+        return self._shift - shift
 
     def take(
         self, groups: Iterable[tuple[Key, GroupStatistics]], first_ns: int, last_ns: int, shift: int = SHIFT_MIN
     ) -> None:
         """Add groups that were counted elsewhere in this time; their time slices are 2^shift ns wide.
 
-        Raises LimitExceeded when there are too many groups.
+        Raises LimitExceeded when there are too many groups over time.
         """
-        self._widen(first_ns, last_ns)
-        if shift > self._shift:
-            self._coarsen(shift)
-        by = self._shift - shift
+        by = self._fit(first_ns, last_ns, shift)
         for key, group in groups:
-            (self._groups.get(key) or self._new(key)).merge(group, by, self._row.join)
+            (self._groups.get(key) or self._new(key, group.count)).merge(group, by, self._row.join)
+
+    def take_regrouped(self, other: Statistics, key_of: Callable[[Key], Key]) -> None:
+        """Add the groups of `other`, which are without slices, under other keys; its others stay others.
+
+        Statistics by no dimension but `time` have no others: all groups count.
+        """
+        if self.by == other.by:
+            self._heavy.merge(other._heavy, map(self._line, self._groups), map(self._line, other._groups))
+        else:
+            self._heavy.left_out.merge(other._heavy.left_out)
+        groups = [(key_of(key), group) for key, group in in_order(other._groups)]
+        for time, group in other._others.items():
+            key = key_of(tuple([time if at == other._time else None for at in range(len(other.by))]))
+            if self._line(key):
+                self._add_to_others(self._others, key, group)
+            else:
+                groups.append((key, group))
+        if groups or other._others:  # without groups there is no time to add either
+            self.take(groups, other.first_ns, other.last_ns)
 
     def _parameters(self) -> list[object]:
         return [list(self.by), self.metric, self.bucket_ns, self.over_time]
@@ -335,25 +461,62 @@ class Statistics:
     def export(self) -> bytes:
         """The state, for `resume`."""
         groups = [[list(key), group.state()] for key, group in self._groups.items()]
-        return pack([self._parameters(), self._begun, self.first_ns, self.last_ns, self._shift, groups])
+        others = [[time, group.state()] for time, group in self._others.items()]
+        times = [self._begun, self.first_ns, self.last_ns, self._shift]
+        return pack([self._parameters(), *times, groups, others, self._heavy.state()])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        parameters, begun, first_ns, last_ns, shift, groups = fields(unpack(state), list, bool, int, int, int, list)
+        kinds = (list, bool, int, int, int, list, list, list)
+        parameters, begun, first_ns, last_ns, shift, groups, others, heavy = fields(unpack(state), *kinds)
         if parameters != self._parameters():
             raise Malformed("the state of statistics of other dimensions or another metric")
         self._begun, self.first_ns, self.last_ns, self._shift = begun, first_ns, last_ns, shift
         for item in groups:
-            key, group = fields(item, list, list)
-            self._groups[tuple(fields(key, *(str | int | None for _ in self.by)))] = GroupStatistics.of(group)
+            parts, group = fields(item, list, list)
+            key = tuple(fields(parts, *(str | int | None for _ in self.by)))
+            self._groups[key] = GroupStatistics.of(group)
+            if self._time is not None:
+                self._lines[self._line(key)] += 1
+        for item in others:
+            time, group = fields(item, int | None, list)
+            self._others[time] = GroupStatistics.of(group)
+        self._heavy = HeavyKeys.of(heavy)
 
     def rows(self) -> list[Row]:
-        """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group."""
-        return [self._made(key, group) for key, group in self.sorted_groups()]
+        """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group.
 
-    def sorted_groups(self) -> list[tuple[Key, GroupStatistics]]:
-        """The groups, in the order of their keys."""
-        return in_order(self._groups)
+        Others have a row at the end, over time one for each time: no dimensions, and `others`, about how many they are.
+        """
+        return [row for row, _ in self.rows_of_groups()]
+
+    def rows_of_groups(self) -> list[tuple[Row, GroupStatistics]]:
+        """The rows with their groups."""
+        groups, others, left_out = self._chosen()
+        found = [(self._made(key, group), group) for key, group in in_order(groups)]
+        for time in sorted(others, key=lambda each: each or 0):
+            key = tuple([time if at == self._time else None for at in range(len(self.by))])
+            found.append((self._made(key, others[time]) | {"others": left_out.count()}, others[time]))
+        return found
+
+    def _chosen(self) -> tuple[Mapping[Key, GroupStatistics], dict[int | None, GroupStatistics], DistinctCount]:
+        """The groups that have rows, and the others."""
+        if fits(len(self._groups if self._time is None else self._lines)):
+            return self._groups, self._others, self._heavy.left_out
+        kept, light = heaviest(self._weights().items())
+        left_out, others = DistinctCount(), dict[int | None, GroupStatistics]()
+        left_out.merge(self._heavy.left_out)
+        for key in light:
+            left_out.add(key)
+        for time, group in self._others.items():
+            others.setdefault(time, GroupStatistics()).merge(group, 0, self._row.join)
+        shown, lines = {}, set(kept)
+        for key, group in self._groups.items():
+            if self._line(key) in lines:
+                shown[key] = group
+            else:
+                self._add_to_others(others, key, group)
+        return shown, others, left_out
 
     def _made(self, key: Key, group: GroupStatistics) -> Row:
         row: Row = dict(zip(self.by, key, strict=True))

@@ -12,7 +12,7 @@ from decoders.analysis.dimensions import client_of, software_of
 from decoders.analysis.exchange_facts import topic_of
 from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
 from decoders.analysis.portraits import (
-    Mention,
+    Names,
     Portrait,
     Portraits,
     common_numbers,
@@ -72,10 +72,15 @@ class Written:
         its = self.partitions.setdefault(number, [0, 0, 0])
         its[0], its[1], its[2] = its[0] + batches, its[1] + records, its[2] + size
 
+    def add_amounts(self, other: Written) -> None:
+        """Add the amounts of `other`, without its partitions."""
+        self.batches.merge(other.batches)
+        if other.last:
+            self.span(other.first, other.last)
+
     def merge(self, other: Written) -> None:
         """Add what `other` has of the same topic."""
-        self.batches.merge(other.batches)
-        self.span(other.first, other.last)
+        self.add_amounts(other)
         for number, amounts in other.partitions.items():
             self.count(number, *amounts)
 
@@ -123,6 +128,7 @@ class TopicPortraits(Portraits):
     def __init__(self, offsets: GroupOffsets | None = None) -> None:
         super().__init__()
         self._written: dict[str, Written] = {}
+        self._written_to_others = Written()
         # Topic → when its id was told last, and the id; partition → when its leader was told last, and the leader's
         # node id (-1: none).
         self._ids: dict[str, tuple[int, str]] = {}
@@ -137,12 +143,18 @@ class TopicPortraits(Portraits):
         return super().needs(key, side) | offset_needs(key, side) | leaders
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange, and learn from it. Raises LimitExceeded."""
+        """Count an exchange, and learn from it."""
         super().add(exchange)
         if exchange.api_key == PRODUCE:
             self._write(exchange)
         if not self._learns:
             self._note(exchange)
+
+    def drop(self, key: tuple[str, ...]) -> None:
+        """Add what was written to a topic to what was written to the others."""
+        written = self._written.pop(key[0], None)
+        if written is not None:
+            self._written_to_others.add_amounts(written)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what an exchange says of partitions, whether or not it counts."""
@@ -190,7 +202,9 @@ class TopicPortraits(Portraits):
             if not heads:
                 continue
             its = self._written.get(topic)
-            if its is None:
+            if its is None and (topic,) not in self._found:  # left out by another topic of the same exchange
+                its = self._written_to_others
+            elif its is None:
                 its = self._written[topic] = Written()
             its.span(exchange.time_ns, exchange.time_ns)
             records, size = sum(head.records for head in heads), sum(head.size for head in heads)
@@ -204,22 +218,25 @@ class TopicPortraits(Portraits):
                 batches.sizes.measure(head.size)
                 batches.counts.measure(head.records)
 
-    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
-        """Each topic, with the client (by what it does), the API, the software and the groups of the exchange."""
+    def keys(self, exchange: Exchange) -> Iterable[tuple[str]]:
+        """Each topic."""
+        return [(topic,) for topic in topics_of(exchange)]
+
+    def names(self, exchange: Exchange) -> Names:
+        """The client (by what it does), the API, the software and the groups of the exchange."""
         software = exchange.client_software
         client = client_of(exchange.client_id, exchange.ends.client)
         name = software_of(software["name"], software["version"]) if software else None
         names = [(doing_of(exchange.api_key), client), ("apis", f"{exchange.spec.name} {exchange.api_version}")]
         names += [("software", name)] if name else []
-        names += [("groups", group) for group in entities_of(exchange, "groupId")]
-        for topic in topics_of(exchange):
-            yield (topic,), names
+        return names + [("groups", group) for group in entities_of(exchange, "groupId")]
 
     def merge(self, other: Self) -> None:
-        """Add the counts of `other`. Raises LimitExceeded."""
-        super().merge(other)
+        """Add the counts of `other`."""
         for topic, its in other._written.items():
-            self._written.setdefault(topic, Written()).merge(Written.of(its.state()))
+            self._written.setdefault(topic, Written()).merge(its)
+        self._written_to_others.add_amounts(other._written_to_others)
+        super().merge(other)
         for name, told in other._ids.items():
             self._ids[name] = max(self._ids.get(name, told), told)
         for place, leader in other._leaders.items():
@@ -232,13 +249,14 @@ class TopicPortraits(Portraits):
         written = [[topic, its.state()] for topic, its in self._written.items()]
         told = [list(self._ids.items()), list(self._leaders.items())]
         offsets = self._offsets.export() if self._learns_offsets else b""
-        return pack([super().export(), written, *told, offsets, self._learns])
+        return pack([super().export(), written, self._written_to_others.state(), *told, offsets, self._learns])
 
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
-        kinds = (bytes, list, list, list, bytes, bool)
-        portraits, written, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
+        kinds = (bytes, list, list, list, list, bytes, bool)
+        portraits, written, others, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
         super().resume(portraits)
+        self._written_to_others = Written.of(others)
         if self._learns_offsets:
             self._offsets.resume(offsets)
         for item in written:
@@ -255,6 +273,7 @@ class TopicPortraits(Portraits):
 
     def rows(self) -> list[Row]:
         """A row for each topic, those with the most exchanges first."""
+        found, others, count = self.chosen()
         partitions: dict[str, set[int]] = {}
         for topic, number in (*self._leaders, *self._offsets.ends):
             partitions.setdefault(topic, set()).add(number)
@@ -262,10 +281,18 @@ class TopicPortraits(Portraits):
             partitions.setdefault(topic, set()).update(its.partitions)
         lags = self._lags()
         rows = [
-            self._row(topic, portrait, sorted(partitions.get(topic, ())), lags.get(topic, {}))
-            for (topic,), portrait in sorted(self._found.items())
+            self._row(topic, portrait, sorted(partitions.get(topic, ())), lags.get(topic, {}), self._written.get(topic))
+            for (topic,), portrait in sorted(found.items())
         ]
-        return sorted(rows, key=lambda row: -row["count"])
+        rows.sort(key=lambda row: -row["count"])
+        if count:
+            written = Written()
+            written.add_amounts(self._written_to_others)
+            for topic, its in self._written.items():
+                if (topic,) not in found:
+                    written.add_amounts(its)
+            rows.append(self._row(None, others, [], {}, written) | {"others": count})
+        return rows
 
     def _lags(self) -> dict[str, dict[str, int]]:
         """Topic → group → records from its commits to the ends, of the partitions where both are known."""
@@ -278,14 +305,15 @@ class TopicPortraits(Portraits):
                 its[group] = its.get(group, 0) + max(end.latest()[1] - committed, 0)
         return found
 
-    def _row(self, topic: str, portrait: Portrait, numbers: list[int], lags: dict[str, int]) -> Row:
-        written = self._written.get(topic)
+    def _row(
+        self, topic: str | None, portrait: Portrait, numbers: list[int], lags: dict[str, int], written: Written | None
+    ) -> Row:
         cut = {*portrait.cut, *(("partitions",) if self._offsets.left_out else ())}
         return {
             "topic": topic,
-            "topic_id": self._ids[topic][1] if topic in self._ids else None,
+            "topic_id": None if topic is None or topic not in self._ids else self._ids[topic][1],
             **{facet: portrait.names(facet) for facet in ("writes", "reads", "administers", "asks", "groups")},
-            "partitions": [self._partition(topic, number, written) for number in numbers],
+            "partitions": [self._partition(topic or "", number, written) for number in numbers],
             "written": written.row() if written is not None else None,
             "lag": lags,
             "apis": versions_used(portrait),

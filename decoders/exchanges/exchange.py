@@ -17,6 +17,7 @@ from uuid import UUID
 from decoders.apis.error_codes import ApiError, ExpectedApiError, error_name
 from decoders.apis.keys import FETCH
 from decoders.errors import Malformed
+from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
 from decoders.tcp.connections import Connection, Half
@@ -113,7 +114,8 @@ class Summary:
         """Note the client of a request."""
         host = address.rpartition(":")[0]
         name, version = (software["name"], software["version"]) if software else (None, None)
-        self.clients.add((host, client_id, name, version))
+        if len(self.clients) <= CLIENTS_COUNTED_MAX:
+            self.clients.add((host, client_id, name, version))
 
     def count(self, settled: Settled) -> None:
         """Count an exchange or skipped run that was settled elsewhere and is read from its record."""
@@ -146,11 +148,14 @@ def count_clients(found: Iterable[ClientIdentity]) -> int:
     Requests that do not name their library belong to the library known for that host and client id, where there is only
     one; else they are a client of their own.
     """
-    programs: dict[tuple[str, str], set[tuple[str | None, str | None]]] = {}
-    for host, client_id, name, version in found:
-        programs.setdefault((host, client_id), set()).add((name, version))
-    unknown = (None, None)
-    return sum(len(its) - (unknown in its and len(its) == 2) for its in programs.values())
+    named: Counter[tuple[str, str]] = Counter()
+    unknown: set[tuple[str, str]] = set()
+    for host, client_id, name, version in set(found):
+        if name is None and version is None:
+            unknown.add((host, client_id))
+        else:
+            named[host, client_id] += 1
+    return sum(named.values()) + sum(named.get(who) != 1 for who in unknown)
 
 
 def foreign_name(detail: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.analysis.client_compatibility import Audit, AuditTarget
+from decoders.analysis.client_compatibility import Audit, AuditTarget, AuditVerdicts
 from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.wire.readable_text import clean
@@ -17,6 +17,7 @@ from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
+from kwcli.stats.text import OTHERS
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -58,10 +59,17 @@ class AuditRenderer(AnswerRenderer):
         fold = self._audit = Audit()
         self.target = target
         self.clients = clients
+        self._counts: Counter[str] = Counter()
         if clients is None:
-            super().__init__(fold, "audit", lambda: fold.rows(target), self._clients_text, settings)
+            super().__init__(fold, "audit", self._verdicts, self._clients_text, settings)
+            self.keys = ("others",)
         else:
             super().__init__(fold, "audit_broker", lambda: fold.brokers(clients), self._brokers_text, settings)
+
+    def _verdicts(self) -> AuditVerdicts:
+        verdicts = self._audit.verdicts(self.target)
+        self._counts = verdicts.counts
+        return verdicts
 
     def notice(self, rows: list[Settled]) -> None:
         """Learn the versions that brokers offer, also from exchanges that the filters leave out."""
@@ -86,7 +94,7 @@ class AuditRenderer(AnswerRenderer):
         return f"{name}: {', '.join(parts)}"
 
     def _counted(self) -> Counter[str]:
-        return Counter(row["verdict"] for row in self.found)
+        return Counter(row["verdict"] for row in self.found) if self.clients is not None else self._counts
 
     def _clients_text(self, rows: Sequence[Row], settings: Settings) -> str:
         software = [clean(software_text(row)) for row in rows]
@@ -94,13 +102,13 @@ class AuditRenderer(AnswerRenderer):
         return _drawn(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
-                Column("client", [clean(row["client_id"] or "–") for row in rows], paint="client", cut=_NAME_LEAST),
+                Column("client", [_client(row) for row in rows], paint="client", cut=_NAME_LEAST),
                 Column("verdict", [row["verdict"] for row in rows]),
                 Column("needs", [row["needs"] or "" for row in rows], drop=1),
                 Column("software", software, drop=2, cut=_NAME_LEAST),
                 Column("address", addresses, drop=3, cut=_NAME_LEAST),
             ],
-            ["" if row["verdict"] == "works" else row["why"] for row in rows],
+            ["" if row["verdict"] == "works" and "others" not in row else row["why"] for row in rows],
             settings,
         )
 
@@ -114,6 +122,10 @@ class AuditRenderer(AnswerRenderer):
             [_lacking(row["apis"]) for row in rows],
             settings,
         )
+
+
+def _client(row: Row) -> str:
+    return OTHERS if "others" in row else clean(row["client_id"] or "–")
 
 
 def _drawn(columns: list[Column], reasons: Sequence[str], settings: Settings) -> str:

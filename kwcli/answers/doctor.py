@@ -103,7 +103,7 @@ class DoctorRenderer(AnswerRenderer):
         return count_findings(self.found)
 
 
-def count_findings(rows: Sequence[Row]) -> str:
+def count_findings(rows: Iterable[Row]) -> str:
     """How many findings there are by severity: `2 errors, 1 warning, 3 notes`; `nothing found`."""
     counts = Counter(row["severity"] for row in rows)
     parts = [count_of(counts[severity], severity) for severity in SEVERITIES if counts[severity]]

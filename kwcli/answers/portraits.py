@@ -18,6 +18,7 @@ from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
+from kwcli.stats.text import OTHERS, others_note, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -100,7 +101,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "client",
         "client_id",
         (
-            PortraitColumn("client", lambda row: clean(row["client_id"] or _some("addresses")(row)), paint="client"),
+            PortraitColumn("client", lambda row: _title(row, "client_id", "addresses"), paint="client"),
             PortraitColumn("software", lambda row: clean(software_text(row)) or _NOTHING, 5),
             PortraitColumn("user", _some("users"), 6, says="users"),
             PortraitColumn("address", _some("addresses"), 8),
@@ -116,7 +117,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "group",
         "group",
         (
-            PortraitColumn("group", lambda row: clean(row["group"]), paint="client"),
+            PortraitColumn("group", lambda row: _title(row, "group"), paint="client"),
             PortraitColumn("type", lambda row: row["type"] or _NOTHING, 6),
             PortraitColumn("state", lambda row: clean(row["state"] or _NOTHING), 1),
             PortraitColumn(
@@ -137,7 +138,7 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "topic",
         "topic",
         (
-            PortraitColumn("topic", lambda row: clean(row["topic"]), paint="client"),
+            PortraitColumn("topic", lambda row: _title(row, "topic"), paint="client"),
             *_NUMBERS,
             PortraitColumn(
                 "parts", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else _NOTHING, 8, right=True
@@ -171,6 +172,14 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
 }
 
 
+def _title(row: Row, *keys: str) -> str:
+    """The name of a row for people."""
+    if "others" in row:
+        return OTHERS
+    value = next((row[key] for key in keys if row[key]), None)
+    return _some(keys[-1])(row) if isinstance(value, list) else clean(value or _NOTHING)
+
+
 def _written(row: Row, key: str) -> str:
     return f"{row['written'][key]:,}" if row["written"] else _NOTHING
 
@@ -179,6 +188,13 @@ def _only_asked(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
 
+# Kind → a filter for one of them, as an example.
+_FILTERS: Final = {
+    "client": "-f 'client_id == NAME'",
+    "group": "-f 'group == NAME'",
+    "topic": "-f 'topic == NAME'",
+    "broker": "-f 'broker == \"HOST:PORT\"'",
+}
 # Kind → the names besides its own by which a row may be asked for.
 _OTHER_NAMES: Final[dict[str, Callable[[Row], list[str]]]] = {
     "client": lambda row: row["addresses"] if row["client_id"] is None else [],
@@ -210,11 +226,19 @@ class PortraitRenderer(AnswerRenderer):
         rows = self.fold.rows()
         if self._name is None:
             return rows
-        key = self._portrayed.name
-        found = [row for row in rows if self._name in (row[key], *_OTHER_NAMES[self._portrayed.kind](row))]
+        kind, key = self._portrayed.kind, self._portrayed.name
+        others = [row["others"] for row in rows if "others" in row]
+        rows = [row for row in rows if "others" not in row]
+        found = [row for row in rows if self._name in (row[key], *_OTHER_NAMES[kind](row))]
+        if not found and others:
+            raise Failure(
+                f"no {kind} {clean(self._name)} among the {len(rows):,} with the most exchanges, and about"
+                f" {others[0]:,} others are not told apart: add a filter, such as {_FILTERS[kind]}",
+                Exit.FAILURE,
+            )
         if not found:
             near = did_you_mean(self._name, [row[key] for row in rows if row[key]])
-            raise Failure(f"no {self._portrayed.kind} {clean(self._name)} in what was read{near}", Exit.FAILURE)
+            raise Failure(f"no {kind} {clean(self._name)} in what was read{near}", Exit.FAILURE)
         return found
 
     def _text(self, rows: Sequence[Row], settings: Settings) -> str:
@@ -232,7 +256,13 @@ class PortraitRenderer(AnswerRenderer):
             for column in self._portrayed.columns
             if not column.says or any(row[column.says] for row in rows)
         ]
-        return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
+        paint = palette(settings.color)
+        lines = [*draw_table(columns, settings.width, paint, dense=True)]
+        if rows and "others" in rows[-1]:
+            noun = self._portrayed.kind
+            note = others_note(count_of(rows[-1]["others"], noun), noun)
+            lines += ["", *(f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width))]
+        return "".join(f"{line}\n" for line in lines)
 
 
 # Partitions that a page lists.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 from decoders.exchanges.libraries import library_text
 from decoders.messages.exchange_json import SCHEMA
@@ -24,17 +25,24 @@ if TYPE_CHECKING:
 
 __all__ = ["AnswerRenderer", "answer_record", "flat_text", "software_text", "view_of"]
 
+# Rows that are aligned together, where they are too many to be held.
+_PAGE: Final = 10_000
 Text = Callable[[Sequence["Row"], "Settings"], str]
 
 
 class AnswerRenderer(FoldRenderer):
-    """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` makes text of the rows."""
+    """Gives exchanges to `fold` and writes `rows()` at the end, each with its `kind`; `text` makes text of the rows.
 
-    def __init__(self, fold: Fold, kind: str, rows: Callable[[], list[Row]], text: Text, settings: Settings) -> None:
+    Where rows may be very many, `rows()` makes them anew each time that it is iterated over; all have the same keys.
+    """
+
+    def __init__(
+        self, fold: Fold, kind: str, rows: Callable[[], Iterable[Row]], text: Text, settings: Settings
+    ) -> None:
         super().__init__([fold], "give a filter")
         self.needs = fold.needs
         self.remembers: bool = getattr(fold, "asks_history", False)
-        self.found: list[Row] = []
+        self.found: Iterable[Row] = []
         self._kind = kind
         self._rows = rows
         self._text = text
@@ -56,13 +64,26 @@ class AnswerRenderer(FoldRenderer):
         self.found = self._rows()
         settings = self._settings
         if settings.format in ("text", "table", "csv"):
-            shown = {"text": self._text, "table": _table, "csv": _csv}[settings.format](self.found, settings)
-            self._write(shown.encode("utf-8", "backslashreplace"))
+            for some in self._pages():
+                shown = {"text": self._text, "table": _table, "csv": _csv}[settings.format](some, settings)
+                self._write(shown.encode("utf-8", "backslashreplace"))
             return
-        writer = record_writer(settings, self._write, [*_names(self.found), *self.keys])
+        rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
+        writer = record_writer(settings, self._write, [*_names(rows), *self.keys])
         for row in self.found:
             writer.add(answer_record(self._kind, row))
         writer.close()
+
+    def _pages(self) -> Iterator[list[Row]]:
+        """The rows that are aligned together: all where they are a list, else some thousand."""
+        if isinstance(self.found, list) or self._settings.format == "csv":
+            yield list(self.found)
+            return
+        rows = iter(self.found)
+        some = list(islice(rows, _PAGE))
+        yield some
+        while some := list(islice(rows, _PAGE)):
+            yield some
 
 
 def view_of(renderer: AnswerRenderer) -> SniffView:

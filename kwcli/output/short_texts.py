@@ -114,7 +114,9 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 def cell_width(text: str) -> int:
     """How many cells of a terminal a printable text takes."""
-    return len(text) if text.isascii() else len(text) + sum(map(_is_wide, text))
+    if text.isascii() or text == "–":  # most cells without a value
+        return len(text)
+    return len(text) + sum(map(_is_wide, text))
 
 
 def cut(text: str, width: int) -> str:

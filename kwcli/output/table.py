@@ -163,8 +163,11 @@ def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> N
 
 
 def _padded(column: Column, text: str, width: int, palette: Palette | None = None) -> str:
-    text = (cut_left if column.left else cut)(text, width).replace(TOGETHER, " ")
-    padding = " " * (width - cell_width(text))
+    if text.isascii() and len(text) <= width:  # most cells
+        padding = " " * (width - len(text))
+    else:
+        text = (cut_left if column.left else cut)(text, width).replace(TOGETHER, " ")
+        padding = " " * (width - cell_width(text))
     if palette is not None and text != NOTHING:
         text = painted(text, column.paint, palette)
     return padding + text if column.right else text + padding

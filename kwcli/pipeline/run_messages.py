@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from decoders.exchanges.exchange import count_clients
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.sniff.closing_lines import left_over, left_unread, time_span
+from kwcli.sniff.closing_lines import format_clients, left_over, left_unread, time_span
 from kwcli.terminal.progress import Transient, bar
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     """
     parts = [
         count_of(tally.exchanges, "exchange"),
-        count_of(count_clients(tally.clients), "client"),
+        format_clients(tally.clients),
         count_of(len(tally.brokers), "broker"),
     ]
     if tally.connections:

@@ -156,6 +156,8 @@ LADDERS: Final = 60
 _POINTS: Final = ("time", "count", "rate", "errors", "waited", "p50", "p90", "p99", "max")
 _SIDES: Final = ("client", "server")
 
+_OTHERS: Final = "others"
+
 Report = dict[str, Any]
 _Portraits = dict[str, list[Row] | None]
 
@@ -237,7 +239,11 @@ def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> R
 
     def different(name: str) -> int | None:
         fold = result.found.get(f"latency {name}")
-        return None if fold is None else sum(row[name] is not None for row in fold.rows())
+        return (
+            None
+            if fold is None
+            else _different([row for row in fold.rows() if row[name] is not None or _OTHERS in row])
+        )
 
     names = ("count", "rate", "errors", "unanswered", "undecoded", "request_bytes", "response_bytes", "waited")
     empty = 0 if result.rows["exchanges"] is not None else None
@@ -248,7 +254,7 @@ def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> R
     summary["clients"] = None if versions is None else _clients(versions)
     for name, rows in portraits.items():
         if rows is not None and summary.get(name, 0) is None:
-            summary[name] = len(rows)
+            summary[name] = _different(rows)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
     connections = _rows(result, "connections")
@@ -263,11 +269,25 @@ def _rows(result: FoldResults, name: str) -> list[Row] | None:
     return None if fold is None else list(fold.rows())
 
 
+def _others(row: Row) -> Row:
+    """The key that says that a row is of all groups that have no row of their own; empty for other rows."""
+    return {_OTHERS: row[_OTHERS]} if _OTHERS in row else {}
+
+
+def _different(rows: Sequence[Row]) -> int:
+    """How many groups the rows are about."""
+    return sum(row.get(_OTHERS, 1) for row in rows)
+
+
 def _sorted(rows: list[Row] | None, *names: str) -> list[Row] | None:
     """The rows by the values of `names`, greatest first, rows without a value last."""
     if rows is None:
         return None
-    return sorted(rows, key=lambda row: [(row[name] is not None, row[name] or 0) for name in names], reverse=True)
+    return sorted(
+        rows,
+        key=lambda row: (_OTHERS not in row, [(row[name] is not None, row[name] or 0) for name in names]),
+        reverse=True,
+    )
 
 
 def _by(result: FoldResults, name: str) -> list[Row] | None:
@@ -277,8 +297,12 @@ def _by(result: FoldResults, name: str) -> list[Row] | None:
         return None
     points: dict[Any, list[Row]] = {}
     for row in _rows(result, f"time {name}") or ():
-        points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
-    return _sorted([row | ({"over_time": points[row[name]]} if row[name] in points else {}) for row in rows], "p99")
+        if _OTHERS not in row:
+            points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
+    timed = [_OTHERS not in row and row[name] in points for row in rows]
+    return _sorted(
+        [row | ({"over_time": points[row[name]]} if its else {}) for row, its in zip(rows, timed, strict=True)], "p99"
+    )
 
 
 def _errors(result: FoldResults) -> list[Row] | None:
@@ -294,9 +318,10 @@ def _errors(result: FoldResults) -> list[Row] | None:
             "exchanges": row["errors"],
             "codes": row["sum"],
             "share": row["errors"] / counts[row["api"]] if counts.get(row["api"]) else None,
+            **_others(row),
         }
         for row in rows
-        if row["error"] is not None and row["errors"]
+        if (row["error"] is not None or _OTHERS in row) and row["errors"]
     ]
     return _sorted(found, "exchanges", "codes")
 
@@ -320,7 +345,7 @@ def _talkers(result: FoldResults) -> Row:
     """The top talkers: clients by the bytes of their exchanges, topics by the bytes of their record batches."""
     clients = _rows(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
-    shown = None if clients is None else [{name: row[name] for name in names} for row in clients]
+    shown = None if clients is None else [{name: row[name] for name in names} | _others(row) for row in clients]
     total = sum((row["request_bytes"] or 0) + (row["response_bytes"] or 0) for row in shown or ())
     for row in shown or ():
         row["bytes"] = (row["request_bytes"] or 0) + (row["response_bytes"] or 0)
@@ -365,7 +390,7 @@ def _throttled(result: FoldResults, name: str, counts: dict[Any, int]) -> list[R
         if row["values"]:
             count = max(row["count"], counts.get(row[name], 0))
             made = {name: row[name], "count": count, "throttled": row["values"], "share": row["values"] / count}
-            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")})
+            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")} | _others(row))
     return _sorted(found, "sum_ms")
 
 

@@ -27,7 +27,9 @@ _NAME: Final = 60
 
 def group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
     """HTML about each group, the groups with most rebalances, then most lag, first; the first three are open."""
-    ordered = sorted(rows, key=lambda row: (-row["rebalances"], -(row["commit_lag"] or 0)))
+    ordered = sorted(
+        (row for row in rows if "others" not in row), key=lambda row: (-row["rebalances"], -(row["commit_lag"] or 0))
+    )
     for at, row in enumerate(ordered[:GROUPS]):
         present = sum(member["present"] for member in row["members"])
         facts = [row["type"], row["state"], count_of(present, "member"), count_of(row["rebalances"], "rebalance")]

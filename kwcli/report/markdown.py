@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import cut
 from kwcli.report.build_report import Report, moment
-from kwcli.report.sections import SECTIONS, explain, title_of, totals
+from kwcli.report.sections import SECTIONS, explain, first_rows, title_of, totals
 
 if TYPE_CHECKING:
     from kwcli.run_environment import Settings
@@ -39,7 +39,7 @@ def markdown(report: Report, settings: Settings) -> str:
         if not rows:
             out.append(f"{plain(section.none)}.")
             continue
-        shown = rows if settings.verbose else rows[:ROWS]
+        shown = rows if settings.verbose else first_rows(rows, ROWS)
         if section.found:
             for row in shown:
                 times = f" ×{row['count']:,}" if row["count"] > 1 else ""

@@ -22,7 +22,7 @@ _NAME: Final = 60
 
 def version_matrix(report: Report) -> Iterator[str]:
     """The HTML of the page's section `versions`; nothing where no client is known."""
-    clients = report["clients"] or []
+    clients = [row for row in report["clients"] or () if "others" not in row]
     if not clients:
         return
     shown = clients[:CLIENTS]

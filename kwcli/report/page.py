@@ -24,7 +24,7 @@ from kwcli.report.build_report import Report, moment
 from kwcli.report.charts import Chart, charts
 from kwcli.report.groups import group_articles
 from kwcli.report.matrix import version_matrix
-from kwcli.report.sections import NOTHING, SECTIONS, ReportColumn, Section, explain, title_of, totals
+from kwcli.report.sections import NOTHING, SECTIONS, ReportColumn, Section, explain, first_rows, title_of, totals
 from kwcli.report.style import SCRIPT, STYLE
 from kwcli.stats.text import packets
 
@@ -167,7 +167,7 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
         yield "</section>"
         return
     yield from _charts(section.name, drawn)
-    shown = rows[:ROWS]
+    shown = first_rows(rows, ROWS)
     columns = section.telling(shown)
     yield f'<div class="table" role="region" tabindex="0" aria-labelledby="{section.name}-title"><table><thead><tr>'
     yield "".join(f'<th scope="col" class="{_class(said)}">{escape(said.title)}</th>' for said in columns)

@@ -12,12 +12,13 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.view import flat_text, software_text
 from kwcli.report.build_report import Report, moment, rows_at
-from kwcli.stats.text import packets, per_second
+from kwcli.stats.text import OTHERS, others_note, packets, per_second
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
 
 Say = Callable[["Row"], str]
+_VERDICTS: Final = 3
 NOTHING: Final = "–"
 # Columns up to this `keep` are shown even where all their cells are empty.
 WEIGHTY: Final = 4
@@ -33,6 +34,18 @@ class ReportColumn(NamedTuple):
     cut: int = 0
     bad: bool = False
     tag: bool = False
+
+
+def others_of(rows: Sequence[Row]) -> list[Row]:
+    """The rows of all those that have no row of their own."""
+    return [row for row in rows[-_VERDICTS:] if OTHERS in row]
+
+
+def first_rows(rows: list[Row], most: int) -> list[Row]:
+    """The first rows that are shown, and those of all others."""
+    if len(rows) <= most:
+        return rows
+    return [*(row for row in rows[:most] if OTHERS not in row), *others_of(rows)]
 
 
 class Section(NamedTuple):
@@ -60,16 +73,25 @@ class Section(NamedTuple):
 
     def notes_on(self, rows: Sequence[Row]) -> list[str]:
         """The notes of the section that are about these rows."""
-        return [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
+        found = [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
+        others = others_of(rows)
+        if others and "verdict" not in others[0]:  # each row of verdicts says how many they are
+            found.append(others_note(f"{others[0][OTHERS]:,}", "row"))
+        return found
 
 
 def _name(*names: str) -> Say:
     return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
 
 
+def _title(say: Say) -> Say:
+    """The text of a column that says what a row is about."""
+    return lambda row: OTHERS if OTHERS in row else say(row)
+
+
 def _key(name: str) -> ReportColumn:
     """The column that says what a row is about."""
-    return ReportColumn(name, _name(name), 0, False, 14)
+    return ReportColumn(name, _title(_name(name)), 0, False, 14)
 
 
 def _count(name: str) -> Say:
@@ -252,7 +274,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("audit", "Clients on the target release", ("audit", "clients")),
         (
-            ReportColumn("client", _name("client_id"), 0, False, 14),
+            ReportColumn("client", _title(_name("client_id")), 0, False, 14),
             ReportColumn("verdict", _name("verdict"), 0, False, tag=True),
             ReportColumn("needs", lambda row: row["needs"] or NOTHING, 3, False),
             ReportColumn("software", _known, 4, False, 12),
@@ -266,7 +288,9 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("clients", "Clients", ("clients",)),
         (
-            ReportColumn("client", lambda row: clean(row["client_id"] or flat_text(row["addresses"])), 0, False, 14),
+            ReportColumn(
+                "client", _title(lambda row: clean(row["client_id"] or flat_text(row["addresses"]))), 0, False, 14
+            ),
             ReportColumn("software", _known, 4, False, 12),
             ReportColumn("user", _names("users"), 6, False, 10),
             ReportColumn("address", _names("addresses"), 8, False, 12),
@@ -350,7 +374,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("errors", "Errors", ("errors",)),
         (
-            ReportColumn("error", _name("error"), 0, False, 20, bad=True),
+            ReportColumn("error", _title(_name("error")), 0, False, 20, bad=True),
             _key("api"),
             ReportColumn("exchanges", _count("exchanges"), 1),
             ReportColumn("of its API", _share("share"), 3),

@@ -11,7 +11,7 @@ from kwcli.answers.doctor import findings_text
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.report.build_report import Report, moment, numbers, slices
-from kwcli.report.sections import NOTHING, SECTIONS, Section, percent, title_of
+from kwcli.report.sections import NOTHING, SECTIONS, Section, first_rows, percent, title_of
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrap_note
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def text(report: Report, settings: Settings) -> str:
         if section.found:
             out += ["", f"{paint.api}{title}{paint.off}", *findings_text(rows, settings).splitlines()]
             continue
-        shown = rows if settings.verbose else rows[:ROWS]
+        shown = rows if settings.verbose else first_rows(rows, ROWS)
         more = f"  {paint.dim}{len(shown)} of {len(rows):,} (-v shows all){paint.off}" if len(rows) > len(shown) else ""
         out += ["", f"{paint.api}{title}{paint.off}{more}"]
         width = None if settings.verbose else settings.width

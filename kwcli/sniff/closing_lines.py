@@ -6,13 +6,13 @@ Each fault of the capture itself is one sentence, with its remedy.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CUT_AT
-from decoders.exchanges.exchange import count_clients
+from decoders.exchanges.exchange import ClientIdentity, count_clients
 from decoders.frames.framing import BEGINS_LATE
-from decoders.limits import CONNECTIONS_MAX, TLS_SECRETS_MAX
+from decoders.limits import CLIENTS_COUNTED_MAX, CONNECTIONS_MAX, TLS_SECRETS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import NS, UTC_ZONE, Zone, count_of
@@ -103,6 +103,13 @@ class ShownCounts(NamedTuple):
     undecoded: int = 0
 
 
+def format_clients(found: Collection[ClientIdentity]) -> str:
+    """How many clients there are: `4 clients`, `more than 200,000 clients` where they are not counted apart."""
+    if len(found) > CLIENTS_COUNTED_MAX:
+        return f"more than {CLIENTS_COUNTED_MAX:,} clients"
+    return count_of(count_clients(found), "client")
+
+
 def closing_lines(
     summary: Summary,
     shown: ShownCounts,
@@ -121,7 +128,7 @@ def closing_lines(
     total = summary.exchanges
     parts = [exchanges(shown.exchanges, total)]
     if total:
-        parts += [count_of(count_clients(summary.clients), "client"), count_of(len(summary.brokers), "broker")]
+        parts += [format_clients(summary.clients), count_of(len(summary.brokers), "broker")]
     if shown.errors:
         parts.append(count_of(shown.errors, "error"))
     if shown.expected:

@@ -32,6 +32,8 @@ SILENT: Final = {
     "throttle": "without throttling",
     **dict.fromkeys(SERVER_TIMES, "without a broker's times"),
 }
+# The name of the row of all groups that have no row of their own.
+OTHERS: Final = "others"
 # Dimensions that are numbers.
 NUMBERS: Final = frozenset({"version", "partition"})
 
@@ -217,9 +219,12 @@ def _telling(counted: StatsResult, settings: Settings) -> tuple[StatsResult, lis
 
 def _columns(counted: StatsResult) -> list[Column]:
     rows, asked = counted.rows, counted.asked
+    first_name = next((name for name in asked.by if name != "time"), None)
     found = []
     for name in asked.by:
         shown = _times(rows) if name == "time" else [_name(row[name]) for row in rows]
+        if name == first_name:
+            shown = [OTHERS if "others" in row else cell for row, cell in zip(rows, shown, strict=True)]
         paints = "api" if name == "api" else "dim" if name == "time" else "client"
         right = name in NUMBERS or name == "time"
         least = 0 if right else NAME_CUTS[min(len(asked.by), len(NAME_CUTS) - 1)]
@@ -338,10 +343,21 @@ def _notes(counted: StatsResult) -> list[str]:
         )
     if counted.more:
         notes.append(f"{number_of(counted.more, 'more group')}: not shown (--top {counted.asked.top}).")
+    others = counted.rows[-1].get("others") if counted.rows else None
+    if others is not None:
+        notes.append(others_note(number_of(others, "group"), "group"))
     several = [name for name in ("partition", "topic", "error", "group") if name in counted.asked.by]
     if several:
         notes.append(f"An exchange about several {several[0]}s counts for each of them.")
     return notes
+
+
+def others_note(count: str, noun: str) -> str:
+    """What the row of others means; `count` is how many they are, as `12,000 groups`."""
+    return (
+        f"others: about {count} with less traffic, in one row, with what a listed {noun} did before it had enough to be"
+        " listed: sums are exact, the numbers of a listed one are at least these."
+    )
 
 
 def wrap_note(note: str, width: int | None) -> list[str]:

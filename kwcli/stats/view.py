@@ -50,8 +50,8 @@ def render_records(counted: StatsResult, settings: Settings) -> str:
 
 def csv(counted: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
-    head = list(counted.rows[0]) if counted.rows else [*counted.asked.by, *_NOTHING]
-    return csv_lines([head, *(map(_cell, row.values()) for row in counted.rows)], safe=settings.csv_safe)
+    head = list(counted.rows[-1]) if counted.rows else [*counted.asked.by, *_NOTHING]  # the last may be of others
+    return csv_lines([head, *([_cell(row.get(name)) for name in head] for row in counted.rows)], safe=settings.csv_safe)
 
 
 def table(counted: StatsResult, settings: Settings) -> str:
@@ -65,8 +65,8 @@ def table(counted: StatsResult, settings: Settings) -> str:
 
 def _table(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
     columns = [
-        Column(name, [_shown(row[name]) for row in rows], drop=order, right=name not in left)
-        for order, name in enumerate(rows[0] if rows else ())
+        Column(name, [_shown(row.get(name)) for row in rows], drop=order, right=name not in left)
+        for order, name in enumerate(rows[-1] if rows else ())  # the last may be of others
     ]
     return [*draw_table(columns, settings.width, palette(settings.color), dense=True)]
 
@@ -149,12 +149,11 @@ class Stats(FoldRenderer):
 
     def close(self) -> None:
         """Write the statistics."""
-        found = list(
-            zip(self._statistics.rows(), (group for _, group in self._statistics.sorted_groups()), strict=True)
-        )
+        counted_rows = self._statistics.rows_of_groups()
+        found = [item for item in counted_rows if "others" not in item[0]]
         found = sort_rows(found, self._asked.sort or "name", lambda item: dict(item[0]))
         more = max(len(found) - (self._asked.top or len(found)), 0)
-        found = found[: len(found) - more]
+        found = found[: len(found) - more] + [item for item in counted_rows if "others" in item[0]]
         module, name = FORMATS[self._settings.format]
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
         counted = StatsResult(

@@ -128,8 +128,8 @@ def test_any_split_merged_in_any_order_gives_the_same_rows(name: str, data: st.D
     if isinstance(folds[0], Statistics):
         whole = folded(make, exchanges(name))
         assert folds[0].slices() == whole.slices()
-        assert [group.slices for _, group in folds[0].sorted_groups()] == [
-            group.slices for _, group in whole.sorted_groups()
+        assert [group.slices for _, group in folds[0].rows_of_groups()] == [
+            group.slices for _, group in whole.rows_of_groups()
         ]
 
 
@@ -336,10 +336,10 @@ def test_different_statistics_do_not_merge() -> None:
         Slowest(1).merge(Slowest(2))
 
 
-def test_too_many_groups_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 3)
-    with pytest.raises(DecodeError, match="more than 3 groups by api"):
-        folded(lambda: Statistics(("api",), "bytes"), exchanges("tour.pcapng"))
+def test_too_many_times_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("decoders.analysis.statistics.TIMED_GROUPS_MAX", 3)
+    with pytest.raises(DecodeError, match="more than 3 groups by time"):
+        folded(lambda: Statistics(("time",), "bytes", bucket_ns=10**6), exchanges("tour.pcapng"))
 
 
 def test_versions_are_those_of_the_records() -> None:
@@ -375,7 +375,9 @@ def test_times_may_begin_with_1970_or_before(order: tuple[int, ...]) -> None:
     assert merged.rows() == whole.rows()
     assert merged.rows()[0]["rate"] == 1.5
     assert (merged.first_ns, merged.last_ns) == (-(10**9), 10**9)
-    assert [group.slices for _, group in merged.sorted_groups()] == [group.slices for _, group in whole.sorted_groups()]
+    assert [group.slices for _, group in merged.rows_of_groups()] == [
+        group.slices for _, group in whole.rows_of_groups()
+    ]
 
 
 TALLIED = st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 2))

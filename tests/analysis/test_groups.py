@@ -426,7 +426,7 @@ def test_what_is_beyond_the_limits_is_said_to_be_cut(monkeypatch: pytest.MonkeyP
         fold.add(each)
     (row,) = fold.rows()
     assert row["cut"] == ["members", "partitions", "timeline"]
-    assert [each["committed"] for each in row["partitions"] if each["committed"]] == [5]
+    assert [each["committed"] for each in row["partitions"] if each["committed"]] == [6]
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**13), st.integers(0, 10**6)), max_size=60), st.randoms())

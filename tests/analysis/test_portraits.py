@@ -16,7 +16,7 @@ from decoders.analysis.groups.groups import Groups
 from decoders.analysis.portraits import Brokers, Clients, Portraits
 from decoders.analysis.topic_portraits import TopicPortraits
 from decoders.capture.files import CaptureReader
-from decoders.errors import LimitExceeded, Malformed
+from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
 from kwcli.output.renderers import Wanted
@@ -179,9 +179,6 @@ def test_names_beyond_the_limit_are_said_to_be_cut(monkeypatch: pytest.MonkeyPat
     assert {"apis", "groups"} <= set(row["cut"])
 
 
-def test_too_many_and_what_is_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_state() -> None:
     with pytest.raises(Malformed):
         Clients().resume(b"\x93\x01\x02\x03")
-    monkeypatch.setattr(portraits, "GROUPS_MAX", 2)
-    with pytest.raises(LimitExceeded, match="more than 2 clients"):
-        folded(Clients, exchanges("tour.pcapng"))

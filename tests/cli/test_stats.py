@@ -359,10 +359,10 @@ def test_a_bad_file_among_good_ones(tmp_path: Path) -> None:
 
 
 def test_too_many_groups_are_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 2)
-    outcome = kw("stats", TOUR)
+    monkeypatch.setattr("decoders.analysis.statistics.TIMED_GROUPS_MAX", 2)
+    outcome = kw("stats", TOUR, "--by", "time", "--bucket", "1ms")
     assert outcome.code == Exit.FAILURE
-    assert outcome.err == "kw: more than 2 groups by api: give fewer dimensions or a longer --bucket\n"
+    assert outcome.err == "kw: more than 2 groups by time: give fewer dimensions or a longer --bucket\n"
 
 
 def test_names_from_the_wire_cannot_command_a_terminal() -> None:

@@ -186,14 +186,18 @@ def test_what_is_too_much_is_left_out_and_told(
     if master is not None:
         request.getfixturevalue("spark")
     folder = write(tmp_path / "tables", "tour.pcapng")
-    for module in ("decoders.analysis.statistics", "decoders.analysis.tally"):
-        monkeypatch.setattr(f"{module}.GROUPS_MAX", 4)
+    monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 4)
+    monkeypatch.setattr("decoders.analysis.heavy_keys.KEYS_SHOWN_MAX", 4)
     made = found(folder, master=master)
     left_out = {each["what"] for each in made["left_out"]}
-    assert {"latency client", "versions", "clients"} <= left_out
-    assert made["latency"]["client"] is made["old_versions"] is made["summary"]["clients"] is None
+    assert {"versions", "clients"} <= left_out
+    assert made["old_versions"] is made["summary"]["clients"] is None
+    *clients, others = made["latency"]["client"]
+    assert (len(clients), others["client"]) == (4, None)
+    assert others["others"] > 4
+    assert sum(row["count"] for row in made["latency"]["client"]) == made["summary"]["count"]
     assert len(made["latency"]["broker"]) == 3
-    assert "not shown: latency client: more than 4 groups by client" in shown(folder, 100)
+    assert "not shown: versions: more than 4 versions of APIs used by clients" in shown(folder, 100)
     page = tmp_path / "page.html"
     assert kw("pipeline", "report", str(folder), "--html", str(page), "-q").code == Exit.DONE
     assert "Not shown: versions: more than 4 versions of APIs used by clients" in page.read_text()

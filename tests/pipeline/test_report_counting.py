@@ -16,7 +16,6 @@ from decoders.analysis.percentiles import bin_of, bins_of, edges
 from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.tally import ClientVersions
-from decoders.errors import LimitExceeded
 from decoders.exchanges.exchange import Exchange
 from kwcli.pipeline.report.feed_folds import feed_slowest, feed_statistics, feed_versions, gather, sort_into_bins
 from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
@@ -78,8 +77,8 @@ def test_columns_count_as_exchanges_do(name: str, by: tuple[str, ...], metric: s
         whole.merge(again)
     assert whole.rows() == expected.rows()
     assert whole.slices() == expected.slices()
-    assert [group.slices for _, group in whole.sorted_groups()] == [
-        group.slices for _, group in expected.sorted_groups()
+    assert [group.slices for _, group in whole.rows_of_groups()] == [
+        group.slices for _, group in expected.rows_of_groups()
     ]
 
 
@@ -164,7 +163,13 @@ def test_large_and_small_numbers_are_made_compact_alike(numbers: list[int]) -> N
     assert dense[places].tolist() == small
 
 
-def test_too_many_groups_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.analysis.statistics.GROUPS_MAX", 3)
-    with pytest.raises(LimitExceeded):
-        feed_statistics(Statistics(("api",), "latency"), BatchColumns(table("tour.pcapng")))
+def test_groups_that_are_too_many_are_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Statistics((), "latency")
+    feed_statistics(whole, BatchColumns(table("tour.pcapng")))
+    monkeypatch.setattr("decoders.analysis.heavy_keys.KEYS_SHOWN_MAX", 3)
+    found = Statistics(("api",), "latency")
+    feed_statistics(found, BatchColumns(table("tour.pcapng")))
+    *_, others = rows = found.rows()
+    assert len(rows) == 4
+    assert others["others"] > 3
+    assert sum(row["count"] for row in rows) == whole.rows()[0]["count"]

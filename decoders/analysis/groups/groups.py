@@ -6,6 +6,8 @@ exchange ─► portrait of the group (counts, errors, latency, clients)   ┐
          ─► members heard of, the latest description                    │
          ─► ends, positions, commits (offsets.py), of all exchanges    ┘
 ```
+
+Of a group that is left out (portraits.py), its numbers alone are kept.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from decoders.analysis.groups.offsets import (
     offset_needs,
 )
 from decoders.analysis.groups.timeline import Timeline, shown_assignment
-from decoders.analysis.portraits import Mention, Portrait, Portraits, common_numbers, versions_used
+from decoders.analysis.portraits import Names, Portrait, Portraits, common_numbers, versions_used
 from decoders.apis.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
@@ -175,12 +177,24 @@ class Groups(Portraits):
         return super().needs(key, side) | mine | offset_needs(key, side)
 
     def add(self, exchange: Exchange) -> None:
-        """Count an exchange, and learn from it. Raises LimitExceeded."""
+        """Count an exchange, and learn from it."""
         super().add(exchange)
         for group, said in events_of(exchange):
-            self._take(group, said, exchange)
+            if (group,) in self._found:
+                self._take(group, said, exchange)
         if not self._learns:
             self._offsets.learn(exchange)
+
+    def _leave_out(self) -> None:
+        """Keep the groups with the most exchanges, and add up all others."""
+        super()._leave_out()
+        self._offsets.keep_commits({group for (group,) in self._found})
+
+    def drop(self, key: tuple[str, ...]) -> None:
+        """Give up the history of a group."""
+        history = self._histories.pop(key[0], None)
+        if history is not None:
+            self._events -= len(history.events)
 
     @property
     def offsets(self) -> GroupOffsets:
@@ -194,15 +208,14 @@ class Groups(Portraits):
             exchange.view("request")
             self._offsets.learn(exchange)
 
-    def mentions(self, exchange: Exchange) -> Iterable[Mention]:
-        """Each group, with its clients, coordinators and APIs."""
-        key = exchange.api_key
-        if key is None:
-            return
-        groups = dict.fromkeys(name for name in all_names(exchange, "groupId") if isinstance(name, str) and name)
-        if not groups:
-            return
-        ends = exchange.ends
+    def keys(self, exchange: Exchange) -> Iterable[tuple[str]]:
+        """Each group."""
+        names = all_names(exchange, "groupId")
+        return [(name,) for name in dict.fromkeys(names) if isinstance(name, str) and name]
+
+    def names(self, exchange: Exchange) -> Names:
+        """The clients, coordinators and APIs of the groups."""
+        key, ends = exchange.api_key, exchange.ends
         client = client_of(exchange.client_id, ends.client)
         names = [("apis", f"{exchange.spec.name} {exchange.api_version}")]
         if key in _ASKING:
@@ -211,8 +224,7 @@ class Groups(Portraits):
             names += [("clients", client), ("readers", f"{client}\0{host_of(ends.client)}")]
         if key in _COORDINATED and exchange.outcome == "complete" and not exchange.error_codes:
             names.append(("coordinators", ends.broker))
-        for group in groups:
-            yield (group,), names
+        return names
 
     def _take(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
         history = self._histories.get(group)
@@ -238,9 +250,12 @@ class Groups(Portraits):
             self._events -= history.trim()
 
     def merge(self, other: Self) -> None:
-        """Add the counts of `other`. Raises LimitExceeded."""
+        """Add the counts of `other`."""
+        self._offsets.merge(other._offsets)
         super().merge(other)
         for group, its in other._histories.items():
+            if (group,) not in self._found:
+                continue
             mine = self._histories.setdefault(group, GroupHistory())
             self._keep(mine, list(its.events))
             mine.total += its.total - len(its.events)
@@ -250,7 +265,6 @@ class Groups(Portraits):
             for described in its.described:
                 if described is not None:
                     mine.describe(described)
-        self._offsets.merge(other._offsets)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -271,8 +285,9 @@ class Groups(Portraits):
 
     def rows(self) -> list[Row]:
         """A row for each group, by name."""
+        found, others, count = self.chosen()
         timelines = {}
-        for (group,) in self._found:
+        for (group,) in found:
             history = self._histories.get(group)
             if history is None:
                 timelines[group] = Timeline([], {}, None)
@@ -282,41 +297,55 @@ class Groups(Portraits):
             timelines[group] = Timeline(history.events, clients, history.latest())
         commits: Commits = defaultdict(dict)
         for (group, topic, number), commit in self._offsets.commits.items():
-            commits[group][topic, number] = commit
+            if group in timelines:
+                commits[group][topic, number] = commit
         readers = self._readers(timelines, commits)
-        return [
-            self._row(group, portrait, timelines[group], readers[group], commits[group])
-            for (group,), portrait in sorted(self._found.items())
+        rows = [
+            self._row(group, portrait, timelines[group], readers.get(group, {}), commits.get(group, {}))
+            for (group,), portrait in sorted(found.items())
         ]
+        if count:
+            rows.append(self._row(None, others, Timeline([], {}, None), {}, {}) | {"others": count})
+        return rows
 
     def _readers(self, timelines: dict[str, Timeline], commits: Commits) -> dict[str, Readers]:
-        """Group → partition → positions of the clients that read it for this group."""
-        groups: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-        for (group,), portrait in self._found.items():
-            for name in portrait.facets.get("readers", ()):
+        """Group → partition → positions of the clients that read it for this group.
+
+        A client in several groups reads a partition for the group that has it, else for the group that has its topic,
+        if there is just one such group.
+        """
+        groups: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+        by_partition: defaultdict[TopicPartition, set[str]] = defaultdict(set)
+        by_topic: defaultdict[str, set[str]] = defaultdict(set)
+        for group, timeline in timelines.items():
+            for name in self._found[group,].facets.get("readers", ()):
                 client, _, host = name.partition("\0")
-                groups[client, host].append(group)
-        about = {group: _about(timeline, commits[group]) for group, timeline in timelines.items()}
+                groups[client, host].add(group)
+            partitions, topics = _about(timeline, commits.get(group, {}))
+            for place in partitions:
+                by_partition[place].add(group)
+            for topic in topics:
+                by_topic[topic].add(group)
         found: defaultdict[str, Readers] = defaultdict(dict)
+        nothing: set[str] = set()
         for (client, host, topic, number), position in self._offsets.readers.items():
-            its = groups.get((client, host), [])
-            if len(its) > 1:  # one client in several groups: the group of the partition, else of the topic
-                its = [group for group in its if (topic, number) in about[group][0]] or [
-                    group for group in its if topic in about[group][1]
-                ]
+            its = groups.get((client, host), nothing)
+            if len(its) > 1:
+                its = its & by_partition.get((topic, number), nothing) or its & by_topic.get(topic, nothing)
             if len(its) == 1:
-                found[its[0]].setdefault((topic, number), []).append(position)
+                (group,) = its
+                found[group].setdefault((topic, number), []).append(position)
         return found
 
     def _row(
         self,
-        group: str,
+        group: str | None,
         portrait: Portrait,
         timeline: Timeline,
         readers: Readers,
         commits: dict[TopicPartition, GroupCommit],
     ) -> Row:
-        history = self._histories.get(group) or GroupHistory()
+        history = self._histories.get(group or "") or GroupHistory()
         described = timeline.described
         generations = timeline.rows()
         partitions = self._partitions(timeline, readers, commits)
@@ -324,6 +353,7 @@ class Groups(Portraits):
         group_type = timeline.group_type
         cut = {*portrait.cut, *history.cut, *(("partitions",) if self._offsets.left_out else ())} - {"readers"}
         coordinators = portrait.facets.get("coordinators", {})
+        shares = self._offsets.shares.get(group or "")
         return {
             "group": group,
             "type": group_type,
@@ -338,8 +368,8 @@ class Groups(Portraits):
             "partitions": partitions,
             "commit_lag": _sum(partitions, "commit_lag"),
             "position_lag": _sum(partitions, "position_lag"),
-            "refetched": _refetched(readers.values(), self._offsets.shares.get(group)),
-            "shared": _shared(self._offsets.shares.get(group)),
+            "refetched": _refetched(readers.values(), shares),
+            "shared": _shared(shares),
             "clients": portrait.names("clients"),
             "asked_by": portrait.names("asked_by"),
             "apis": versions_used(portrait),

@@ -21,7 +21,7 @@ the two moments between which the end went past it; without two such moments it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
@@ -122,6 +122,10 @@ class PartitionEnd:
         self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
         self.moments.add(point)
 
+    def told_ns(self) -> int:
+        """When it was told last, in ns."""
+        return max(self.seen[0], self.proved[0])
+
     def latest(self) -> Point:
         """The latest end: its time, and the offset behind the last record; NOTHING: not known."""
         return self.proved if self.proved[0] > self.seen[0] and self.proved[1] > self.seen[1] else self.seen
@@ -161,6 +165,10 @@ class ReaderPosition:
         self.lag: Point = (NOTHING, 0)
         self.read = 0
         self.ranges: list[tuple[int, int]] = []
+
+    def told_ns(self) -> int:
+        """When it was told last, in ns."""
+        return self.latest[0]
 
     def fetch(self, start: int, end: int) -> None:
         """Count the offsets from `start` to below `end` as read."""
@@ -218,6 +226,10 @@ class GroupCommit:
         self.latest: Point = (0, NOTHING)
         self.pending: list[tuple[int, int, str]] = []
 
+    def told_ns(self) -> int:
+        """When it was told last, in ns."""
+        return max([self.latest[0], *(pending[0] for pending in self.pending)])
+
     def add(self, point: Point, transaction: str | None) -> None:
         """Take a commit, as (ns, offset); `transaction` is its transactional id, None without one."""
         if transaction is None:
@@ -258,7 +270,10 @@ class ShareCounts(NamedTuple):
 
 
 class GroupOffsets:
-    """Ends, positions and commits of all partitions. `left_out`: how often one came that is beyond the limit."""
+    """Ends, positions and commits of all partitions; where there are too many, those told last.
+
+    `left_out`: how many were given up.
+    """
 
     def __init__(self) -> None:
         self.ends: dict[TopicPartition, PartitionEnd] = {}
@@ -290,15 +305,31 @@ class GroupOffsets:
         return self._at(self.commits, (group, topic, number), GroupCommit)
 
     def _at(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
-        """The value under a key, made where missing; without a topic, and beyond the limit, it is not kept."""
+        """The value under a key, made where missing; without a topic it is not kept."""
         before = found.get(key)
         if before is not None:
             return before
-        if None in key or len(found) >= PARTITIONS_KEPT_MAX:
-            self.left_out += None not in key
+        if None in key:
             return make()
+        if len(found) >= PARTITIONS_KEPT_MAX:
+            self._give_up_half(found)
         made = found[key] = make()
         return made
+
+    def _give_up_half(self, found: dict[Any, Any]) -> None:
+        """Give up the half whose latest value was told first; of equal times those that came first."""
+        ranked = sorted(found, key=lambda key: found[key].told_ns())
+        gone = ranked[: (len(ranked) + 1) // 2]
+        for key in gone:
+            del found[key]
+        self.left_out += len(gone)
+
+    def keep_commits(self, groups: Container[str]) -> None:
+        """Give up the commits and records of all but these groups."""
+        for key in [key for key in self.commits if key[0] not in groups]:
+            del self.commits[key]
+        for group in [group for group in self.shares if group not in groups]:
+            del self.shares[group]
 
     def latest_commit(self, commit: GroupCommit) -> Point:
         """The latest commit that holds; a commit of a transaction holds if the transaction has committed after it."""

@@ -221,7 +221,7 @@ def bucket_width(first_ns: int, last_ns: int) -> int:
 
 
 def _matters(statistics: Any, name: str) -> set[Any]:
-    rows = statistics.rows()
+    rows = [row for row in statistics.rows() if "others" not in row]
     slow = sorted((row for row in rows if row["values"]), key=lambda row: row["p99"], reverse=True)[:SLOW]
     busy = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]
     return {row[name] for row in (*slow, *busy)}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
 
 from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
+from decoders.limits import CLIENTS_COUNTED_MAX
 from kwcli.sniff.closing_lines import LOSSY, missing
 
 __all__ = ["RunCounts"]
@@ -125,7 +127,8 @@ class RunCounts:
         self._errors(rows["error_expected"].combine_chunks())
         asked = rows.filter(pc.is_valid(rows["api_key"])).select(_WHO).group_by(_WHO).aggregate([])
         for ip, client_id, name, version in zip(*(asked[column].to_pylist() for column in _WHO), strict=True):
-            self.clients.add((ip, client_id or "", name, version))
+            if len(self.clients) <= CLIENTS_COUNTED_MAX:
+                self.clients.add((ip, client_id or "", name, version))
         self.brokers.update(pc.unique(rows["broker"]).to_pylist())
         span = pc.min_max(rows["time_ns"]).as_py()
         self.first_ns = min(self.first_ns or span["min"], span["min"])
@@ -157,7 +160,7 @@ class RunCounts:
         self.expected += other.expected
         self.connections += other.connections
         self.gaps += other.gaps
-        self.clients |= other.clients
+        self.clients |= set(islice(other.clients, max(CLIENTS_COUNTED_MAX + 1 - len(self.clients), 0)))
         self.brokers |= other.brokers
         self.first_ns = min(filter(None, (self.first_ns, other.first_ns)), default=0)
         self.last_ns = max(self.last_ns, other.last_ns)
