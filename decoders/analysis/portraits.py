@@ -158,6 +158,7 @@ class Portraits(ABC):
         self._heavy = HeavyKeys()
         self._others = Portrait()
         self._names = 0  # of all portraits
+        self.counted_apart = False  # whether the latest exchange counted in a portrait that is not the others'
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of names in bodies, and those that tell waiting from latency."""
@@ -186,6 +187,7 @@ class Portraits(ABC):
         exchange.view("request")  # looks at both sides
         time_ns = exchange.time_ns
         names: Names | None = None
+        self.counted_apart = False
         for key in self.keys(exchange):
             portrait = self._found.get(key) or self._new(key)
             portrait.span(time_ns, time_ns)
@@ -195,6 +197,7 @@ class Portraits(ABC):
                 continue
             if names is None:
                 names = self.names(exchange)
+                self.counted_apart = True
             room = self._names < NAMES_OF_PORTRAITS_MAX
             for facet, name in names:
                 self._names += portrait.count_name(facet, name, 1, time_ns, time_ns, room=room)

@@ -147,8 +147,8 @@ class TopicPortraits(Portraits):
         super().add(exchange)
         if exchange.api_key == PRODUCE:
             self._write(exchange)
-        if not self._learns:
-            self._note(exchange)
+        if not self._learns and (self.counted_apart or exchange.api_key not in TOPIC_ARRAYS):
+            self._note(exchange)  # of the others no partitions are kept
 
     def drop(self, key: tuple[str, ...]) -> None:
         """Add what was written to a topic to what was written to the others."""

@@ -270,6 +270,10 @@ class History:
             _MARKERS: self._name_producer,
         }
 
+    def note_libraries_only(self) -> None:
+        """Note nothing but libraries from now on: no body is read."""
+        self._readers = {}
+
     def feed(self, rows: Iterable[Row]) -> None:
         """Take settled rows in order, and note in each exchange the facts that are known when it settles."""
         readers, facts = self._readers, self._facts

@@ -473,12 +473,14 @@ class Pairer:
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._unusual)
 
-    def remember(self) -> None:
+    def remember(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell (history.py). To be called before the first `feed`."""
         from decoders.exchanges.history import History
 
         if self.context.history is None:
             self.context.history = History()
+        if only_libraries:
+            self.context.history.note_libraries_only()
 
     def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
         del self.context.pairings[pairing.ends.number]

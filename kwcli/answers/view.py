@@ -41,7 +41,7 @@ class AnswerRenderer(FoldRenderer):
     ) -> None:
         super().__init__([fold], "give a filter")
         self.needs = fold.needs
-        self.remembers: bool = getattr(fold, "asks_history", False)
+        self.asks_libraries: bool = getattr(fold, "asks_history", False)
         self.found: Iterable[Row] = []
         self._kind = kind
         self._rows = rows
@@ -88,7 +88,9 @@ class AnswerRenderer(FoldRenderer):
 
 def view_of(renderer: AnswerRenderer) -> SniffView:
     """The SniffView by which `Sniffing` feeds the renderer's fold instead of showing exchanges."""
-    return SniffView(renderer.needs, renderer.open, renderer.hear, remembers=renderer.remembers, ended=renderer.ended)
+    return SniffView(
+        renderer.needs, renderer.open, renderer.hear, libraries=renderer.asks_libraries, ended=renderer.ended
+    )
 
 
 def answer_record(kind: str, row: Row) -> dict[str, Any]:

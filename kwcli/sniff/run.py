@@ -125,6 +125,7 @@ class SniffView(NamedTuple):
     names_files: bool = False
     tables: TableTaker | None = None
     remembers: bool = False  # the renderer asks for what went before on a connection
+    libraries: bool = False  # the renderer asks for the libraries of clients alone
     ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
 
 
@@ -165,7 +166,7 @@ class Sniffing:
         view = watched(env, settings, capture, view) or own_view(settings)
         ports = frozenset(capture.ports) or None
         self._capture = capture
-        self._remembers = view.remembers
+        self._remembers, self._libraries = view.remembers, view.libraries
         self._names_files = view.names_files or names_files(settings, selection)
         self._env = env
         self._settings = settings
@@ -227,8 +228,8 @@ class Sniffing:
         """Set the options of the engine."""
         if capture.guess_requests:
             self._engine.guess_requests()
-        if self._remembers:
-            self._engine.pairer.remember()
+        if self._remembers or self._libraries:
+            self._engine.pairer.remember(only_libraries=not self._remembers)
 
     def _share(self, captures: Captures) -> None:
         """Have several processes show the rows, where that is possible and there may be enough of them."""

@@ -180,5 +180,5 @@ def view(asked: StatsOptions, settings: Settings) -> SniffView:
     def needs(key: int, side: Side) -> frozenset[str]:
         return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())
 
-    names_files, remembers = "file" in asked.by, "library" in asked.by
-    return SniffView(needs, lambda write: Stats(asked, settings, write), names_files=names_files, remembers=remembers)
+    names_files, libraries = "file" in asked.by, "library" in asked.by
+    return SniffView(needs, lambda write: Stats(asked, settings, write), names_files=names_files, libraries=libraries)

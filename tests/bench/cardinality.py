@@ -36,7 +36,7 @@ ASKED: Final[tuple[tuple[list[str], float], ...]] = (
     (["groups"], RATIO),
     (["brokers"], RATIO),
     (["audit", "--target", "4.0"], RATIO),
-    (["doctor", "--fail-on", "never"], 2.5),
+    (["doctor", "--fail-on", "never"], 3.5),
     (["report"], 7.0),
 )
 # Connections, over which the clients are spread.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, events_of
 from decoders.analysis.groups.offsets import (
+    COMMITTING,
     NOTHING,
     GroupCommit,
     GroupOffsets,
@@ -182,8 +183,8 @@ class Groups(Portraits):
         for group, said in events_of(exchange):
             if (group,) in self._found:
                 self._take(group, said, exchange)
-        if not self._learns:
-            self._offsets.learn(exchange)
+        if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
+            self._offsets.learn(exchange)  # of the others no commits are kept
 
     def _leave_out(self) -> None:
         """Keep the groups with the most exchanges, and add up all others."""

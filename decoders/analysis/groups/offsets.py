@@ -47,6 +47,8 @@ _SHARE_OFFSETS: Final = 90
 _LATEST: Final = -1
 _CONSUMER: Final = -1
 _UNCOMMITTED: Final = 0
+# APIs that tell nothing but the commits of groups.
+COMMITTING: Final = frozenset({OFFSET_COMMIT, OFFSET_FETCH, TXN_OFFSET_COMMIT, _OFFSET_DELETE})
 # Spans of moments begin with 2^30 ns, about a second.
 _SHIFT: Final = 30
 # Transactional commits of a partition that are remembered until their transaction ends.
