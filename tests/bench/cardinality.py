@@ -37,7 +37,7 @@ ASKED: Final[tuple[tuple[list[str], float], ...]] = (
     (["brokers"], RATIO),
     (["audit", "--target", "4.0"], RATIO),
     (["doctor", "--fail-on", "never"], 3.5),
-    (["report"], 7.0),
+    (["report"], 8.0),
 )
 # Connections, over which the clients are spread.
 LINES: Final = 500
