@@ -275,6 +275,10 @@ class AuditVerdicts:
         for verdict, heap in self._heavy.items():
             self._shown[verdict] = {-number for _, number, _ in heap}
 
+    def __bool__(self) -> bool:
+        """Whether there is a client to judge."""
+        return bool(self.counts)
+
     def __iter__(self) -> Iterator[Row]:
         """The rows, those that break first."""
         for verdict in VERDICTS:

@@ -79,9 +79,20 @@ def asked_columns(settings: Settings) -> tuple[str, ...]:
 
 
 class RowReader:
-    """Reads the cells of rows; keeps what it needs of earlier rows: which node has which address."""
+    """Reads the cells of rows; keeps what it needs of earlier rows: which node has which address.
 
-    def __init__(self, names: Sequence[str], settings: Settings, option: str = "--columns") -> None:
+    `form`: what becomes of a row's own text in `cells`, such as `json_text` for programs and `clean` for people.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        settings: Settings,
+        option: str = "--columns",
+        *,
+        form: Callable[[str], Any] = json_text,
+    ) -> None:
+        self._form = form
         self.columns = columns(names, option, names=settings.names)
         self._options = Options(settings.records, settings.reveal_secrets, deferred=True, names=settings.names)
         self._whole = any(column.path is not None and column.path.whole for column in self.columns)
@@ -134,7 +145,7 @@ class RowReader:
                 found.append(read(row, record))
             else:
                 value = getattr(row, attribute, None)
-                value = json_text(value) if attribute in _TEXTS and value is not None else value
+                value = self._form(value) if attribute in _TEXTS and value is not None else value
                 found.append(() if value is None else (value,))
         return found
 

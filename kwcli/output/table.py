@@ -188,7 +188,7 @@ class ExchangeTable:
         self._write = write
         self._width = settings.width
         self._palette = palette(settings.color)
-        self._reader = RowReader(asked_columns(settings), settings)
+        self._reader = RowReader(asked_columns(settings), settings, form=clean)
         self._right = [column.look.right for column in self._reader.columns]
         self._forms = [self._form(column) for column in self._reader.columns]
         self._widths: list[int] | None = None
