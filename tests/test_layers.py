@@ -50,6 +50,7 @@ LAYERS: Final[list[tuple[str, ...]]] = [
         "kwcli.terminal.progress",
         "kwcli.output",
     ),
+    ("kwcli.reference.abouts",),
     ("kwcli.filter_options", "kwcli.declarations"),
     ("kwcli.option_types",),
     ("kwcli.options",),

@@ -12,6 +12,7 @@ from decoders.schema.codec import decoder_source, encoder_source
 from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode
 from kwcli.declarations.compare_with_release import compare, compare_structures, compare_tables, truth
+from kwcli.declarations.field_abouts import compare_abouts, united_abouts
 from kwcli.declarations.merge_releases import united
 from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
 from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release
@@ -39,7 +40,7 @@ def _newest() -> tuple[int, ...]:
 @main.command()
 @_PATHS
 def check(jars: tuple[Path, ...]) -> None:
-    """List every difference in APIs, headers, embedded structures and the release table; exit 1 when there is one.
+    """List every difference in APIs, headers, embedded structures, abouts and the release table; exit 1 if there is one.
 
     Of several jars each speaks for the versions of APIs that no newer one of them has. Jars of coordinators,
     controllers and storage (kafka-group-coordinator, kafka-metadata, …) have structures alone.
@@ -49,7 +50,8 @@ def check(jars: tuple[Path, ...]) -> None:
     """
     ours = declared()
     found = 0
-    for release, versions in truth(_read(jars)):
+    releases = _read(jars)
+    for release, versions in truth(releases):
         details = release.version[:2] >= _newest()
         differences = compare(ours, release, versions, details=details)
         if details:
@@ -62,24 +64,33 @@ def check(jars: tuple[Path, ...]) -> None:
         asked = sum(map(len, versions.values()))
         what = f"{2 * asked} (API, version, side)" if release.apis else f"{len(release.structures)} structures"
         click.echo(f"{release}: {what}, {len(differences)} differences", err=True)
+    for difference in compare_abouts(ours, releases, _newest()):
+        found += 1
+        click.echo(difference)
     sys.exit(1 if found else 0)
 
 
 @main.command()
 @_PATHS
 def write(jars: tuple[Path, ...]) -> None:
-    """Write or update the declaration files; give the newest jar, and older ones for what it lacks.
+    """Write or update the declaration files and their abouts; give the newest jar, and older ones for what it lacks.
 
     \b
     Example: python -m kwcli.declarations write kafka-clients-4.5.0.jar
     """
-    for api in united(declared(), _read(jars), _newest()):
+    releases = _read(jars)
+    for api in united(declared(), releases, _newest()):
         path = module_path(api.key, api.name)
         old = path.read_text("utf-8") if path.exists() else None
         new = replaced(old, api.name, api_text(api))
         if new != old:
             path.write_text(new, "utf-8")
             click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
+    for file in united_abouts(declared(), releases, _newest()):
+        if [*file.wants.items()] != [*file.has.items()]:
+            file.path.parent.mkdir(exist_ok=True)
+            file.path.write_text(file.text, "utf-8")
+            click.echo(f"{'updated' if file.has else 'new'}: abouts/{file.path.name}")
 
 
 @main.command()

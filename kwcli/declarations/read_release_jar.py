@@ -1,6 +1,6 @@
 """A kafka-clients jar, or a folder of its unpacked definitions, in; its APIs and structures as model objects out.
 
-The definition files are JSON with `//` comments. Their quirks are handled here: a tag given as a string, a field
+The definition files are JSON with comments. Their quirks are handled here: a tag or `ignorable` given as a string, a field
 without `versions`, text after the object, defaults as strings.
 """
 
@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from dataclasses import field as slot
 from pathlib import Path
 from typing import Any, Final
 
 from decoders.schema.model import ALL, NONE, PRIMITIVES, Api, Default, Field, Message, Versions
 
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _RELEASE = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 # Folders of the definitions: in jars of clients and coordinators, of controllers, of storage.
 _FOLDERS: Final = ("common/message/", "common/metadata/", "message/")
@@ -33,13 +34,15 @@ class Release:
     """The definitions in one jar of a release: `version` as (4, 4, 0), APIs by key, other structures by name.
 
     Only the clients' jar has APIs.
-    `unstable` gives the version of an API that brokers of this release hide unless told otherwise.
+    `unstable` gives the version of an API that brokers of this release hide unless told otherwise; `abouts` what the
+    definitions say that a field means, by name of the message and path (`topics[].name`).
     """
 
     version: tuple[int, ...]
     apis: dict[int, Api]
     structures: dict[str, Message]
     unstable: dict[int, int]
+    abouts: dict[str, dict[str, str]] = slot(default_factory=dict)
 
     @property
     def minor(self) -> str:
@@ -62,10 +65,12 @@ def read_release(path: Path) -> Release:
     requests: dict[int, tuple[dict[str, Any], Message]] = {}
     responses: dict[int, Message] = {}
     structures: dict[str, Message] = {}
+    abouts: dict[str, dict[str, str]] = {}
     for name, text in _files(path):
         try:
             data = parse_json(text)
             message = _message(data)
+            abouts[message.name] = dict(_abouts(data.get("fields", ()), _commons(data), ""))
         except (ValueError, KeyError) as error:
             raise DefinitionError(f"{path}: {name}: {error!r}") from error
         if data["type"] == "request":
@@ -80,7 +85,7 @@ def read_release(path: Path) -> Release:
     unstable = {
         key: apis[key].versions.high for key, (data, _) in requests.items() if data.get("latestVersionUnstable")
     }
-    return Release(tuple(map(int, found[-1])), apis, structures, unstable)
+    return Release(tuple(map(int, found[-1])), apis, structures, unstable, abouts)
 
 
 def _files(path: Path) -> Iterator[tuple[str, str]]:
@@ -98,7 +103,7 @@ def _files(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def parse_json(text: str) -> dict[str, Any]:
-    """The first object of JSON text with `//` comments."""
+    """The first object of JSON text with comments, `//` or `/* */`."""
     plain = _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else "", text).lstrip()
     value, _ = json.JSONDecoder().raw_decode(plain)
     if not isinstance(value, dict):
@@ -113,11 +118,26 @@ def _api(key: int, data: dict[str, Any], request: Message, response: Message) ->
 
 
 def _message(data: dict[str, Any]) -> Message:
-    commons = {common["name"]: common for common in data.get("commonStructs", ())}
+    commons = _commons(data)
     fields = tuple(_field(field, commons) for field in data.get("fields", ()))
     return Message(
         data["name"], Versions.parse(data["validVersions"]), _versions(data, "flexibleVersions", NONE), fields
     )
+
+
+def _commons(data: dict[str, Any]) -> dict[str, Any]:
+    return {common["name"]: common for common in data.get("commonStructs", ())}
+
+
+def _abouts(fields: Iterable[dict[str, Any]], commons: dict[str, Any], above: str) -> Iterator[tuple[str, str]]:
+    """The path of each field that has an `about`, and its text on one line."""
+    for field in fields:
+        word: str = field["type"]
+        path = above + snake(field["name"])
+        if text := " ".join(field.get("about", "").split()):
+            yield path, text
+        below = commons[word.removeprefix("[]")] if word.removeprefix("[]") in commons else field
+        yield from _abouts(below.get("fields", ()), commons, path + "[]" * word.startswith("[]") + ".")
 
 
 def _versions(data: dict[str, Any], word: str, default: Versions) -> Versions:
@@ -149,7 +169,7 @@ def _field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
         tagged=tagged,
         default=default,
         has_default=has_default,
-        ignorable=bool(data.get("ignorable", False)),
+        ignorable=data.get("ignorable") in (True, "true"),
         key=bool(data.get("mapKey", False)),
         flexible=data.get("flexibleVersions") != "none",
         entity=data.get("entityType", ""),

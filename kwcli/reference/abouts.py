@@ -1,0 +1,55 @@
+"""An API or a structure in; what its fields mean, in the words of Kafka's own definitions, out.
+
+The words are data beside the declarations: `abouts/<module>.txt` has one line for each field, such as
+`request.topics[].name: The topic name.` A line that begins with `own` has our words, for a field of which no release
+says anything. `python -m kwcli.declarations write` makes these files from the jars of releases. A file is read when its
+words are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+from decoders.apis import NAMES
+from decoders.named_tuple import NamedTuple
+
+OWN: Final = "own "
+
+
+class About(NamedTuple):
+    """What a field means; `own`: in our words, not in Kafka's."""
+
+    words: str
+    own: bool = False
+
+
+def api_abouts(key: int) -> Mapping[str, str]:
+    """What each field of an API means, by its side and path: `request.topics[].name`."""
+    return _read("decoders.apis", NAMES[key])
+
+
+def header_abouts() -> Mapping[str, str]:
+    """What each field of the headers means: `RequestHeader.client_id`."""
+    return _read("decoders.apis", "headers")
+
+
+def structure_abouts(module: str) -> Mapping[str, str]:
+    """What each field of the structures in one module means, where Kafka defines it: `OffsetCommitKey.group`."""
+    return _read("decoders.embedded", module)
+
+
+def _read(package: str, module: str) -> dict[str, str]:
+    file = files(package) / "abouts" / f"{module}.txt"
+    return {path: about.words for path, about in parse_abouts(file.read_text("utf-8")).items()} if file.is_file() else {}
+
+
+def parse_abouts(text: str) -> dict[str, About]:
+    """The lines of a file, by path."""
+    found: dict[str, About] = {}
+    for line in text.splitlines():
+        path, _, words = line.removeprefix(OWN).partition(": ")
+        if not line.startswith("#"):
+            found[path] = About(words, line.startswith(OWN))
+    return found
