@@ -10,7 +10,7 @@ from kwcli.run_environment import Environment
 APIS_EXAMPLES = """\b
 Examples:
   kw apis Fetch
-  kw apis Fetch 12
+  kw apis Fetch 12 --about
   kw apis 3.9
   kw apis --diff 3.9..4.0
   kw apis --grep leader_epoch -o json"""
@@ -65,6 +65,7 @@ class RangeCommand(click.Command):
     help="Show changes between two releases, or two versions of one API.",
 )
 @click.option("--grep", metavar="WORD", help="APIs and fields whose name, or older name, holds this word.")
+@click.option("--about", is_flag=True, help="Say of each field what it means, in Kafka's words.")
 @output_options(formats=("text", "ndjson", "json", "csv", "yaml", "fields"))
 @click.pass_obj
 def apis(
@@ -74,6 +75,7 @@ def apis(
     release: str | None,
     diff: tuple[str, str] | None,
     grep: str | None,
+    about: bool,
     shown: OutputOptions,
 ) -> None:
     """List all APIs, or show the fields of one, or the exact layout of one VERSION.
@@ -84,7 +86,7 @@ def apis(
     from kwcli.reference.show import show_apis
 
     how = shown.settings(env)
-    show_apis(env, how, api=api, version=version, release=release, diff=diff, grep=grep)
+    show_apis(env, how, api=api, version=version, release=release, diff=diff, grep=grep, about=about)
 
 
 @click.command("errors", epilog=ERRORS_EXAMPLES, context_settings={"ignore_unknown_options": True})

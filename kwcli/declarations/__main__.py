@@ -40,7 +40,7 @@ def _newest() -> tuple[int, ...]:
 @main.command()
 @_PATHS
 def check(jars: tuple[Path, ...]) -> None:
-    """List every difference in APIs, headers, embedded structures, abouts and the release table; exit 1 if there is one.
+    """List every difference in APIs, headers, structures, abouts and the release table; exit 1 when there is one.
 
     Of several jars each speaks for the versions of APIs that no newer one of them has. Jars of coordinators,
     controllers and storage (kafka-group-coordinator, kafka-metadata, …) have structures alone.

@@ -80,7 +80,9 @@ def compare_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tu
             if line not in file.has:
                 yield Difference(f"{place} {line}", (), f"about is missing, Kafka says {about.words!r}")
             elif about != file.has[line]:
-                yield Difference(f"{place} {line}", (), f"about is {file.has[line].words!r}, Kafka says {about.words!r}")
+                yield Difference(
+                    f"{place} {line}", (), f"about is {file.has[line].words!r}, Kafka says {about.words!r}"
+                )
 
 
 def _files(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:

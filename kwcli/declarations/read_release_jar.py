@@ -1,7 +1,7 @@
 """A kafka-clients jar, or a folder of its unpacked definitions, in; its APIs and structures as model objects out.
 
-The definition files are JSON with comments. Their quirks are handled here: a tag or `ignorable` given as a string, a field
-without `versions`, text after the object, defaults as strings.
+The definition files are JSON with comments. Their quirks are handled here: a tag or `ignorable` given as a string, a
+field without `versions`, text after the object, defaults as strings.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _abouts(fields: Iterable[dict[str, Any]], commons: dict[str, Any], above: st
         path = above + snake(field["name"])
         if text := " ".join(field.get("about", "").split()):
             yield path, text
-        below = commons[word.removeprefix("[]")] if word.removeprefix("[]") in commons else field
+        below = commons.get(word.removeprefix("[]"), field)
         yield from _abouts(below.get("fields", ()), commons, path + "[]" * word.startswith("[]") + ".")
 
 

@@ -8,14 +8,15 @@ words are shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from decoders.apis import NAMES
 from decoders.named_tuple import NamedTuple
 
 OWN: Final = "own "
+_TAGS: Final = "Optional fields, each with its tag."
 
 
 class About(NamedTuple):
@@ -42,7 +43,9 @@ def structure_abouts(module: str) -> Mapping[str, str]:
 
 def _read(package: str, module: str) -> dict[str, str]:
     file = files(package) / "abouts" / f"{module}.txt"
-    return {path: about.words for path, about in parse_abouts(file.read_text("utf-8")).items()} if file.is_file() else {}
+    return (
+        {path: about.words for path, about in parse_abouts(file.read_text("utf-8")).items()} if file.is_file() else {}
+    )
 
 
 def parse_abouts(text: str) -> dict[str, About]:
@@ -53,3 +56,12 @@ def parse_abouts(text: str) -> dict[str, About]:
         if not line.startswith("#"):
             found[path] = About(words, line.startswith(OWN))
     return found
+
+
+def add_abouts(rows: Iterable[dict[str, Any]], abouts: Mapping[str, str], above: str) -> None:
+    """Add `about` to each row of an API's fields, and to the rows below it; `above` begins the paths of these rows."""
+    for row in rows:
+        path = above + row["name"]
+        tags = row["type"] == "tags"  # the place of tagged fields on the wire: no field itself
+        row["about"] = _TAGS if tags else abouts.get(path)
+        add_abouts(row["fields"], abouts, above if tags else path + "[]" * row["type"].startswith("[]") + ".")

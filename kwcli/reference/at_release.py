@@ -9,6 +9,7 @@ from decoders.apis import api
 from decoders.apis.releases import RELEASES, history
 from decoders.apis.renames import RENAMED_APIS, RENAMED_FIELDS
 from decoders.schema.model import Api, Field, Message, Side, Versions
+from kwcli.reference.abouts import api_abouts
 
 Path = tuple[str, ...]
 
@@ -58,6 +59,23 @@ def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
             spelt = {path: tuple(now[path[: at + 1]] for at in range(len(path))) for path in today}
             now = {path: older.get(spelt[path], now[path]) for path in today}
     return {path: name for path, name in now.items() if name != path[-1]}
+
+
+def abouts_at(key: int, release: str | None) -> dict[str, str]:
+    """What each field of the API means, by side and path (`request.topics[].name`) in the names of the release."""
+    abouts = dict(api_abouts(key))
+    if release is None:
+        return abouts
+    sides: tuple[Side, Side] = ("request", "response")
+    names = {(side, *path): name for side in sides for path, name in older_names(key, side, release).items()}
+    return abouts | {_spelt(path, names): words for path, words in abouts.items()}  # early layouts keep their names
+
+
+def _spelt(path: str, names: dict[Path, str]) -> str:
+    steps = path.split(".")
+    bare = tuple(step.removesuffix("[]") for step in steps)
+    spelt = (names.get(bare[: at + 1], bare[at]) + "[]" * step.endswith("[]") for at, step in enumerate(steps))
+    return ".".join(spelt)
 
 
 def _after(release: str) -> Sequence[str]:

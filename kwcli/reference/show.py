@@ -32,6 +32,7 @@ def show_apis(
     release: str | None,
     diff: tuple[str, str] | None,
     grep: str | None,
+    about: bool,
 ) -> None:
     """Answer `kw apis`: the list, an API, a version, a difference, or a search. Raises click.UsageError and Failure."""
     from kwcli.reference import text_apis
@@ -43,6 +44,8 @@ def show_apis(
         raise click.UsageError(f"{asked[0]} and {asked[1]} do not go together")
     if (diff and version is not None) or (grep and api):
         raise click.UsageError(f"{asked[0]} does not go with {'a version' if diff else 'an API'}")
+    if about and (diff or not (api or grep)):
+        raise click.UsageError(f"--about does not go with {'--diff' if diff else 'the list: name an API'}")
     found = find_api(api) if api is not None else None
     if release is not None:
         release = find_release(release)
@@ -53,6 +56,11 @@ def show_apis(
         from kwcli.reference.catalog import find
 
         rows = find(grep)
+        if about:
+            from kwcli.reference.abouts import api_abouts
+
+            for row in rows:
+                row["about"] = api_abouts(row["key"]).get(f"{row['side']}.{row['path']}")
         _show(env, settings, rows, lambda: text_apis.found_lines(rows, grep, *how))
     elif found is None:
         from kwcli.reference.catalog import entries
@@ -64,12 +72,16 @@ def show_apis(
         from kwcli.reference.errors import returned_by
 
         row = tree(_in_release(found, release)) | {"errors": returned_by(found.key)}
+        if about:
+            _add_abouts(found, release, row)
         _show(env, settings, row, lambda: text_apis.tree_lines(row, *how))
     else:
         from kwcli.reference.wire_layout import layouts
 
         its = _in_release(found, release)
         row = layouts(its, _version(its, version, release), release)
+        if about:
+            _add_abouts(found, release, row)
         _show(env, settings, row, lambda: text_apis.wire_lines(row, *how))
 
 
@@ -146,6 +158,20 @@ def _in_release(found: Api, release: str | None) -> Api:
         where = " to ".join(dict.fromkeys((having[0], having[-1])))
         raise Failure(f"Kafka {release} has no {found.name}: it is in {where}", Exit.USAGE)
     return its
+
+
+def _add_abouts(found: Api, release: str | None, row: Row) -> None:
+    """Add what each field means to the trees, or the layouts, of both sides of an API."""
+    from kwcli.reference.abouts import add_abouts, header_abouts
+    from kwcli.reference.at_release import abouts_at
+
+    abouts = abouts_at(found.key, release)
+    for side in ("request", "response"):
+        if isinstance(row[side], list):
+            add_abouts(row[side], abouts, f"{side}.")
+        else:
+            add_abouts(row[side]["header"], header_abouts(), f"{side.capitalize()}Header.")
+            add_abouts(row[side]["body"], abouts, f"{side}.")
 
 
 def _version(its: Api, word: str, release: str | None) -> int:

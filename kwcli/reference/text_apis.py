@@ -114,6 +114,8 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         )
 
 
+# What a field means, if it was asked for.
+_ABOUT: Final = Column("about", wrap=True, cut=30)
 _TREE: Final = (
     Column("field", paint="name"),
     Column("versions"),
@@ -123,6 +125,7 @@ _TREE: Final = (
     Column("default", drop=3, cut=6),
     Column("since", drop=4, paint="dim"),
     Column("is", drop=5, paint="dim"),
+    _ABOUT,
 )
 
 
@@ -164,6 +167,7 @@ def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
             default_text(row),
             since or "",
             row["entity"] or "",
+            row.get("about") or "",
         ]
         yield from _tree_rows(row["fields"], depth + 1)
 
@@ -230,6 +234,7 @@ _WIRE: Final = (
     Column("bytes", right=True, drop=2, paint="dim"),
     Column("notes", wrap=True, drop=1, paint="dim"),
 )
+_WIRE_WITH_ABOUTS: Final = (*_WIRE[:-1], _WIRE[-1]._replace(wrap=False), _ABOUT)
 
 
 _FRAME: Final = (
@@ -265,7 +270,8 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
 def _section(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
     lines = [*_wire_rows(rows, 0)]
     if lines:
-        yield from draw_table(fill(_WIRE, lines), width, palette, INDENT, heading=False)
+        columns = _WIRE_WITH_ABOUTS if "about" in rows[0] else _WIRE
+        yield from draw_table(fill(columns, lines), width, palette, INDENT, heading=False)
 
 
 def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
@@ -277,7 +283,8 @@ def _wire_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
             said.insert(0, f"always {row['constant']}")
         elif row["default"] not in ([], {}, 0, "", ZERO_UUID) and row["type"] != "tags":
             said.insert(0, f"= {json.dumps(row['default'])}")
-        yield [INDENT * depth + row["name"], row["encoding"], tag, size, ", ".join(said)]
+        about = row.get("about") or ""
+        yield [INDENT * depth + row["name"], row["encoding"], tag, size, ", ".join(said), about]
         yield from _wire_rows(row["fields"], depth + 1)
 
 
@@ -294,6 +301,7 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
         Column("versions"),
         Column("type", drop=1),
         Column("older name", drop=3, paint="dim"),
+        _ABOUT,
     )
     shown = [
         [
@@ -303,6 +311,7 @@ def found_lines(rows: Sequence[Row], word: str, width: int | None, palette: Pale
             span(row["versions"]),
             row["type"] or "",
             row["was"] or "",
+            row.get("about") or "",
         ]
         for row in rows
     ]
