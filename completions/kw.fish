@@ -106,6 +106,11 @@ function __kw_body  # path=value: the paths of the request, then what the field 
             echo $head$value
         end
         test (count $values) -gt 0; or __kw_live body
+        return
+    end
+    set -l rows (__kw_live body)
+    if test (count $rows) -gt 0
+        printf '%s\n' $rows
     else if test "$plain" = "$path"
         __kw_fields $api
     else
@@ -1226,6 +1231,7 @@ complete -c kw -n '__kw_any \'pipeline watch\'' -l finish -d 'Like --once, but s
 complete -c kw -n '__kw_any \'apis\'' -l release -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Show APIs as in this Kafka release, for example 2.8.'
 complete -c kw -n '__kw_any \'apis\'' -l diff -x -a '4.4 4.3 4.2 4.1 4.0 3.9 3.8 3.7 3.6 3.5 3.4 3.3 3.2 3.1 3.0 2.8 2.7 2.6 2.5 2.4 2.3 2.2 2.1 2.0 1.1 1.0 0.11.0 0.10.2 0.10.1 0.10.0 0.9.0 0.8.2' -k -d 'Show changes between two releases, or two versions of one API.'
 complete -c kw -n '__kw_any \'apis\'' -l grep -x -d 'APIs and fields whose name, or older name, holds this word.'
+complete -c kw -n '__kw_any \'apis\'' -l about -d 'Say of each field what it means, in Kafka\'s words.'
 complete -c kw -n '__kw_any \'apis\' \'errors\'' -s o -l output -x -a 'text ndjson json csv yaml fields' -d 'Output format (default: kw.output, $KW_OUTPUT, else text).'
 complete -c kw -n '__kw_any \'errors\'' -l retriable -d 'Errors after which clients retry, or give up.'
 complete -c kw -n '__kw_any \'errors\'' -l grep -x -d 'Errors whose name or meaning holds this word.'

@@ -17,6 +17,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
 from kwcli.calling.words.paths import TAGS
+from kwcli.reference.abouts import api_abouts
 
 # Comments begin at this column, or after the text.
 _COMMENT_AT: Final = 40
@@ -59,6 +60,7 @@ class _Skeleton:
     def __init__(self, api: Api, side: Side) -> None:
         self.api = api
         self.side = side
+        self.abouts = api_abouts(api.key)
 
     def struct(
         self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""
@@ -82,6 +84,8 @@ class _Skeleton:
     ) -> Iterator[Line]:
         """The lines of one field, whose struct is in the versions `whole`."""
         comment = _comment(field, declared, whole, ENUMS.get(declared.means))
+        if about := self.abouts.get(f"{self.side}.{path}"):
+            comment += f" · {about}"
         name = field.name
         if field.array:
             yield from self._array(field, declared, value, depth, comment, off, path)

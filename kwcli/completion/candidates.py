@@ -12,7 +12,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -20,6 +20,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.run_environment import Environment, Exit
 
 if TYPE_CHECKING:
+    from decoders.schema.model import Api, Field
     from kwcli.completion.cluster_names import What
 
 # Seconds that a shell waits, from the start of the process. The variable sets another limit, in seconds.
@@ -169,6 +170,7 @@ _BRACKETS: Final = re.compile(r"\[\d*\]")
 def _body(typed: Typed) -> Iterator[Candidate]:
     path, equals, _ = typed.word.partition("=")
     if not equals:
+        yield from _body_words(typed)
         return
     what = _SHORT.get(path) or _entity(typed.line, _INDEX.sub("[]", path.removesuffix(":")))
     if what is None:
@@ -181,24 +183,45 @@ def _body(typed: Typed) -> Iterator[Candidate]:
             yield f"{path}={name}", meaning
 
 
+def _body_words(typed: Typed) -> Iterator[Candidate]:
+    """The fields of the request, each with what it means; `[0]` in the word stands for `[]`."""
+    from kwcli.completion.body_words import body_words
+    from kwcli.reference.abouts import api_abouts
+
+    found = _named_api(typed.line)
+    if found is None:
+        return
+    begun = _INDEX.sub("[]", typed.word)
+    abouts = api_abouts(found.key)
+    for word in body_words(found.key):
+        about = abouts.get(f"request.{word.removesuffix('=').removesuffix('[]')}", "")
+        if word.lower().startswith(begun.lower()):
+            yield (word if begun == typed.word else typed.word + word[len(begun) :]), about
+
+
 def _entity(line: Sequence[str], path: str) -> What | None:
-    """The kind of names that a request's field holds, by its declaration; the API is the first API name on the line."""
+    """The kind of names that a request's field holds, by its declaration."""
+    found = _named_api(line)
+    if found is None:
+        return None
+    fields: Iterable[Field] = found.request.fields
+    entity = ""
+    for step in path.split("."):
+        field = next((each for each in fields if each.name == step.removesuffix("[]")), None)
+        if field is None:
+            return None
+        fields, entity = field.fields, field.entity
+    return "topics" if path.endswith("resource_name") else _ENTITIES.get(entity)  # most resources are topics
+
+
+def _named_api(line: Sequence[str]) -> Api | None:
+    """The first API that is named on the line, behind the command."""
     from decoders.apis import api
     from decoders.errors import UnknownApi
 
-    for word in line[1:]:  # behind the command
-        try:
-            found = api(word)
-        except UnknownApi:
-            continue
-        fields: Iterable[object] = found.request.fields
-        entity = ""
-        for step in path.split("."):
-            field = next((each for each in fields if each.name == step.removesuffix("[]")), None)  # type: ignore[attr-defined]
-            if field is None:
-                return None
-            fields, entity = field.fields, field.entity  # type: ignore[attr-defined]
-        return "topics" if path.endswith("resource_name") else _ENTITIES.get(entity)  # most resources are topics
+    for word in line[1:]:
+        with suppress(UnknownApi):
+            return api(word)
     return None
 
 
@@ -280,9 +303,12 @@ def _fields(typed: Typed) -> Iterator[Candidate]:
     yield from ((f"{HEADER}.", "a header of the records"), ("not", ""))
     begun = typed.word.rpartition(" ")[2].lstrip("(")
     if begun.startswith(f"{RECORD}."):
+        from decoders.embedded import TOPICS
         from decoders.filters.internal_topic_fields import structure_paths
+        from kwcli.reference.abouts import structure_abouts
 
-        yield from ((f"{RECORD}.{path}", "") for path in structure_paths())
+        abouts = _unanimous(structure_abouts(module) for modules in TOPICS.values() for module in modules)
+        yield from ((f"{RECORD}.{path}", abouts.get(path, "")) for path in structure_paths())
     else:
         yield f"{RECORD}.", "a field of records of internal topics"
     yield from _body_paths(typed.word.rpartition(" ")[2].lstrip("("))
@@ -290,8 +316,10 @@ def _fields(typed: Typed) -> Iterator[Candidate]:
 
 def _body_paths(begun: str) -> Iterator[Candidate]:
     """The next step of a path into the body of a request or a response."""
+    from decoders.apis import KEYS
     from decoders.filters.expression import all_paths
     from decoders.filters.fields import BODIES
+    from kwcli.reference.abouts import api_abouts
 
     for side in BODIES:
         if not begun.startswith(f"{side}."):
@@ -300,8 +328,20 @@ def _body_paths(begun: str) -> Iterator[Candidate]:
         head, dot, _ = begun.rpartition(".")
         start = _BRACKETS.sub("", f"{head}{dot}".removeprefix(f"{side}."))
         known = {_step(path, start) for path in all_paths(BODIES[side][0]) if path.startswith(start)}
+        abouts = _unanimous(map(api_abouts, KEYS), BODIES[side][0])
         for path in sorted(known):
-            yield f"{head}{dot}{path.removeprefix(start)}", ""
+            yield f"{head}{dot}{path.removeprefix(start)}", abouts.get(path, "")
+
+
+def _unanimous(many: Iterable[Mapping[str, str]], side: str = "") -> dict[str, str]:
+    """What fields mean, by path without brackets, of which all APIs (of this side) or structures say the same."""
+    found: dict[str, set[str]] = {}
+    for abouts in many:
+        for line, about in abouts.items():
+            owner, _, path = line.replace("[]", "").partition(".")
+            if side in ("", owner):
+                found.setdefault(path, set()).add(about)
+    return {path: next(iter(said)) for path, said in found.items() if len(said) == 1}
 
 
 def _step(path: str, start: str) -> str:

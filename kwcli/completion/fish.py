@@ -115,6 +115,11 @@ function __kw_body  # path=value: the paths of the request, then what the field 
             echo $head$value
         end
         test (count $values) -gt 0; or __kw_live body
+        return
+    end
+    set -l rows (__kw_live body)
+    if test (count $rows) -gt 0
+        printf '%s\n' $rows
     else if test "$plain" = "$path"
         __kw_fields $api
     else

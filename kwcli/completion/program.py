@@ -14,11 +14,8 @@ from decoders.apis.error_codes import ERRORS
 from decoders.apis.releases import RELEASES
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field
-from kwcli.calling.records import fetch_request, produce_request
-from kwcli.reference.catalog import paths
+from kwcli.completion.body_words import body_words, leaves
 
-# Words that Produce and Fetch take besides the fields of their requests.
-_SHORT: Final = {0: produce_request.WORDS, 1: fetch_request.WORDS}
 _BOOLEANS: Final = (("true", ""), ("false", ""))
 
 
@@ -44,18 +41,9 @@ def apis() -> tuple[Known, ...]:
 
 def _known(key: int) -> Known:
     found = api(key)
-    words = [f"{name}=" for name in _SHORT.get(key, ())]
-    values: dict[str, tuple[tuple[str, str], ...]] = {}
-    for path, field, _ in paths(found.request.fields, found.versions):
-        if field.fields:
-            continue
-        place = path + "[]" * field.array
-        words.append(f"{place}=")
-        meanings = _values(field)
-        if meanings:
-            values[place] = meanings
+    values = {place: meanings for place, field in leaves(found) if (meanings := _values(field))}
     labels = (str(key), found.name.lower(), *(name.lower() for name in found.was))
-    return Known(labels, found.name, found.versions.low, found.versions.high, tuple(dict.fromkeys(words)), values)
+    return Known(labels, found.name, found.versions.low, found.versions.high, body_words(key), values)
 
 
 def _values(field: Field) -> tuple[tuple[str, str], ...]:

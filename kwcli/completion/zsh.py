@@ -89,7 +89,11 @@ _kw_body() {  # path=value: the paths of the request, then what the field may ho
         fi
         compset -P '*='
         _describe -V value values
-    elif [[ $plain == $PREFIX ]]; then
+        return
+    fi
+    _kw_live body
+    (( compstate[nmatches] )) && return
+    if [[ $plain == $PREFIX ]]; then
         compadd -S '' -a fields
     else
         fields=(${(M)fields:#$plain*})

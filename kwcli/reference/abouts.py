@@ -9,13 +9,15 @@ words are shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
+import decoders
 from decoders.apis import NAMES
 from decoders.named_tuple import NamedTuple
 
 OWN: Final = "own "
+_FOLDER: Final = Path(decoders.__file__).parent
 _TAGS: Final = "Optional fields, each with its tag."
 
 
@@ -28,24 +30,23 @@ class About(NamedTuple):
 
 def api_abouts(key: int) -> Mapping[str, str]:
     """What each field of an API means, by its side and path: `request.topics[].name`."""
-    return _read("decoders.apis", NAMES[key])
+    return _read("apis", NAMES[key])
 
 
 def header_abouts() -> Mapping[str, str]:
     """What each field of the headers means: `RequestHeader.client_id`."""
-    return _read("decoders.apis", "headers")
+    return _read("apis", "headers")
 
 
 def structure_abouts(module: str) -> Mapping[str, str]:
     """What each field of the structures in one module means, where Kafka defines it: `OffsetCommitKey.group`."""
-    return _read("decoders.embedded", module)
+    return _read("embedded", module)
 
 
-def _read(package: str, module: str) -> dict[str, str]:
-    file = files(package) / "abouts" / f"{module}.txt"
-    return (
-        {path: about.words for path, about in parse_abouts(file.read_text("utf-8")).items()} if file.is_file() else {}
-    )
+def _read(room: str, module: str) -> dict[str, str]:
+    path = _FOLDER / room / "abouts" / f"{module}.txt"
+    text = path.read_text("utf-8") if path.is_file() else ""
+    return {line: about.words for line, about in parse_abouts(text).items()}
 
 
 def parse_abouts(text: str) -> dict[str, About]:
