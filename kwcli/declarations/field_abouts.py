@@ -73,7 +73,7 @@ def compare_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tu
     for file in united_abouts(ours, releases, newest):
         place = f"abouts/{file.path.stem}"
         for line in file.lacking:
-            yield Difference(f"{place} {line}", (), "nothing says what it means: write a line `own …`")
+            yield Difference(f"{place} {line}", (), f"no release says what it means: add a line `{OWN}{line}: …`")
         for line in file.has.keys() - file.wants.keys():
             yield Difference(f"{place} {line}", (), "no declaration has this field")
         for line, about in file.wants.items():

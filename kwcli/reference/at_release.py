@@ -9,7 +9,6 @@ from decoders.apis import api
 from decoders.apis.releases import RELEASES, history
 from decoders.apis.renames import RENAMED_APIS, RENAMED_FIELDS
 from decoders.schema.model import Api, Field, Message, Side, Versions
-from kwcli.reference.abouts import api_abouts
 
 Path = tuple[str, ...]
 
@@ -63,6 +62,8 @@ def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
 
 def abouts_at(key: int, release: str | None) -> dict[str, str]:
     """What each field of the API means, by side and path (`request.topics[].name`) in the names of the release."""
+    from kwcli.reference.abouts import api_abouts
+
     abouts = dict(api_abouts(key))
     if release is None:
         return abouts

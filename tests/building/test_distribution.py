@@ -19,6 +19,7 @@ from typing import Final
 import orjson
 import pytest
 
+from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from kwcli.extras import DISTRIBUTION, install_extra
 from kwcli.reference.kw_version import name_requirements
@@ -130,6 +131,19 @@ def test_the_wheel_says_whose_it_is_and_under_which_licence(wheel: Installed) ->
     assert "Typing :: Typed" in found.get_all("Classifier", [])
     assert found["Keywords"]
     assert {"decoders/py.typed", "kwcli/py.typed", "pyspark_kafka_wire/__init__.py"} <= wheel.files
+
+
+@pytest.mark.long
+def test_the_wheel_holds_what_fields_mean_and_says_whose_words_they_are(wheel: Installed) -> None:
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "decoders").glob("*/abouts/*.txt")}
+    assert len(sources) > len(KEYS)
+    assert sources <= wheel.files
+    notice = (ROOT / "NOTICE").read_text()
+    assert "abouts/*.txt" in notice
+    assert "Copyright 2026 The Apache Software Foundation" in notice
+    ran = [str(wheel.python), "-m", "kwcli", "apis", "Heartbeat", "4", "--about"]
+    shown = subprocess.run(ran, cwd=wheel.python.parent, capture_output=True, text=True, check=True).stdout
+    assert "The member ID." in shown
 
 
 @pytest.mark.long

@@ -70,19 +70,23 @@ echo LINE ready >> "$OUT"
 """
 
 
-def ask(shell: str, lines: list[str], folder: Path, variables: dict[str, str]) -> list[Answer]:
+def ask(
+    shell: str, lines: list[str], folder: Path, variables: dict[str, str], scripts: Path = COMPLETIONS
+) -> list[Answer]:
     """An answer for each line; skips the test if the shell is missing. `folder` is the shell's home."""
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"needs {shell} on the PATH")
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "dumb", "LC_ALL": "C.UTF-8", **variables}
     if shell == "fish":
-        return [_fish(program, line, folder, environment) for line in lines]
-    return _typed(program, shell, lines, folder, environment)
+        return [_fish(program, line, folder, environment, scripts) for line in lines]
+    begin = folder / "begin"
+    begin.write_text((BASH if shell == "bash" else ZSH).replace(str(COMPLETIONS), str(scripts)))
+    return _typed(program, shell, lines, begin, environment)
 
 
-def _fish(program: str, line: str, folder: Path, environment: dict[str, str]) -> Answer:
-    script = f"source {COMPLETIONS}/kw.fish; complete -C $argv[1]"
+def _fish(program: str, line: str, folder: Path, environment: dict[str, str], scripts: Path) -> Answer:
+    script = f"source {scripts}/kw.fish; complete -C $argv[1]"
     done = subprocess.run(
         [program, "--no-config", "-c", script, line], capture_output=True, text=True, env=environment, cwd=folder
     )
@@ -90,11 +94,10 @@ def _fish(program: str, line: str, folder: Path, environment: dict[str, str]) ->
     return Answer(tuple(row.partition("\t")[0] for row in done.stdout.splitlines()), None)
 
 
-def _typed(program: str, shell: str, lines: list[str], folder: Path, environment: dict[str, str]) -> list[Answer]:
+def _typed(program: str, shell: str, lines: list[str], begin: Path, environment: dict[str, str]) -> list[Answer]:
+    folder = begin.parent
     out = folder / "told"
     out.touch()
-    begin = folder / "begin"
-    begin.write_text(BASH if shell == "bash" else ZSH)
     quiet = ["--norc", "--noprofile", "-i"] if shell == "bash" else ["-f", "-i"]
     process, terminal = pty.fork()
     if process == 0:

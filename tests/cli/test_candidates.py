@@ -90,6 +90,37 @@ def test_words(kind: str, word: str, words: list[str]) -> None:
     assert offered(kind, word, "sniff") == words
 
 
+@pytest.mark.parametrize(
+    ("kind", "word", "line", "row"),
+    [
+        ("body", "topics[].n", "kw call Metadata", "topics[].name=\tThe topic name."),
+        ("body", "TOPICS[].n", "kw call -b a:1 metadata", "topics[].name=\tThe topic name."),
+        ("body", "topics[0].n", "kw call Metadata", "topics[0].name=\tThe topic name."),
+        ("body", "topics[0].partitions[12].of", "kw encode ListOffsets", None),
+        ("body", "groups[].t", "kw encode OffsetFetch 8", "groups[].topics[].name=\tThe topic name."),
+        ("body", "groups", "kw call DescribeGroups", "groups[]=\tThe names of the groups to describe."),
+        ("body", "hea", "kw call Produce", "header="),  # no field: a word of Produce
+        ("body", "topics", "kw call", None),
+        ("filter", "response.broker_ep", "kw sniff", "response.broker_epoch\tThe broker's assigned epoch, or -1 if"),
+        (
+            "filter",
+            "request.topics[0].num",
+            "kw sniff",
+            "request.topics[0].num_partitions\tThe number of partitions to",
+        ),
+        ("filter", "request.topics.na", "kw sniff", "request.topics.name"),  # APIs say different things of it
+        ("filter", "record.offs", "kw sniff", "record.offset\tThe offset that the consumer wants to store"),
+        ("columns", "response.broker_ep", "kw sniff", "response.broker_epoch\tThe broker's assigned epoch, or -1 if"),
+    ],
+)
+def test_a_field_says_what_it_means(kind: str, word: str, line: str, row: str | None) -> None:
+    done = kw("__complete", kind, word, *line.split(), env=world(variables=LIMIT))
+    assert (done.code, done.err) == (Exit.DONE, "")
+    first = done.out.splitlines()[:1]
+    assert first == [] if row is None else first[0].startswith(row)
+    assert row is None or ("\t" in row) == ("\t" in first[0])
+
+
 @pytest.mark.parametrize("words", [(), ("filter",), ("filter", "x"), ("body", "a=", "call", "-b"), ("property", "=")])
 def test_half_a_call(words: tuple[str, ...]) -> None:
     done = kw("__complete", *words, env=world(variables=LIMIT))

@@ -22,7 +22,7 @@ from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
 from kwcli.completion.program import ValueKind, apis, verbs
 from kwcli.main import kw as program
-from tests.cli.shells import COMPLETIONS, Answer, ask
+from tests.cli.shells import COMPLETIONS, ROOT, Answer, ask
 from tests.cli.worlds import kw, world
 
 LARGEST = 180_000
@@ -168,6 +168,47 @@ ROWS = [
     Row("kw call -b 127.0.0.1:1 produce topic=", set()),
 ]
 NAMES = {"topics": ["orders", "payments"], "groups": ["billing"], "nodes": ["1\thost:1", "2\thost:2"]}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@pytest.mark.parametrize("known", [True, False])
+def test_a_shell_asks_kw_for_the_fields_of_a_request(shell: str, known: bool, tmp_path: Path) -> None:
+    """kw says what they mean; if it does not answer in time, the script offers those that it has itself."""
+    text = (COMPLETIONS / FILES[shell]).read_text()
+    without = re.sub(r" fields=\('[^)]*\)|^            printf '%s\\n' '.*", " true", text, flags=re.MULTILINE)
+    assert "'topics[].topic_id='" in text
+    assert "'topics[].topic_id='" not in without
+    assert "_kw_body" in without
+    (tmp_path / FILES[shell]).write_text(text if known else without)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "kw").write_text(
+        "#!/bin/sh\n" + ("exit 1" if known else f'exec {sys.executable} -m kwcli.main "$@"') + "\n"
+    )
+    (tmp_path / "bin" / "kw").chmod(0o755)
+    variables = {
+        "KW_COMPLETION_LIMIT": "30",
+        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
+    typed = ["kw encode Metadata 12 topics[].", "kw encode Metadata 12 'topics[0].n"]
+    answers = ask(shell, typed, tmp_path, variables, tmp_path)
+    assert [{plain(word, line) for word in found.offered} for line, found in zip(typed, answers, strict=True)] == [
+        {"topics[].name=", "topics[].topic_id="},
+        {"topics[0].name="},
+    ]
+
+
+@pytest.mark.long
+def test_fish_shows_what_a_field_means(tmp_path: Path) -> None:
+    fish = shutil.which("fish")
+    if fish is None:
+        pytest.skip("needs fish on the PATH")
+    script = f"source {COMPLETIONS}/kw.fish; complete -C 'kw encode Metadata 12 topics[].n'"
+    keep_names(tmp_path, {"XDG_CACHE_HOME": str(tmp_path)})
+    variables = {"KW_COMPLETION_LIMIT": "30", "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    done = subprocess.run([fish, "--no-config", "-c", script], capture_output=True, text=True, env=variables, cwd=ROOT)
+    assert done.stdout == "topics[].name=\tThe topic name.\n"
 
 
 @pytest.fixture(

@@ -46,6 +46,19 @@ def test_help_loads_no_command_and_no_library() -> None:
     assert heavy(modules) == set()
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["apis", "Produce", "13"], False),
+        (["call", "Metadata", "--dry-run"], False),
+        (["apis", "Produce", "13", "--about"], True),
+        (["call", "Metadata", "--skeleton"], True),
+    ],
+)
+def test_what_fields_mean_is_loaded_when_it_is_shown(words: list[str], shown: bool) -> None:
+    assert ("kwcli.reference.abouts" in loaded_by(*words)) == shown
+
+
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_the_help_of_a_command_loads_no_library(command: str) -> None:

@@ -120,7 +120,8 @@ def release(folder: Path, version: str, request: dict[str, Any], text_after: str
     place.mkdir()
     response = definition("ProbeResponse", request["validVersions"], [], flexibleVersions=request["flexibleVersions"])
     for message in (request, response):
-        text = "// a licence\n" + json.dumps(message, indent=1).replace("[\n", "[ // fields\n", 1) + text_after
+        text = json.dumps(message, indent=1).replace("[\n", "[ // fields\n/* of\n all */", 1) + text_after
+        text = f"// a licence\n{text}"
         (place / f"{message['name']}.json").write_text(text)
     return read_release(place)
 
@@ -142,7 +143,7 @@ def test_quirks_of_definitions(tmp_path: Path) -> None:
     fields = [
         field("ReplicaState", "struct", "0+"),
         {"name": "State", "type": "State", "taggedVersions": "1+", "tag": "0", "fields": [field("Id", "int32", "1+")]},
-        field("Max", "int32", "0+", default="0x7fffffff"),
+        field("Max", "int32", "0+", default="0x7fffffff", ignorable="false"),
         field("Text", "string", "0+", default="null", nullableVersions="0+"),
         field("On", "bool", "0+", default="true"),
         field("Off", "bool", "0+", default="false"),
@@ -316,27 +317,101 @@ def test_each_release_speaks_for_what_no_newer_one_has(tmp_path: Path) -> None:
     ]
 
 
-def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds all declared APIs: Heartbeat, with its abouts. The release table has Probe 0-1."""
     made = tmp_path / "apis"
-    made.mkdir()
-    shutil.copy(notation.APIS / "heartbeat.py", made)
-    heartbeat = (made / "heartbeat.py").read_text()
+    (made / "abouts").mkdir(parents=True)
+    for name in ("heartbeat.py", "abouts/heartbeat.txt"):
+        shutil.copy(notation.APIS / name, made / name)
     monkeypatch.setattr(notation, "APIS", made)
     monkeypatch.setattr(others, "HISTORY", {500: "4.4:0-1"})
     monkeypatch.setattr(others, "spoken", lambda _: {500: Versions(0, 1)})
     monkeypatch.setattr(others, "UNSTABLE", {})
-    source = release(tmp_path, "4.4.0", probe("0-1", field("A", "int8", "0+"), listeners=["broker"]))
+    return made
+
+
+def run(*words: str) -> tuple[int, list[str]]:
+    """The exit code of the command, and the lines that it prints."""
+    done = CliRunner().invoke(main, words)
+    return done.exit_code, done.stdout.splitlines()
+
+
+def test_the_command_writes_files_and_then_finds_nothing(tmp_path: Path, apis: Path) -> None:
+    heartbeat = [(apis / name).read_text() for name in ("heartbeat.py", "abouts/heartbeat.txt")]
+    source = release(tmp_path, "4.4.0", probe("0-1", field("A", "int8", "0+", about="It."), listeners=["broker"]))
     folder = str(tmp_path / "kafka-clients-4.4.0")
     assert source.minor == "4.4"
-    before = CliRunner().invoke(main, ["check", folder])
-    assert (before.exit_code, before.stdout) == (1, "500 Probe v0,1: the API is missing\n")
-    done = CliRunner().invoke(main, ["write", folder])
-    assert (done.exit_code, done.stdout) == (0, "new: probe.py (500 Probe 0-1)\n")
-    assert (made / "probe.py").read_text().startswith('"""Probe."""\n\nDECLARATION = """\napi 500 Probe\n')
-    assert (made / "heartbeat.py").read_text() == heartbeat
-    after = CliRunner().invoke(main, ["check", folder])
-    assert (after.exit_code, after.stdout) == (0, "")
-    assert CliRunner().invoke(main, ["write", folder]).stdout == ""
+    assert run("check", folder) == (1, ["500 Probe v0,1: the API is missing"])
+    assert run("write", folder) == (0, ["new: probe.py (500 Probe 0-1)", "new: abouts/probe.txt"])
+    assert (apis / "probe.py").read_text().startswith('"""Probe."""\n\nDECLARATION = """\napi 500 Probe\n')
+    assert abouts(apis) == ["request.a: It."]
+    assert [(apis / name).read_text() for name in ("heartbeat.py", "abouts/heartbeat.txt")] == heartbeat
+    assert run("check", folder) == (0, [])
+    assert run("write", folder) == (0, [])
+
+
+def abouts(folder: Path) -> list[str]:
+    """The lines of Probe's abouts, without the first, which says whose they are."""
+    first, *lines = (folder / "abouts" / "probe.txt").read_text().splitlines()
+    assert "NOTICE" in first
+    return lines
+
+
+def test_a_field_without_words_is_named_until_it_has_some(tmp_path: Path, apis: Path) -> None:
+    """Of a field that no release says anything of; what releases say of it later takes the place of our words."""
+    inner = [field("X", "int8", "0+"), field("Y", "int8", "0+", about="The  Y,\nof it.")]
+    release(tmp_path, "4.4.0", probe("0-1", field("As", "[]A", "0+", fields=inner, about="The As.")))
+    folder = str(tmp_path / "kafka-clients-4.4.0")
+    run("write", folder)
+    assert abouts(apis) == ["request.as: The As.", "request.as[].y: The Y, of it."]
+    lacking = "abouts/probe request.as[].x v-: no release says what it means: add a line `own request.as[].x: …`"
+    assert run("check", folder) == (1, [lacking])
+    with open(apis / "abouts" / "probe.txt", "a") as file:
+        file.write("own request.as[].x: Ours.\n")
+    assert run("check", folder) == (0, [])
+    assert run("write", folder) == (0, ["updated: abouts/probe.txt"])  # in the order of the declaration
+    assert abouts(apis) == ["request.as: The As.", "own request.as[].x: Ours.", "request.as[].y: The Y, of it."]
+    (tmp_path / "later").mkdir()
+    inner[0]["about"] = "The X."
+    release(tmp_path / "later", "4.5.0", probe("0-1", field("As", "[]A", "0+", fields=inner, about="The As.")))
+    later = str(tmp_path / "later" / "kafka-clients-4.5.0")
+    _, told = run("check", later)
+    assert "abouts/probe request.as[].x v-: about is 'Ours.', Kafka says 'The X.'" in told
+    run("write", later)
+    assert abouts(apis) == ["request.as: The As.", "request.as[].x: The X.", "request.as[].y: The Y, of it."]
+
+
+def test_words_that_differ_or_are_of_no_field_are_named(tmp_path: Path, apis: Path) -> None:
+    release(tmp_path, "4.4.0", probe("0-1", field("A", "int8", "0+", about="It."), field("B", "int8", "0+", about="B")))
+    folder = str(tmp_path / "kafka-clients-4.4.0")
+    run("write", folder)
+    path = apis / "abouts" / "probe.txt"
+    path.write_text("request.a: Something else.\nrequest.gone: What was there.\n")
+    assert run("check", folder) == (
+        1,
+        [
+            "abouts/probe request.gone v-: no declaration has this field",
+            "abouts/probe request.a v-: about is 'Something else.', Kafka says 'It.'",
+            "abouts/probe request.b v-: about is missing, Kafka says 'B'",
+        ],
+    )
+    assert run("write", folder) == (0, ["updated: abouts/probe.txt"])
+    assert abouts(apis) == ["request.a: It.", "request.b: B"]
+
+
+def test_the_newest_release_that_has_a_field_says_what_it_means(tmp_path: Path, apis: Path) -> None:
+    """An older release says it of fields that no newer one has, and it does not change what is known of others."""
+    old = [field("Old", "int8", "0", about="Older words."), field("Gone", "int8", "0", about="What went.")]
+    release(tmp_path, "3.9.2", probe("0", *old))
+    release(tmp_path, "4.4.0", probe("0-1", field("New", "int8", "0+", about="Newer words."), old[1] | {"about": ""}))
+    older, newer = (str(tmp_path / f"kafka-clients-{version}") for version in ("3.9.2", "4.4.0"))
+    run("write", older, newer)
+    wanted = ["request.new: Newer words.", "request.gone: What went."]
+    assert abouts(apis) == wanted
+    assert [line for line in run("check", older, newer)[1] if line.startswith("abouts")] == []
+    run("write", older)
+    assert abouts(apis) == wanted
 
 
 def test_what_the_release_table_lacks(tmp_path: Path) -> None:
