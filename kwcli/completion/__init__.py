@@ -3,7 +3,8 @@
 Starting Python costs a tenth of a second, twice what a TAB should take; the scripts' own knowledge of the protocol
 (API names and versions, fields of requests, words for numbers, error names, releases) is 30 kB of text, which a shell
 reads once. The shell itself looks up profiles and network interfaces. For names of the cluster's topics, groups and
-nodes, properties and filter expressions, the scripts ask `kw __complete` (candidates.py), which has 300 ms.
+nodes, properties, filter expressions and what fields of requests mean, the scripts ask `kw __complete` (candidates.py),
+which has 300 ms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A half-typed word and the line before it in, the words it may become out, where the shells' scripts know none.
 
-The scripts call `kw __complete KIND WORD LINE…` for properties, filters, columns, nodes and values of a request's
-fields. It prints one candidate a line: the whole word, and behind a tab what it means. It prints nothing else, not even
+The scripts call `kw __complete KIND WORD LINE…` for properties, filters, columns, nodes, a request's fields and their
+values. It prints one candidate a line: the whole word, and behind a tab what it means. It prints nothing else, not even
 errors, and ends within its time limit, since a user who has pressed TAB waits.
 """
 

@@ -19,6 +19,7 @@ from decoders.replaying.api_classes import API_CLASSES
 from kwcli.declarations.notation import declared
 from kwcli.output.facts.fact_functions import FUNCTIONS
 from kwcli.output.facts.facts_by_api import ROWS
+from kwcli.reference.abouts import api_abouts
 
 # The table and its file → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
@@ -30,6 +31,7 @@ TABLES: Final[Mapping[str, Collection[int]]] = {
     "ERROR_PLACES in decoders/apis/error_places.py": ERROR_PLACES,
     "ROWS in kwcli/output/facts/facts_by_api.py": {*ROWS, *FUNCTIONS},
     "API_CLASSES in decoders/replaying/api_classes.py": API_CLASSES,
+    "decoders/apis/abouts/<api>.txt": [key for key in KEYS if api_abouts(key)],
 }
 
 
