@@ -12,8 +12,10 @@ import pytest
 
 import decoders
 from decoders.apis import KEYS, NAMES
+from decoders.apis.headers import REQUEST_HEADER, RESPONSE_HEADER
 from decoders.apis.releases import RELEASES, history
-from decoders.schema.model import Plan
+from decoders.embedded import STRUCTURES, structure
+from decoders.schema.model import Plan, parse_message, resolve
 from kwcli.reference import wire_layout
 from kwcli.reference.abouts import add_abouts, api_abouts, header_abouts, parse_abouts, structure_abouts
 from kwcli.reference.at_release import abouts_at, as_of
@@ -44,6 +46,27 @@ def test_every_field_of_every_version_has_words() -> None:
         besides += [f"decoders/apis/abouts/{NAMES[key]}.txt: {path}" for path in abouts.keys() - wanted]
     assert lacking == [], "lines are missing; `python -m kwcli.declarations write` takes Kafka's words from a jar"
     assert besides == [], "no declaration has these fields"
+
+
+def test_every_field_of_headers_and_of_structures_that_kafka_defines_has_words() -> None:
+    messages = {name: structure(name) for name in STRUCTURES}
+    messages |= {message.name: message for message in map(parse_message, (REQUEST_HEADER, RESPONSE_HEADER))}
+    said = structures() | dict(header_abouts())
+    assert all(said.values())
+    without = set()
+    for name, message in messages.items():
+        versions = range(message.versions.low, message.versions.high + 1)
+        wanted = {path for version in versions for path in paths(resolve(message, version), f"{name}.")}
+        lines = {line for line in said if line.startswith(f"{name}.")}
+        if lines:
+            assert lines == wanted
+        elif wanted:
+            without.add(name)
+    # Kafka writes these by hand.
+    assert without == {
+        *("ConnectProtocolMetadata", "ConnectProtocolAssignment"),
+        *("StickyAssignorUserData", "CooperativeStickyAssignorUserData", "AssignmentInfo"),
+    }
 
 
 def test_only_a_field_of_which_no_release_says_anything_has_our_words() -> None:
