@@ -19,6 +19,10 @@ _OFFER: Final = r"""# bash completion for kw; made by `kw completion bash`
 _kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that keep their meaning for the shell
     local text=${1:${#cut}} open=${quote#\$} active at one code quoted
     [[ $1 == "$cut"?* ]] || return 0
+    case ${LC_ALL:-${LC_CTYPE:-$LANG}} in  # elsewhere a sign may be a part of a character, and is run (GBK, Big5)
+        '' | C | POSIX | *[Uu][Tt][Ff]8* | *[Uu][Tt][Ff]-8*) ;;
+        *) (LC_ALL=C && [[ $text == *[^\ -~]* ]]) && return 0 ;;
+    esac
     printf -v code %q "$text"
     [[ $code == \$\'* ]] && return 0  # it has a control character, or bytes that are no text
     case $quote in

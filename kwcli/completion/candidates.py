@@ -68,8 +68,20 @@ def complete(env: Environment, words: Sequence[str]) -> Exit:
             found = [each for each in row(typed) if each[0].lower().startswith(word.lower())][:_MOST]
         if own:
             signal.setitimer(signal.ITIMER_REAL, 0)
+        if not _is_utf8(env.variables):
+            found = [each for each in found if each[0].isascii()]
         env.stdout.write("".join(_line(*each) for each in found).encode("utf-8", "surrogateescape"))
     return Exit.DONE
+
+
+def _is_utf8(variables: Mapping[str, str]) -> bool:
+    """Whether a shell in this locale takes the bytes of UTF-8 for what they are, or singly (C, POSIX).
+
+    In GBK or Big5 the last byte of a character and a sign behind it (`|`) make one character: a shell quotes neither,
+    and runs what follows.
+    """
+    name = variables.get("LC_ALL") or variables.get("LC_CTYPE") or variables.get("LANG") or ""
+    return name in ("", "C", "POSIX") or "UTF8" in name.upper().replace("-", "")
 
 
 def _limit_s(env: Environment) -> float:

@@ -61,7 +61,12 @@ function __kw_versions
     test (count $range) -eq 2; and seq $range[2] -1 $range[1]
 end
 function __kw_drawable  # the words without control characters and bytes that are no text, U+F6xx to fish: it draws them
-    string match -rv '[\x00-\x1f\x7f-\x9f\x{f600}-\x{f6ff}]' -- $argv
+    set -l locale (string match -v '' -- $LC_ALL $LC_CTYPE $LANG C)
+    if string match -qri '^(C|POSIX)$|utf-?8' -- $locale[1]
+        string match -rv '[\x00-\x1f\x7f-\x9f\x{f600}-\x{f6ff}]' -- $argv
+    else  # a sign may be a part of a character, and is run (GBK, Big5)
+        string match -r '^[\x20-\x7e]*$' -- $argv
+    end
 end
 function __kw_files
     set -l word (commandline -ct | string replace -r '^(["\']?)--[^=]*=' '$1' | string collect)

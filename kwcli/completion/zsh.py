@@ -13,26 +13,36 @@ _HELPERS: Final = r"""_kw_apis() {
     compadd "$@" -M 'm:{a-zA-Z}={A-Za-z}' -a all
 }
 _kw_releases() { compadd "$@" -V releases RELEASES }
+_kw_utf8() { [[ ${LC_ALL:-${LC_CTYPE:-$LANG}} == (|C|POSIX|*[Uu][Tt][Ff](|-)8*) ]] }
+_kw_safe() {  # the names of `all` that are text; in other locales a sign may be a part of a character, and is run (GBK)
+    all=(${all:#*[^[:print:]]*})
+    _kw_utf8 && return
+    setopt localoptions nomultibyte
+    all=(${all:#*[^ -~]*})
+}
 _kw_profiles() {
     local -a all
     all=(${XDG_CONFIG_HOME:-$HOME/.config}/kw/profiles/*.properties(N:t:r))
-    compadd "$@" -- ${all:#*[^[:print:]]*}
+    _kw_safe
+    compadd "$@" -a all
 }
 _kw_files() {  # zsh's own _files leaves quotes open behind some names, and doubles backslashes
-    if [[ -z $compstate[quote] && $PREFIX != *\\* ]]; then
+    if [[ -z $compstate[quote] && $PREFIX != *\\* ]] && _kw_utf8; then
         _files
         return
     fi
     local folder=
-    local -a all folders
+    local -a all
     if compset -P '*/'; then
         folder=${(Q)IPREFIX}
         folder=${${folder##*[=@:]}/#\~\//$HOME/}
     fi
-    folders=($folder*(DN-/:t))
+    all=($folder*(DN-/:t))
+    _kw_safe
+    compadd -q -S / -a all
     all=($folder*(DN^-/:t))
-    compadd -q -S / -- ${folders:#*[^[:print:]]*}
-    compadd -- ${all:#*[^[:print:]]*}
+    _kw_safe
+    compadd -a all
 }
 _kw_live() {  # what kw itself knows about $1 (ValueKind), in 0.3 s, or nothing
     local one text kind=$1${compstate[quote]:+-quoted}

@@ -247,6 +247,27 @@ def test_names_that_kw_itself_would_read_as_something_else(
     assert offered(kind, word, command, "-b", "a:1", *rest, home=tmp_path) == words
 
 
+@pytest.mark.parametrize(
+    ("locale", "words"),
+    [
+        ({}, ["topic=plain", "topic=日|x"]),
+        ({"LANG": "C"}, ["topic=plain", "topic=日|x"]),
+        ({"LANG": "zh_CN.GBK", "LC_CTYPE": "zh_CN.utf8"}, ["topic=plain", "topic=日|x"]),
+        ({"LANG": "de_DE.UTF-8"}, ["topic=plain", "topic=日|x"]),
+        ({"LANG": "de_DE.UTF-8", "LC_ALL": "zh_CN.GBK"}, ["topic=plain"]),
+        ({"LANG": "zh_TW"}, ["topic=plain"]),
+    ],
+)
+def test_names_that_a_shell_reads_in_another_charset_are_left_out(
+    tmp_path: Path, locale: dict[str, str], words: list[str]
+) -> None:
+    """In GBK the last byte of 日 and the sign behind it are one character, which is not quoted."""
+    variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_CONFIG_HOME": str(tmp_path / "config"), **LIMIT}
+    path = cluster_names.path_of(world(variables=variables), "topics", ClusterWords(servers=("a:1",)))
+    Path(path).write_text(json.dumps(["plain", "日|x"]), "utf-8")
+    assert offered("body", "topic=", "call", "-b", "a:1", "produce", home=tmp_path, **locale) == words
+
+
 def test_a_cluster_that_is_not_there_is_not_asked_at_once_again(tmp_path: Path) -> None:
     ask = ("call", "-b", "127.0.0.1:1", "produce")
     assert offered("body", "topic=", *ask, home=tmp_path) == []

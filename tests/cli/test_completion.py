@@ -25,7 +25,7 @@ from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, ROOT, Answer, ask
 from tests.cli.worlds import kw, world
 
-LARGEST = 180_000
+LARGEST = 181_000
 
 
 @pytest.mark.parametrize("shell", SHELLS)
