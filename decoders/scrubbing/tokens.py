@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 from decoders.scrubbing.names import FILLER, Names
+from decoders.scrubbing.spelled_text import SPELLED
 
 __all__ = ["scrub_token"]
 
@@ -27,10 +28,16 @@ _SAID: Final = re.compile(
 )
 _SIGNS: Final = re.compile(rb"[^=.,\x01]")
 _BEARER: Final = re.compile(rb"((?:\x01?(?:auth|host|port)=(?:[Bb]earer )?)|\x01)([^\x01]*)")
-# The DER head of GSSAPI's first token, up to the identifier of its mechanism.
-_GSSAPI: Final = re.compile(rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)(?:\x06(?P<size>[\x01-\x20]))?", re.DOTALL)
-_WRAP: Final = b"\5\4"
-_WRAP_HEAD: Final = 16
+# GSSAPI's first token: its DER head, the identifier of a mechanism that Kafka's clients have (Kerberos, Microsoft's
+# number of it, SPNEGO), and two bytes that say which message it is.
+_GSSAPI: Final = re.compile(
+    rb"\x60(?:[\x00-\x7f]|\x81.|\x82..|\x83...)\x06"
+    rb"(?:\x09\x2a\x86\x48(?:\x86|\x82)\xf7\x12\x01\x02\x02|\x06\x2b\x06\x01\x05\x05\x02)..",
+    re.DOTALL,
+)
+# A message that protects others (RFC 4121): flags and a byte 255 follow, then counts and its number.
+_WRAP: Final = re.compile(rb"\x05\x04.\xff.{12}", re.DOTALL)
+_WRAP_MARK: Final = 4
 _ANSWER: Final = b"\xa1"
 
 
@@ -84,8 +91,6 @@ def _bearer(data: bytes, names: Names) -> bytes:
 
 def _gssapi(data: bytes) -> int:
     """How many first bytes of a GSSAPI message say which mechanism and which message it is; 0 for other messages."""
-    if found := _GSSAPI.match(data):
-        return min(found.end() + (found["size"][0] + 2 if found["size"] else 0), len(data))
-    if data.startswith(_WRAP):
-        return min(_WRAP_HEAD, len(data))
+    if found := _GSSAPI.match(data) or _WRAP.match(data):
+        return _WRAP_MARK if SPELLED.search(found[0]) else found.end()
     return min(2, len(data)) if data.startswith(_ANSWER) else 0

@@ -28,7 +28,7 @@ _kw_add() {  # offer the word $1, quoted as the cursor needs it; $2: signs that 
     case $quote in
         \") active='["$`\\!]' ;;
         \' | \$\') active="['"'`\\]' ;;
-        *) active="[^$2[:alnum:]_./:=,@%+-]" ;;
+        *) active="[^${2-}[:alnum:]_./:=,@%+-]" ;;
     esac
     if [[ $text != *$active* ]]; then
         quoted=$text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import ssl
@@ -70,6 +71,12 @@ def a_scrubbed_capture(path: Path) -> None:
     assert kw(*scrub(path)).code == Exit.DONE
 
 
+def a_scrubbed_capture_with_a_recording_behind(path: Path) -> None:
+    a_scrubbed_capture(path)
+    with path.open("ab") as file:
+        file.write((FOLDER / "tour.pcapng").read_bytes())
+
+
 def a_page(path: Path) -> None:
     assert kw(*report(path)).code == Exit.DONE
 
@@ -99,6 +106,7 @@ REFUSED: list[tuple[Words, Callable[[Path], None]]] = [
     (scrub, a_recording),
     (scrub, a_cut_out_capture),
     (scrub, a_cut_out_scrubbed_capture),
+    (scrub, a_scrubbed_capture_with_a_recording_behind),
     (scrub, a_page),
     (scrub, a_text),
     (scrub, a_half_section),
@@ -154,8 +162,8 @@ def test_the_marks_are_in_what_is_written(tmp_path: Path) -> None:
     page, capture = tmp_path / "page", tmp_path / "capture"
     a_page(page)
     a_scrubbed_capture(capture)
-    assert [is_report(page.read_bytes()), is_scrubbed(page.read_bytes())] == [True, False]
-    assert [is_report(capture.read_bytes()), is_scrubbed(capture.read_bytes())] == [False, True]
+    for path, marks in ((page, [True, False]), (capture, [False, True])):
+        assert [is_own(io.BytesIO(path.read_bytes())) for is_own in (is_report, is_scrubbed)] == marks
     assert b"generator" in page.read_bytes()[:4096]
 
 

@@ -37,6 +37,8 @@ FOLDER: Final = Path("/tmp/kw-old")
 # The first half of a capture, which the watches have read, and the second, which comes later.
 FIRST, SECOND = "a.pcap", "b.pcap"
 LOG: Final = "requests.log"
+# How an archive is unpacked: Python before 3.11.4 has no filter, and later ones want it named.
+FILTER: Final[dict[str, Any]] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 def unpack(name: str, folder: Path) -> Path:
@@ -48,7 +50,7 @@ def unpack(name: str, folder: Path) -> Path:
 
 def _extract(name: str, folder: Path) -> None:
     with tarfile.open(OLD / f"{name}.tar.xz") as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, **FILTER)
 
 
 def read_first_half(watch: Path, capture: Path) -> None:
