@@ -13,9 +13,6 @@ declaration (text)
           │   ├ JSON form    json_form.py: what records show
           │   └ projection   projection.py: only the fields that are asked for, the rest is stepped over; by the
           │                  walker where messages are rare
-          ├ specialize/      very many whole messages of a kind: more functions beside the first one
-          │   ├ learn.py        small messages of one size, in one unpack
-          │   └ speculate.py    elements of a large array, read as if they were all like a sample
           └ large_body.py      bodies above BODY_WHOLE_MAX: long arrays are read while the output is written
 and back:  json_form.py (JSON form → values), encoder_codegen.py (source of an encoder), plan_walker.py (exact errors)
 ```

@@ -104,8 +104,7 @@ def _start_json(buf: bytes, at: int, end: int, table: Any) -> Any:
 
 # Plan in, the functions that decode, project and encode it out; each is made once.
 #
-# A decoder is a function from the start, but its code is generated only when messages come again, and once more for
-# shapes that come often (specialize/learn.py). The figures are those of `python -m tests.bench.codec`.
+# A decoder is a function from the start, but its code is generated only when messages come again.
 #
 # All functions either end exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong
 # and where.
@@ -176,7 +175,7 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
         names: dict[str, object] = {}
 
         def generate() -> CodeType:
-            return build(plan, purpose, want, mode, start=(names, function)).__code__
+            return build(plan, purpose, want, mode, names).__code__
 
         function = LazyDecoder(plan, want, mode, names, generate).function
     plan.made[key] = function
@@ -192,23 +191,14 @@ _serial = count(1)
 
 
 def build(
-    plan: Plan,
-    purpose: str,
-    want: Want,
-    mode: Mode,
-    enough: int | None = None,
-    *,
-    start: tuple[dict[str, object], Callable[..., Any]] | None = None,
+    plan: Plan, purpose: str, want: Want, mode: Mode, names: dict[str, object] | None = None
 ) -> Callable[..., Any]:
-    """Compile one decoder of a plan, which specialises after `enough` messages (None: learn.ENOUGH).
-
-    `start` holds the globals of an existing function, and that function: it gets the specialised code later.
-    """
+    """Compile one decoder of a plan; `names` are the globals of an existing function that will get its code."""
     from decoders.schema.decoder_codegen import DecoderSource  # on first use: small captures are read by the walker
 
     unit = Unit()
-    if start is not None:
-        unit.names = start[0]
+    if names is not None:
+        unit.names = names
     if not mode.careful:
 
         def careful(*arguments: Any) -> Any:
@@ -219,19 +209,8 @@ def build(
             return made(*arguments)
 
         unit.names["careful"] = careful
-    title = f"{purpose} {plan.name} v{plan.version}"
-    learner = None
-    if not (mode.careful or mode.projection):
-        from decoders.schema.specialize.learn import Learner, may_learn
-
-        if may_learn(plan):
-            learner = Learner(plan, want, mode, unit, lambda its, name: install(title, its, name), enough)
-    learns = learner is not None
-    DecoderSource(unit, mode).root(plan, want, asks=learns, studies=learns)
-    made = install(title, unit, "decode")
-    if learner is not None:
-        learner.decode = made if start is None else start[1]
-    return made
+    DecoderSource(unit, mode).root(plan, want)
+    return install(f"{purpose} {plan.name} v{plan.version}", unit, "decode")
 
 
 def build_encoder(plan: Plan) -> Callable[..., Any]:
@@ -244,7 +223,7 @@ def build_encoder(plan: Plan) -> Callable[..., Any]:
 
 
 def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
-    """The source of the decoder of a message before it specialises; `commented`: with the field beside each line."""
+    """The source of the decoder of a message; `commented`: with the field beside each line."""
     from decoders.schema.decoder_codegen import DecoderSource
 
     unit = Unit(commented=commented)

@@ -439,8 +439,6 @@ class Body(Lines):
         self._after: list[str] = []
         self._tail: Tail | None = None
         self._unsigned: set[str] = set()
-        self._opening: list[tuple[str, str]] = []
-        self._first_run = -1
 
     def fail_if(self, condition: str) -> None:
         """Put lines that raise Crude under a condition."""
@@ -453,25 +451,6 @@ class Body(Lines):
     def after(self, *lines: str) -> None:
         """Add lines that are put after the lines that read the present run."""
         self._after += lines
-
-    def guess(self) -> None:
-        """Begin code for one shape only: to the end of the first run, the expect() conditions are assumed to hold."""
-        self._first_run = 0
-
-    @property
-    def first_run(self) -> int:
-        """The number of bytes that the first run since guess() reads, even where the shape is another one."""
-        return self._first_run
-
-    def expect(self, letter: str, condition: str) -> None:
-        """Add a piece that must meet a condition; lines after its run are put below an `if` with that condition."""
-        target = self.new("c")
-        if self._first_run > 0:
-            self.flush()
-        self.piece(letter, target)
-        self._opening.append((target, condition))
-        if self._first_run > 0:
-            self.flush()
 
     def follow(self, tail: Tail) -> None:
         """Add a string or bytes whose size is the last piece of the run."""
@@ -502,10 +481,7 @@ class Body(Lines):
         tail, self._tail = self._tail, None
         pieces, self._pieces = self._pieces, []
         after, self._after = self._after, []
-        opening, self._opening = self._opening, []
         lead, core, rest = _split(pieces)
-        if self._first_run == 0:
-            self._first_run = max(1, lead + _size(core) + rest)
         if tail is not None:
             self._read_tail(tail, lead, core)
             self.shift = rest
@@ -513,14 +489,6 @@ class Body(Lines):
             self._read(core, self.at(lead))
             self.shift += lead + _size(core) + rest
         self.put(*after)
-        if opening:
-            self.put(f"if {' and '.join(self._holds(*each) for each in opening)}:")
-            self.depth += 1
-
-    def _holds(self, target: str, condition: str) -> str:
-        if condition == "null":
-            return self.is_negative(target)
-        return f"{target} == {condition}" if condition != "0" else f"not {target}"
 
     def _read(self, core: list[Piece], offset: str) -> None:
         """Put lines that read a run which begins and ends with a wanted piece."""

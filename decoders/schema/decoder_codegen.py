@@ -17,11 +17,8 @@ from decoders.schema.codegen_support import Body, Piece, Tail, Unit, long_table,
 from decoders.schema.model import FIXED, Plan, PlanField, least_element, least_struct
 from decoders.schema.plan_walker import UNKNOWN, weight
 from decoders.schema.projection import SIZED, Mode, Want, part
-from decoders.schema.specialize.speculate import Guessing
 from decoders.wire.primitives import LETTERS
 
-# Only messages of fewer bytes may be read in one step.
-SMALL: Final = 2048
 # Arrays of more fixed-size structs than this are unpacked by one iterator.
 MANY = 4
 _RUNTIME: Final = (
@@ -40,22 +37,13 @@ class Shown(NamedTuple):
     by_place: str  # the value, from {start} and {size}, if it does not need the bytes; else empty
     secret: bool  # whether to redact it unless the sibling `unless` holds a name known to be public
 
-    def unless_secret(self, raw: str, before: dict[str, str], name: str) -> str:
-        """The expression that converts the bytes in the variable `raw`, or redacts them unless their name is public."""
-        public = f"is_public(table, {before.get(name, 'None')})"
-        return f"({self.convert.format(raw)} if {public} else {{'redacted': len({raw})}})"
-
 
 class DecoderSource:
-    """Generates one decoder: puts the function `decode`, and all functions that it calls, into a unit.
+    """Generates one decoder: puts the function `decode`, and all functions that it calls, into a unit."""
 
-    `guesses` maps an array's path without indices to an element of its most frequent shape.
-    """
-
-    def __init__(self, unit: Unit, mode: Mode, guesses: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(self, unit: Unit, mode: Mode) -> None:
         self.unit = unit
         self.mode = mode
-        self.guesses = guesses or {}
         self.more = "".join(
             f", {name}"
             for name, there in (("table", mode.json), ("errs", mode.errors), ("left", mode.careful))
@@ -66,12 +54,10 @@ class DecoderSource:
             {name: getattr(json_form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
         )
 
-    def root(self, plan: Plan, want: Want, *, asks: bool = False, studies: bool = False) -> None:
+    def root(self, plan: Plan, want: Want) -> None:
         """Put the function `decode(buf, at, end)` into the unit.
 
-        JSON decoders also take the hook table, projections return errors. If it `asks`, the function looks in `shapes`,
-        by the size of the message, for a function that reads such messages in one step. If it `studies`, it passes
-        large messages to `study` (see specialize/learn.py).
+        JSON decoders also take the hook table, projections return errors.
         """
         body = Body(self.unit)
         careful = self.mode.careful
@@ -80,46 +66,24 @@ class DecoderSource:
         body.depth = 1
         if careful:
             body.put(f"left = [{VALUES_MAX}, {VIEW_ELEMENTS_MAX}]")
-        tries = not careful and (asks or self.mode.json or _reads_text(plan))
+        tries = not careful and (self.mode.json or _reads_text(plan))
         if tries:
             body.put("start = at", "try:")
             body.depth += 1
-        if asks:
-            self._ask(body, arguments, studies)
         if not careful and counts_values(plan):
             most = BODY_WHOLE_MAX if self.mode.projection else VALUES_MAX
             body.put(f"if end - at > {most}:", f"    return careful({arguments})")
         if self.mode.errors:
             body.put("errs = []")
-        if self.guesses:
-            body.put("wrong = 0")
         value = self.struct(body, plan, want, "", "")
         body.sync()
         body.fail_if("at > end")
-        if self.guesses:
-            body.put("if wrong:", "    guessed_wrong(buf, start, end, wrong)")
-        body.put(f"return {self.result(value)}, at")
+        errors = f", {'errs or None' if self.mode.errors else None}" if self.mode.projection else ""
+        body.put(f"return {value}{errors}, at")
         if tries:
             body.depth -= 1
             body.put("except UnicodeDecodeError:", f"    return careful({arguments.replace('at', 'start', 1)})")
         body.finish()
-
-    def result(self, value: str | None, errors: str = "errs or None") -> str:
-        """The expressions of all that a decoder returns besides the offset."""
-        if not self.mode.projection:
-            return str(value)
-        return f"{value}, {errors if self.mode.errors else None}"
-
-    def _ask(self, body: Body, arguments: str, studies: bool) -> None:
-        body.put("whole = end - at")
-        with body.block(f"if 0 < whole < {SMALL}:"):
-            body.put("shape = shapes[whole]")
-            with body.block("if shape is not None:"):
-                body.put(f"value = shape({arguments})")
-                with body.block("if value is not None:"):
-                    body.put(f"return {self.result('value', 'None')}, end")
-        if studies:
-            body.put("else:", f"    study({arguments})")
 
     def struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
         """Put lines that read a struct; returns the expression of its value, None where nothing of it is wanted.
@@ -210,7 +174,9 @@ class DecoderSource:
             body.follow(Tail(size, value, shown.convert, null, inner.compact, text))
             return value
         body.follow(Tail(size, value, "{}", null and "None", inner.compact, text))
-        return f"({shown.null} if {value} is None else {shown.unless_secret(value, before, inner.unless)})"
+        public = f"is_public(table, {before.get(inner.unless, 'None')})"
+        converted = f"({shown.convert.format(value)} if {public} else {{'redacted': len({value})}})"
+        return f"({shown.null} if {value} is None else {converted})"
 
     def shown(self, inner: PlanField, want: Want, path: str, before: Mapping[str, str]) -> Shown:
         """The expressions for a wanted string, bytes or records: converted, redacted, passed to a hook, or its span."""
@@ -521,37 +487,13 @@ class ArrayReading:
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 
-    def _guess(self, plan: Plan, sample: Mapping[str, Any]) -> tuple[int, list[str]]:
-        """The number of bytes that a guess reads first, and the lines that read an element shaped like the sample."""
-        body = self.body
-        kept, body.lines = body.lines, []
-        depth = body.depth
-        body.depth += 2
-        body.guess()
-        value = Guessing(self.reading, body).struct(plan, self.want, self.path + "[].", sample)
-        body.sync()
-        if self.want is not None:
-            body.put(f"{self.value}.append({value})")
-        body.put("continue")
-        lines, body.lines, body.depth = body.lines, kept, depth
-        return body.first_run, lines
-
     def _loop(self, plan: Plan) -> None:
         """Put the loop that reads structs one by one."""
         body = self.body
         if self.want is not None:
             body.put(f"{self.value} = []")
         index = body.new("i")
-        sample = self.reading.guesses.get(self.path) if body.end == "end" else None
-        size, guess = (0, []) if sample is None else self._guess(plan, sample)
-        last, start = body.new("last"), body.new("start")
-        if guess:
-            body.put(f"{last} = {body.end} - {size}")
         with body.block(f"for {index} in {self._numbers_up()}:"):
-            if guess:
-                body.put(f"{start} = at", f"if at <= {last}:")
-                body.lines += guess
-                body.put(f"at = {start}", "wrong += 1")
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
             each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")

@@ -24,7 +24,7 @@ from decoders.schema.plan_walker import write
 from tests.bench.peers import kafka_python, kio
 
 SIZES = {"one": (1, 1, 1), "many": (10, 5, 2)}
-# Calls before measuring, at most: all sides generate code at first, kw again for repeated ones (specialize/learn.py).
+# Calls before measuring, at most: all sides generate code at first.
 WARM = 1000
 # Each cell is measured this many times, in turn with the others of its row.
 TURNS = 12

@@ -1,6 +1,6 @@
 """Random values, cut and damaged bytes, of declared and of random messages, through every reader of the codec.
 
-Every reader (generated decoder, JSON decoder, projections, decoders that have specialised) must agree with the plain
+Every reader (generated decoder, JSON decoder, projections) must agree with the plain
 walker on every buffer, and only DecodeError may come out.
 """
 
@@ -15,7 +15,7 @@ from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import write
 from tests.apis.everything import all_layouts
 from tests.schema.declarations import message
-from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange
+from tests.schema.readers import random_paths, readers_agree, strange
 from tests.schema.values import random_value, without_defaults
 
 DAMAGED = 8
@@ -49,8 +49,6 @@ def read_all_ways(plan: Plan, rng: Random) -> int:
         end = rng.randrange(len(damaged) + 1) if rng.random() < 0.3 else len(damaged)
         readers_agree(plan, bytes(damaged), 0, end, paths)
         assert outcome(plan, bytes(damaged[:end])) == outcome(plan, bytes(damaged[:end]), plain=True)
-    if rng.random() < 0.1:
-        specialised_agree(plan, rng)
     return 1 + DAMAGED
 
 

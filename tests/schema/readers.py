@@ -10,12 +10,11 @@ from typing import Any
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
 from decoders.schema import projection
-from decoders.schema.codec import CRUDE, LazyDecoder, build, decoder, has_errors, json_decoder, projector
+from decoders.schema.codec import CRUDE, LazyDecoder, build, decoder, json_decoder, projector
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
-from decoders.schema.plan_walker import walk, write
+from decoders.schema.plan_walker import walk
 from decoders.schema.projection import ALL, Mode, wanted
-from tests.schema.values import random_value
 
 
 def random_paths(plan: Plan, rng: Random, prefix: str = "") -> Iterator[str]:
@@ -82,25 +81,3 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
     without_errors = view if view == "fails" else (view[0], None, view[2])
     assert repr(verdict(generated(projector(plan, paths, False)), buf, at, end)) == repr(without_errors)
     return expected
-
-
-def specialised_agree(plan: Plan, rng: Random) -> None:
-    """Assert that decoders specialised on some messages read those and damaged ones as the walker does."""
-    paths = frozenset(random_paths(plan, rng))
-    want = wanted(plan, paths)
-    learnt = build(plan, "learnt", ALL, Mode(), 2)
-    as_json = build(plan, "learnt", ALL, Mode(json=True, reveal=False), 2)
-    projecting = build(plan, "learnt", want, Mode(projection=True, errors=has_errors(plan), reveal=False), 2)
-    samples = [write(plan, random_value(plan, rng, values=rng.choice([10, 40, 400]))) for _ in range(6)]
-    for data in [each for each in samples for _ in range(4)]:
-        damaged = bytearray(data)
-        for place in rng.sample(range(len(data)), min(len(data), rng.randrange(3))):
-            damaged[place] = rng.choice([0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)])
-        buf = b"\x01" + bytes(damaged) + b"\x01\x02\x03" * rng.randrange(5)
-        end = 1 + len(data)
-        expected = verdict(walk, plan, buf, 1, end)
-        assert repr(verdict(learnt, buf, 1, end)) == repr(expected)
-        form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE), expected[1])
-        assert repr(verdict(as_json, buf, 1, end, TABLE)) == repr(form)
-        view = verdict(projection.project, plan, want, True, buf, 1, end)
-        assert repr(verdict(projecting, buf, 1, end)) == repr(view)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -30,10 +31,11 @@ from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import walk, write
 from decoders.schema.projection import Mode, wanted
 from tests.schema.declarations import message
-from tests.schema.readers import random_paths, readers_agree, specialised_agree, strange, text_of, verdict
+from tests.schema.readers import TABLE, generated, random_paths, readers_agree, strange, text_of, verdict
 from tests.schema.values import random_value, without_defaults
 
 SEEDS = st.integers(0, 2**48)
+NOTHING: frozenset[str] = frozenset()
 
 
 def plans(seed: int) -> Iterator[tuple[Plan, Random]]:
@@ -60,12 +62,6 @@ def test_all_readers_give_what_was_written(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_decoders_that_have_specialised_still_agree(seed: int) -> None:
-    for plan, rng in plans(seed):
-        specialised_agree(plan, rng)
-
-
-@given(SEEDS)
 def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
     for plan, rng in plans(seed):
         data = write(plan, random_value(plan, rng, values=60))
@@ -78,7 +74,8 @@ def test_all_readers_agree_on_cut_and_damaged_bytes(seed: int) -> None:
             for _ in range(rng.randrange(1, 4)):
                 if damaged:
                     damaged[rng.randrange(len(damaged))] = rng.choice([0, 1, 2, 0x7F, 0x80, 0xFF, rng.randrange(256)])
-            readers_agree(plan, bytes(damaged), 0, len(damaged), paths)
+            buf = b"\x01" + bytes(damaged) + b"\x01\x02\x03" * rng.randrange(5)
+            readers_agree(plan, buf, 1, 1 + len(damaged), paths)
 
 
 @given(SEEDS)
@@ -156,6 +153,22 @@ def test_generated_code_is_kept_for_tracebacks(seed: int) -> None:
     for plan, _ in plans(seed):
         assert "def decode(buf, at, end):" in text_of(decoder(plan))
         assert decoder(plan) is decoder(plan)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_code_is_generated_once_however_often_messages_come(seed: int) -> None:
+    for plan, rng in plans(seed):
+        data = write(plan, random_value(plan, rng, values=10))
+        readers = [generated(each) for each in (decoder(plan), json_decoder(plan, {}), projector(plan, NOTHING, True))]
+        arguments = [(data, 0, len(data)), (data, 0, len(data), TABLE), (data, 0, len(data))]
+        for read, words in zip(readers, arguments, strict=True):
+            verdict(read, *words)  # text that is not UTF-8 has code of its own
+        codes, sources = [read.__code__ for read in readers], len(linecache.cache)
+        for read, words in zip(readers, arguments, strict=True):
+            for _ in range(700):
+                verdict(read, *words)
+        assert [read.__code__ for read in readers] == codes
+        assert len(linecache.cache) == sources
 
 
 @pytest.mark.parametrize("seed", range(3))
