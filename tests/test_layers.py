@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -245,6 +245,67 @@ def kept(handler: ast.ExceptHandler) -> Iterator[int]:
                     held += parts
                 case ast.IfExp(body=one, orelse=other):
                     held += (one, other)
+
+
+def is_export(node: ast.stmt) -> bool:
+    """Whether a statement is the `__all__` of its module."""
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__"
+
+
+def texts_in(node: ast.AST) -> Iterator[str]:
+    """The texts that are written in a statement."""
+    return (each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str))
+
+
+def bound(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """The names that the statements of a module give to something, under conditions too."""
+    for node in body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from (each.asname or each.name for each in names)
+            case ast.Assign() | ast.AnnAssign():
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                yield from (each.id for one in targets for each in ast.walk(one) if isinstance(each, ast.Name))
+            case ast.If(body=inner, orelse=other) | ast.Try(body=inner, orelse=other):
+                yield from bound([*inner, *other])
+
+
+def test_an_exported_name_is_there() -> None:
+    wrong = [
+        f"{module} has no {name}"
+        for module, (_, tree) in trees().items()
+        for node in tree.body
+        if is_export(node)
+        for name in sorted({*texts_in(node)} - {*bound(tree.body)})
+    ]
+    assert wrong == []
+
+
+def test_a_name_of_a_module_is_used_by_the_program() -> None:
+    """No function, class or value at the top of a module is there for nobody, or for the tests alone."""
+    read: set[tuple[str, str]] = set()  # in its own module, or imported from it
+    anywhere: set[str] = set()  # as an attribute, or as a text, as in tables of modules that are loaded late
+    for module, (_, tree) in trees().items():
+        for node in (each for one in tree.body if not is_export(one) for each in ast.walk(one)):
+            match node:
+                case ast.Name(id=name, ctx=ast.Load()):
+                    read.add((module, name))
+                case ast.ImportFrom(module=str(home), names=names):
+                    read |= {(home, each.name) for each in names}
+                case ast.Attribute(attr=name) | ast.Constant(value=str(name)):
+                    anywhere.add(name)
+    unused = [
+        f"{module}:{node.lineno} {name}"
+        for module, (_, tree) in trees().items()
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign)
+        if not getattr(node, "decorator_list", [])
+        for name in bound([node])
+        if (module, name) not in read and name not in anywhere and not name.startswith("__")
+    ]
+    assert unused == []
 
 
 def test_a_class_name_is_one_thing() -> None:

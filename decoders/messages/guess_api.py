@@ -34,7 +34,6 @@ __all__ = [
     "Candidate",
     "Kind",
     "LayoutReading",
-    "guess",
     "guess_request",
     "guess_response",
     "plausibility",
@@ -48,7 +47,6 @@ _EPOCHS: Final = re.compile(r"epoch|generation|version")
 _NODES: Final = re.compile(
     r"(^|_)(node|broker|leader|controller|replica|isr|voter|observer|directory)?_?(id|nodes?|replicas|brokers?|elr)$|leader$"
 )
-_OFFSETS: Final = re.compile(r"offset|watermark|position|deadline|size|bytes")
 _TIMES_MS: Final = re.compile(r"timestamp|_ms$")
 _MINUTE_MS: Final = 60_000
 _HOUR_MS: Final = 60 * _MINUTE_MS
@@ -406,12 +404,6 @@ class WireForm(NamedTuple):
 
     header_version: int
     variants: tuple[Variant, ...]
-
-
-def guess(frame: bytes) -> list[Candidate]:
-    """The candidates for a whole frame with its size field, best first; empty when no layout reads it to its end."""
-    found = [*guess_request(frame), *guess_response(frame)]
-    return sorted(found, key=lambda candidate: -candidate.score)
 
 
 def guess_request(frame: bytes) -> list[Candidate]:

@@ -99,11 +99,6 @@ class MockCall:
         return "/" + self.connection.client.rpartition(":")[0].strip("[]")
 
     @property
-    def session_owner(self) -> object:
-        """The connection that the request came over."""
-        return self.connection
-
-    @property
     def gone(self) -> bool:
         """Whether the client has closed its connection."""
         return self.connection.closed is not None

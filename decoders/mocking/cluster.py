@@ -77,7 +77,6 @@ class Call(Protocol):
     version: int
     client_id: str | None
     client_host: str
-    session_owner: object  # the connection
     body: dict[str, Any]
     login: MockLogin | None  # of the connection
 

@@ -46,7 +46,6 @@ READ: Final = frozenset(
 OF_STATE: Final = frozenset({0, 1, 3, 16, 22, 25, 27, 35, 36, 45, 46, 47, 51, 70, 71, 79, 82, 88, 90, 100, 110, 113})
 _ERRORS_MAX: Final = 10_000
 UNKNOWN_TOPIC_OR_PARTITION: Final = 3
-NOT_LEADER_OR_FOLLOWER: Final = 6
 _NAMES: Final = ("name", "topic", "group_id", "key", "transactional_id")
 _NUMBERS: Final = ("partition_index", "index", "partition")
 

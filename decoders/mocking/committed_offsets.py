@@ -11,7 +11,6 @@ from decoders.mocking.cluster import Call, Cluster, Committed, Refusal
 __all__ = ["check_member", "commit_each", "handle_offset_commit", "handle_offset_fetch", "size_checked"]
 
 ILLEGAL_GENERATION: Final = 22
-UNKNOWN_MEMBER_ID: Final = 25
 OFFSET_METADATA_TOO_LARGE: Final = 12
 UNSTABLE_OFFSET_COMMIT: Final = 88
 _METADATA_MAX: Final = 4096

@@ -6,7 +6,7 @@ as in compacted topics: a recording has only the batches that a client wrote or 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -221,11 +221,6 @@ class PartitionLog:
         """Offset and timestamp of the first record with the greatest timestamp."""
         greatest = max((batch.max_timestamp for batch in self.batches if not batch.control), default=-1)
         return None if greatest < 0 else self.find_time(greatest)
-
-    def covers(self, offset: int) -> bool:
-        """Whether a batch holds this offset."""
-        at = bisect_left(self._bases, offset + 1) - 1
-        return at >= 0 and self.batches[at].last_offset >= offset
 
 
 def read_stored(batch: StoredBatch) -> Sequence[Record]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final
 
 from decoders.errors import DecodeError, EncodeError
@@ -13,9 +12,6 @@ from decoders.records.write import encode_batch
 
 __all__ = ["RecordsError", "split_records"]
 
-_SIZE: Final = Struct(">i")
-_OVERHEAD: Final = 12
-_MAGIC_AT: Final = 16
 _COMMIT: Final = "COMMIT"
 
 # Error codes of Kafka.

@@ -15,7 +15,7 @@ from decoders.tls.key_log import Sessions
 from decoders.wire.state_serialization import fields, pack, unpack
 
 __all__ = [
-    *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "Facts", "Part", "Patch"),
+    *("END", "FACT", "ROWS", "RUN", "SEGMENTS", "Facts", "Part"),
     *("canonical", "pack_segments", "unpack_segments"),
 ]
 

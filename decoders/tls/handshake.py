@@ -14,9 +14,9 @@ from decoders.wire.readable_text import printable
 
 __all__ = [
     "ALERTS",
-    *("CERTIFICATE", "CLIENT_HELLO", "CLIENT_KEY_EXCHANGE", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
+    *("CERTIFICATE", "CLIENT_HELLO", "ENCRYPTED_EXTENSIONS", "END_OF_EARLY_DATA", "FINISHED"),
     *("CertificateFacts", "ClientHello", "HandshakeMessages", "ServerHello", "read_certificate", "read_client_hello"),
-    *("HELLO_REQUEST", "KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
+    *("KEY_UPDATE", "NEW_SESSION_TICKET", "SERVER_HELLO", "TLS_1_2", "TLS_1_3", "VERSIONS"),
     *("describe_certificate", "read_encrypted_extensions", "read_server_hello", "read_ticket", "readable"),
 ]
 
@@ -26,14 +26,12 @@ TLS_1_3: Final = 0x0304
 VERSIONS: Final = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1", TLS_1_2: "TLS 1.2", TLS_1_3: "TLS 1.3"}
 
 # Types of messages.
-HELLO_REQUEST: Final = 0
 CLIENT_HELLO: Final = 1
 SERVER_HELLO: Final = 2
 NEW_SESSION_TICKET: Final = 4
 END_OF_EARLY_DATA: Final = 5
 ENCRYPTED_EXTENSIONS: Final = 8
 CERTIFICATE: Final = 11
-CLIENT_KEY_EXCHANGE: Final = 16
 FINISHED: Final = 20
 KEY_UPDATE: Final = 24
 
@@ -62,7 +60,6 @@ class ClientHello(NamedTuple):
     versions: tuple[int, ...]  # as numbers, in the order of preference
     server_name: str
     protocols: tuple[str, ...]  # ALPN
-    resumes: bool  # a session id, ticket or pre-shared key of an earlier session
     session_id: bytes
     early_data: bool
     ticket: bytes  # of TLS 1.2
@@ -154,7 +151,7 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
     for width in (1, 2, 1):  # session id, cipher suites, compression methods
         behind += width + _number(data, behind, width)
     versions: tuple[int, ...] = (_number(data, at, 2),)
-    name, resumes, early = "", False, False
+    name, early = "", False
     ticket = b""
     protocols: tuple[str, ...] = ()
     for kind, start, end in _extensions(data, behind):
@@ -165,16 +162,12 @@ def read_client_hello(data: bytes, at: int = 0) -> ClientHello:
             protocols = _protocols(data, start, end)
         elif kind == _SUPPORTED_VERSIONS:
             versions = tuple(_number(data, each, 2) for each in range(start + 1, min(end, len(data)) - 1, 2))
-        elif kind == _PRE_SHARED_KEY:
-            resumes = True
         elif kind == _SESSION_TICKET:
             ticket = data[start:end]
         elif kind == _EARLY_DATA:
             early = True
-    # In TLS 1.3 a session id is there for the sake of old middleboxes alone.
-    resumes = resumes or bool(ticket) or bool(session_id and TLS_1_3 not in versions)
     whole = random if len(random) == _RANDOM_SIZE else b""
-    return ClientHello(whole, versions, name, protocols, resumes, session_id, early, ticket)
+    return ClientHello(whole, versions, name, protocols, session_id, early, ticket)
 
 
 def read_server_hello(data: bytes, at: int = 0) -> ServerHello:

@@ -135,7 +135,6 @@ def _last_offset(text: str) -> int | None:
 # Words of the command line, files and standard input in, the runs of bytes that they stand for out.
 
 
-FORMS: Final = ("auto", "hex", "base64", "raw")
 # The largest input: some frames of the largest size, as hex.
 INPUT_MAX: Final = 4 * FRAME_MAX
 STANDARD_INPUT: Final = "standard input"

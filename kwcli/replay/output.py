@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from kwcli.replay.replayed_client import Outcome
     from kwcli.run_environment import Settings
 
-__all__ = ["FORMATS", "ReplayOutput", "closing_lines"]
+__all__ = ["ReplayOutput", "closing_lines"]
 
-FORMATS: Final = ("text", "table", "ndjson", "json")
 # How many differences a record lists, and how many the text.
 DIFFERENCES_MAX: Final = 100
 _LINES_MAX: Final = 5

@@ -202,7 +202,7 @@ def _pieces(name: str) -> list[str]:
 
 def _class(said: ReportColumn) -> str:
     kind = "n" if said.right else "name" if said.cut else "word"
-    return f"{kind} k{said.keep}"
+    return f"{kind} k{said.drop_order}"
 
 
 def _findings(rows: list[Row]) -> Iterator[str]:

@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 Say = Callable[["Row"], str]
 _VERDICTS: Final = 3
 NOTHING: Final = "–"
-# Columns up to this `keep` are shown even where all their cells are empty.
+# Columns up to this `drop_order` are shown even where all their cells are empty.
 WEIGHTY: Final = 4
 
 
 class ReportColumn(NamedTuple):
-    """One column: the smaller `keep`, the longer it stays on a narrow terminal; `cut`: how far its cells may be cut."""
+    """One column: the smaller `drop_order`, the longer it stays on a narrow terminal; `cut`: how far it may be cut."""
 
     title: str
     say: Say
-    keep: int
+    drop_order: int
     right: bool = True
     cut: int = 0
     bad: bool = False
@@ -69,7 +69,9 @@ class Section(NamedTuple):
 
     def telling(self, rows: Sequence[Row]) -> list[ReportColumn]:
         """The columns of the section, without columns of little weight that are empty in all of these rows."""
-        return [said for said in self.columns if said.keep <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)]
+        return [
+            said for said in self.columns if said.drop_order <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)
+        ]
 
     def notes_on(self, rows: Sequence[Row]) -> list[str]:
         """The notes of the section that are about these rows."""
@@ -212,10 +214,6 @@ def _names(name: str) -> Say:
         return ", ".join(map(clean, names[:_SHOWN])) + more or NOTHING
 
     return say
-
-
-def _flat(name: str) -> Say:
-    return lambda row: clean(flat_text(row[name])) or NOTHING
 
 
 def _written(name: str, say: Callable[[Any], str]) -> Say:

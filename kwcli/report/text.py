@@ -132,7 +132,7 @@ def _columns(section: Section, rows: list[Row], report: Report) -> list[Column]:
     for said in section.telling(rows):
         shown = [said.say(row) for row in rows]
         colour = "bad" if said.bad else "client" if said.title == "client" else ""
-        found.append(Column(said.title, shown, said.keep, said.right, colour, cut=said.cut))
+        found.append(Column(said.title, shown, said.drop_order, said.right, colour, cut=said.cut))
     if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
         first, last = numbers(report)
         if last > first:

@@ -41,11 +41,11 @@ Cell = Callable[["Row"], str]
 
 
 class StatsColumn(NamedTuple):
-    """One column of numbers: the smaller `keep`, the longer it stays on a narrow terminal."""
+    """One column of numbers: the smaller `drop_order`, the longer it stays on a narrow terminal."""
 
     title: str
     cell: Cell
-    keep: int
+    drop_order: int
     bad: bool = False
 
 
@@ -152,7 +152,7 @@ COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
         *(StatsColumn("rec/batch", _each("sum", "batches", lambda each: f"{each:,}"), 5),),
         *(
             StatsColumn("B/rec", _each("record_bytes", "sum", format_size), 6),
-            *(shown._replace(keep=10) for shown in PERCENTILES),
+            *(shown._replace(drop_order=10) for shown in PERCENTILES),
         ),
     ),
     "throttle": (
@@ -172,7 +172,7 @@ COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
         ),
     ),
 }
-SPARK_KEEP: Final = 6
+SPARK_DROP_ORDER: Final = 6
 SPARK_TITLES: Final = {
     "latency": "max over time",
     "throttle": "max over time",
@@ -232,10 +232,10 @@ def _columns(counted: StatsResult) -> list[Column]:
         found.append(Column(title, shown, 0, right=right, paint=paints, cut=least))
     for one in COLUMNS[asked.metric]:
         shown = [one.cell(row) for row in rows]
-        if one.keep > 4 and set(shown) == {"–"}:
+        if one.drop_order > 4 and set(shown) == {"–"}:
             continue
-        keep = 0 if one.title == asked.sort else one.keep
-        found.append(Column(one.title, shown, keep, right=True, paint="bad" if one.bad else ""))
+        drop_order = 0 if one.title == asked.sort else one.drop_order
+        found.append(Column(one.title, shown, drop_order, right=True, paint="bad" if one.bad else ""))
     first, last, _ = counted.span
     if any(counted.slices) and last > first:
         join = METRICS[asked.metric].join
@@ -243,7 +243,7 @@ def _columns(counted: StatsResult) -> list[Column]:
             Column(
                 SPARK_TITLES[asked.metric],
                 ["–" for _ in rows],
-                SPARK_KEEP,
+                SPARK_DROP_ORDER,
                 paint="name",
                 grow=lambda width: [sparkline(each, first, last, width, join) for each in counted.slices],
                 least=SPARK_LEAST,
@@ -292,8 +292,8 @@ def sparkline(slices: dict[int, int], first: int, last: int, width: int, join: J
 
 
 def _slowest(rows: list[Row]) -> list[Column]:
-    def column(title: str, cell: Cell, keep: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
-        return Column(title, [cell(row) for row in rows], keep, right, paint, cut=cut)
+    def column(title: str, cell: Cell, drop: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
+        return Column(title, [cell(row) for row in rows], drop, right, paint, cut=cut)
 
     return [
         column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.messages.body_json import body_json
-from decoders.messages.guess_api import Candidate, guess, guess_response
+from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.whole_messages import encode_message
 from decoders.schema.model import Versions
 from tests.captures.reading import exchanges
@@ -21,6 +21,11 @@ from tests.exchanges.talks import framed, request, response
 SLOWEST_S = 3.0
 # The number of responses of one API version in one capture that are tried.
 ALIKE_MAX = 30
+
+
+def guess(frame: bytes) -> list[Candidate]:
+    """What a frame may be, request or response, best first."""
+    return sorted([*guess_request(frame), *guess_response(frame)], key=lambda candidate: -candidate.score)
 
 
 def holds(candidate: Candidate, key: int | None, version: int) -> bool:

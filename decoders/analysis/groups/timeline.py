@@ -18,7 +18,6 @@ in its own time, so there is nothing to wait for but its assignment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from decoders.analysis.groups.events import CLASSIC, Assigned, Described, GroupEvent, Joining
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["Generation", "Timeline"]
 
 _MS: Final = 1_000_000
-_by_time = attrgetter("time_ns")
 
 
 class Generation:

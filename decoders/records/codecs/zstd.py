@@ -21,7 +21,7 @@ _CHECKSUM, _SINGLE = 0x04, 0x20
 _SIZE_BYTES: Final = (0, 2, 4, 8)
 _DICTIONARY_BYTES: Final = (0, 1, 2, 4)
 _BLOCK_MAX: Final = 128 << 10
-_RAW, _RLE, _COMPRESSED = 0, 1, 2
+_RLE, _COMPRESSED = 1, 2
 
 
 class _ZstdFrame(NamedTuple):

@@ -39,7 +39,6 @@ from kwcli.calling.words.record_words import (
 )
 from kwcli.run_environment import Exit, Failure
 
-MAGICS: Final = ("0", "1", "2")
 ACKS: Final = {"all": -1, "-1": -1, "0": 0, "1": 1}
 # The versions in which brokers take each message format (KIP-32, KIP-98).
 _CARRIED_BY: Final = (Versions(0, 2), Versions(0, 2), Versions(3, FOREVER))

@@ -12,7 +12,7 @@ from decoders.apis.paths import PathStep, values_at
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import did_you_mean, find_api, nearest_words
+from kwcli.spelling import did_you_mean, nearest_words
 
 __all__ = [
     "APPEND",
@@ -23,7 +23,6 @@ __all__ = [
     "below",
     "fail",
     "field_of",
-    "find_api",
     "is_inside",
     "parse_path",
 ]

@@ -462,14 +462,13 @@ OLD_RELEASE: Final = "0.9.0"
 
 
 class Offer(NamedTuple):
-    """The versions that a broker speaks. `answer` is its ApiVersions response, in the layout of `answer_version`.
+    """The versions that a broker speaks. `answer` is its ApiVersions response.
 
     `assumed` is the release whose versions these are, for a broker too old to know ApiVersions; `answer` is then empty.
     """
 
     versions: dict[int, Versions]
     answer: Mapping[str, Any]
-    answer_version: int = 0
     assumed: str = ""
 
 
@@ -503,7 +502,7 @@ def negotiate(
             continue
         if code:
             raise broken(f"answered ApiVersions {version} with {error_name(code)}")
-        return Offer(ranges, answer, response.api_version)
+        return Offer(ranges, answer)
     raise broken("refuses every version of ApiVersions, even those that it offers")
 
 

@@ -51,7 +51,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from kwcli.pipeline.store.table_log_writer import TableLogs
 
-__all__ = ["FORMATS", "PARQUET", "BatchStaging", "BatchStore", "Change", "date_of", "open_batches", "require_format"]
+__all__ = ["PARQUET", "BatchStaging", "BatchStore", "Change", "date_of", "open_batches", "require_format"]
 
 # Formats of tables: plain files, or files with a log that other readers know.
 PARQUET: Final = "parquet"
@@ -60,7 +60,6 @@ _LOGS: Final = {
     "delta": ("deltalake", "delta_log_writer", "DeltaLogs"),
     "iceberg": ("pyiceberg", "iceberg_log_writer", "IcebergLogs"),
 }
-FORMATS: Final = (PARQUET, *_LOGS)
 DELTA_LOG: Final = "_delta_log"
 STATES: Final = f"{CONTROL}/states"
 # Commits that are kept: the newest, and the one before in case the newest turns out not to be whole.

@@ -36,7 +36,6 @@ MARK: Final = f"{CONTROL}/kw.json"
 LOCK: Final = f"{CONTROL}/lock"
 MANIFEST: Final = f"{CONTROL}/manifest.json"
 JOURNAL: Final = f"{CONTROL}/journal.json"
-_OURS: Final = frozenset({CONTROL, *ALL_TABLES})
 # What `_kw` may hold before it is marked.
 _UNMARKED: Final = frozenset({"lock", "kw.json" + PARTIAL})
 
