@@ -17,6 +17,9 @@ EXCHANGE_INFLATED_MAX: Final = 256 * MIB
 VALUES_MAX: Final = 10**7
 # Blocks (frames, members, chunks) of one compressed batch: 64 MiB in the usual 32 KiB blocks of snappy are 2048.
 BLOCKS_MAX: Final = 10**5
+# A decompressor of zstd keeps the memory of its largest window for the next batch: levels up to 19 take 8 MiB, hostile
+# frames 128.
+WINDOW_KEPT_MAX: Final = 8 * MIB
 # What one exchange may show: each record takes about 0.5 KiB as a value, each batch 1.5 KiB, each header 0.2 KiB.
 RECORDS_MAX: Final = 10**6
 RECORD_HEADERS_MAX: Final = 2 * 10**6

@@ -8,9 +8,12 @@ import resource
 import struct
 import subprocess
 import sys
+import threading
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 
 import cramjam
@@ -23,7 +26,7 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated
 from decoders.limits import MIB
-from decoders.records.codecs import CODEC_NAMES, NAMES, deflate, inflate
+from decoders.records.codecs import CODEC_NAMES, NAMES, deflate, inflate, zstd
 from decoders.records.codecs.lz4 import header_checksum
 
 CODECS = NAMES[1:]
@@ -260,6 +263,79 @@ def test_bombs_fit_in_little_memory() -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", program], cwd=root, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[zstandard.ZstdDecompressor]:
+    """The decompressors of zstd that are made from now on."""
+    found: list[zstandard.ZstdDecompressor] = []
+    make = zstandard.ZstdDecompressor
+
+    def counted() -> zstandard.ZstdDecompressor:
+        found.append(make())
+        return found[-1]
+
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", counted)
+    zstd.IDLE.clear()
+    return found
+
+
+def test_one_decompressor_of_zstd_is_made_for_all_batches(made: list[zstandard.ZstdDecompressor]) -> None:
+    for _ in range(20):
+        assert unpack("zstd", deflate("zstd", TEXT)) == TEXT
+        assert unpack("zstd", zstd_unsized(TEXT) + zstd_flushed(NOISE)) == TEXT + NOISE
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [deflate("zstd", NOISE)[:-9], zstd_unsized(TEXT)[:-4] + b"none", zstd_unsized(bytes(MIB + 1))],
+    ids=["cut", "wrong checksum", "too large"],
+)
+def test_a_decompressor_of_zstd_that_has_failed_is_not_used_again(
+    made: list[zstandard.ZstdDecompressor], broken: bytes
+) -> None:
+    for _ in range(3):
+        assert unpack("zstd", zstd_unsized(TEXT)) == TEXT
+        with pytest.raises(DecodeError):
+            unpack("zstd", broken)
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize(("log", "count"), [(20, 1), (23, 1), (24, 3), (27, 3)])
+def test_a_decompressor_of_zstd_with_a_large_window_is_not_kept(
+    made: list[zstandard.ZstdDecompressor], log: int, count: int
+) -> None:
+    parameters = zstandard.ZstdCompressionParameters.from_level(1, window_log=log)
+    for _ in range(3):
+        stream = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+        assert unpack("zstd", stream.compress(TEXT) + stream.flush()) == TEXT
+    assert len(made) == count
+
+
+def test_threads_share_no_decompressor_of_zstd(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = threading.Barrier(3, timeout=30)
+    used: list[Waiting] = []
+
+    class Waiting:
+        """A decompressor that reads only while two others do."""
+
+        def stream_reader(self, _: memoryview) -> BytesIO:
+            used.append(self)
+            together.wait()
+            return BytesIO(TEXT)
+
+    monkeypatch.setattr(zstandard, "ZstdDecompressor", Waiting)
+    zstd.IDLE.clear()
+    packed = deflate("zstd", TEXT)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            for _ in range(2):
+                assert [*pool.map(lambda _: unpack("zstd", packed), range(3))] == [TEXT] * 3
+    finally:
+        zstd.IDLE.clear()
+    assert len({*used[:3]}) == 3
+    assert {*used[3:]} == {*used[:3]}
 
 
 def test_many_empty_members_take_linear_time() -> None:

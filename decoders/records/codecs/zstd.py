@@ -2,6 +2,11 @@
 
 First the frame's blocks are stepped over (RFC 8878): that shows where the frame ends and how much can come out at most,
 so that cut frames are noticed and a claimed size is never trusted.
+
+Making a decompressor takes 8 µs, reading a small batch with it 1 µs: `kw sniff --records` took 5 % longer when each
+batch made one. So a call takes one out of IDLE, which nobody else has until it is put back: several threads read
+batches, and two must not use the same one. One that has failed is not put back, nor one that has the memory of a large
+window.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from typing import Final
 import zstandard
 
 from decoders.errors import LimitExceeded, Malformed, Truncated
-from decoders.limits import BLOCKS_MAX
+from decoders.limits import BLOCKS_MAX, WINDOW_KEPT_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import in_bytes
 
@@ -23,21 +28,30 @@ _DICTIONARY_BYTES: Final = (0, 1, 2, 4)
 _BLOCK_MAX: Final = 128 << 10
 _RLE, _COMPRESSED = 1, 2
 
+# Decompressors that no call has now: as many as calls ran at one time. No two threads get the same from list.pop().
+IDLE: Final[list[zstandard.ZstdDecompressor]] = []
+
 
 class _ZstdFrame(NamedTuple):
-    """Where a frame ends, and the most that can come out of it."""
+    """Where a frame ends, the most that can come out of it, and the memory that reading it takes (its window)."""
 
     end: int
     bound: int
+    window: int
 
 
 def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
     """The contents of all frames of `data`, at most `cap` bytes together."""
     out: list[bytes] = []
-    at, left, size = 0, cap, len(data)
-    reader = zstandard.ZstdDecompressor()
+    at, left, size, window = 0, cap, len(data), 0
+    try:
+        reader = IDLE.pop()
+    except IndexError:
+        reader = zstandard.ZstdDecompressor()
     for _ in range(BLOCKS_MAX):
         if at == size:
+            if window <= WINDOW_KEPT_MAX:
+                IDLE.append(reader)
             return out[0] if len(out) == 1 else b"".join(out)
         if int.from_bytes(data[at : at + 4], "little") >> 4 == _SKIP:
             at = _skip(data, at, size)
@@ -51,7 +65,7 @@ def inflate(data: memoryview, cap: int, magic: int) -> bytes:  # noqa: ARG001 - 
         if left < 0:
             raise LimitExceeded(f"zstd: more than {cap} bytes come out", offset=at)
         out.append(block)
-        at = frame.end
+        at, window = frame.end, max(window, frame.window)
     raise LimitExceeded(f"zstd: more than {BLOCKS_MAX} frames", offset=at)
 
 
@@ -93,7 +107,8 @@ def _walk(data: memoryview, start: int, size: int) -> _ZstdFrame:
         raise Truncated("the zstd frame is cut", offset=start)
     if size_bytes and claimed > bound:
         raise Malformed(f"the zstd frame claims {in_bytes(claimed)}, its blocks give at most {bound}", offset=start)
-    return _ZstdFrame(at, bound)
+    exponent, mantissa = data[start + 5] >> 3, data[start + 5] & 7
+    return _ZstdFrame(at, bound, claimed if single else (8 + mantissa) << (7 + exponent))
 
 
 def deflate(data: bytes, magic: int) -> bytes:  # noqa: ARG001 - one signature for all codecs
