@@ -99,6 +99,15 @@ PARAMETERS: Final = 8
 # Modules with errors that are raised again in another thread, with their traceback.
 RAISED_AGAIN: Final = frozenset({"kwcli.net.deadline", "kwcli.pipeline.daemon_thread", "kwcli.pipeline.plan"})
 KEEPING: Final = frozenset({"append", "appendleft", "add", "put", "set_exception", "setdefault"})
+# Words for methods of objects without I/O that are not used → the word for it.
+OTHER_VERBS: Final = {
+    **dict.fromkeys(("receive", "push", "consume", "on_data"), "feed"),
+    **dict.fromkeys(("eof", "done_feeding"), "finish"),
+    **dict.fromkeys(("dump", "save_state", "to_state"), "export"),
+    **dict.fromkeys(("restore", "load_state", "from_state"), "resume"),
+}
+# What takes an exported state.
+RESUMING: Final = frozenset({"resume", "resumed", "resumed_from", "add"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 
 
@@ -306,6 +315,22 @@ def test_a_name_of_a_module_is_used_by_the_program() -> None:
         if (module, name) not in read and name not in anywhere and not name.startswith("__")
     ]
     assert unused == []
+
+
+def test_objects_without_io_have_the_same_verbs() -> None:
+    """What the page `contributing` says of them: one word for each kind of method, and what is exported is resumed."""
+    wrong: list[str] = []
+    for module, (_, tree) in trees().items():
+        for made in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+            methods = {node.name: node for node in made.body if isinstance(node, ast.FunctionDef)}
+            wrong += [f"{module}.{made.name}.{word}: {OTHER_VERBS[word]}" for word in methods if word in OTHER_VERBS]
+            if module.startswith("decoders.") and "export" in methods and not methods.keys() & RESUMING:
+                wrong.append(f"{module}.{made.name}: export, but not resume")
+            if "feed" in methods:
+                times = [each.arg for each in methods["feed"].args.args if each.arg in ("now", "now_ns", "now_ms")]
+                if times and methods["feed"].args.args[-1].arg != times[0]:
+                    wrong.append(f"{module}.{made.name}.feed: the time is last")
+    assert wrong == []
 
 
 def test_a_class_name_is_one_thing() -> None:

@@ -1,7 +1,7 @@
 """Bytes of clients in, bytes for clients out: the connections of a mocked cluster, without sockets and clocks.
 
     connection = mock.connect(node, "127.0.0.1:50000")
-    mock.receive(connection, data, now_ms)     # bytes that have come
+    mock.feed(connection, data, now_ms)        # bytes that have come
     mock.tick(mock.next_ms)                    # when no bytes have come until then
     for connection in mock.take_changed():     # connections with bytes to be sent, or closed
         connection.take_output(); connection.closed
@@ -117,7 +117,7 @@ class MockCall:
         if self.connection.waiting is self:
             self.connection.waiting = None
             self._brokers.respond(self, body)
-            self._brokers.resume(self.connection)
+            self._brokers.go_on(self.connection)
 
 
 class MockBrokers:
@@ -152,7 +152,7 @@ class MockBrokers:
             self._connections.discard(connection)
             self._changed[connection] = None
 
-    def receive(self, connection: MockConnection, data: bytes, now_ms: int) -> None:
+    def feed(self, connection: MockConnection, data: bytes, now_ms: int) -> None:
         """Take bytes of a client, and answer the requests that they complete."""
         if connection.closed is not None:
             return
@@ -165,7 +165,7 @@ class MockBrokers:
         if problem is not None:
             self.disconnect(connection, problem)
         else:
-            self.resume(connection)
+            self.go_on(connection)
         self._pump()
 
     def _cut(self, connection: MockConnection, data: bytes) -> str | None:
@@ -210,10 +210,10 @@ class MockBrokers:
         """Go on with a connection whose client reads again."""
         connection.blocked = False
         self._advance(now_ms)
-        self.resume(connection)
+        self.go_on(connection)
         self._pump()
 
-    def resume(self, connection: MockConnection) -> None:
+    def go_on(self, connection: MockConnection) -> None:
         """Let the requests that wait on a connection go on."""
         self._ready.append(connection)
 

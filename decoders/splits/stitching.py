@@ -247,7 +247,7 @@ class Stitcher:
         self._engine.pairer.context.brokers.update(self._facts.brokers_without(key))
         self._engine.decryption.sessions = self._facts.sessions
 
-    def take(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
+    def feed(self, part: Part) -> tuple[list[Row], RowCorrection | None]:
         """Take a part; returns the rows that settle with it, and for ROWS the correction of the part's own rows.
 
         Without a correction (None) the part's own rows do not count. Raises DecodeError if the part cannot be taken:

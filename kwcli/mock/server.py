@@ -191,7 +191,7 @@ class MockProtocol(asyncio.Protocol):
         if self._connection is not None:
             if self._feed is not None:
                 self._feed.log_chunk(self._connection.number, CLIENT, now_ns(), data)
-            self._server.brokers.receive(self._connection, data, self._server.now_ms())
+            self._server.brokers.feed(self._connection, data, self._server.now_ms())
             self._server.settle()
 
     def settle(self) -> None:

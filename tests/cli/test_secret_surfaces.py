@@ -328,8 +328,8 @@ def written(talk: Talk, size: int) -> bytes:
     pieces = []
     for mine, frame in talk.turns:
         for at in range(0, len(frame), size):
-            pieces += redactor.push(CLIENT if mine else SERVER, 1, frame[at : at + size])
-    pieces += redactor.end()
+            pieces += redactor.feed(CLIENT if mine else SERVER, 1, frame[at : at + size])
+    pieces += redactor.finish()
     return b"".join(bytes(piece.shown).ljust(len(piece.data), b"*") for piece in pieces)
 
 

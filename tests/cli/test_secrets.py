@@ -459,7 +459,7 @@ def test_a_file_of_the_proxy_with_more_fields_than_are_named() -> None:
     last = resources[-1]
     answer = framed(decoders.encode_response(44, 0, {"responses": [refused(last)]}, correlation_id=7))
     redactor = Redactor(SharedKnowledge())
-    pieces = redactor.push(CLIENT, 1, asked) + redactor.push(SERVER, 2, answer) + redactor.end()
+    pieces = redactor.feed(CLIENT, 1, asked) + redactor.feed(SERVER, 2, answer) + redactor.finish()
     kept = b"".join(bytes(piece.shown) for piece in pieces)
     assert last["configs"][0]["value"].encode() not in kept
 
@@ -512,7 +512,7 @@ def test_a_call(tmp_path: Path, output: str) -> None:
 def test_a_file_of_the_proxy(name: str) -> None:
     veil = Redactor(SharedKnowledge())
     asked, answer = frames(name)
-    pieces = veil.push(CLIENT, 1, asked) + veil.push(SERVER, 2, answer) + veil.end()
+    pieces = veil.feed(CLIENT, 1, asked) + veil.feed(SERVER, 2, answer) + veil.finish()
     kept = b"".join(bytes(piece.shown) for piece in pieces)
     assert len(kept) == len(asked + answer)
     assert SECRET.encode() not in kept
@@ -520,7 +520,7 @@ def test_a_file_of_the_proxy(name: str) -> None:
     key, version, _, response = TALKS[name]
     other = Redactor(SharedKnowledge())
     unseen = framed(decoders.encode_response(key, version, response, correlation_id=7))
-    pieces = other.push(CLIENT, 1, asked[: len(asked) - 3]) + other.push(SERVER, 2, unseen) + other.end()
+    pieces = other.feed(CLIENT, 1, asked[: len(asked) - 3]) + other.feed(SERVER, 2, unseen) + other.finish()
     assert SECRET.encode() not in b"".join(bytes(piece.shown) for piece in pieces)
 
 

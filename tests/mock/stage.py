@@ -40,7 +40,7 @@ class Client:
         self._id += 1
         frame = encode_request(known.key, number, body, correlation_id=self._id, client_id=self.client_id)
         self._asked.append((known.key, number))
-        self.stage.brokers.receive(self.connection, framed(frame), self.stage.now_ms)
+        self.stage.brokers.feed(self.connection, framed(frame), self.stage.now_ms)
 
     def read(self) -> dict[str, Any] | None:
         """The next response; None if there is none yet."""

@@ -88,7 +88,7 @@ def test_tokens_that_are_no_scram(stage: Stage, token: bytes) -> None:
 
 def test_raw_tokens(stage: Stage) -> None:
     def send(client: Client, token: bytes) -> bytes:
-        stage.brokers.receive(client.connection, framed(token), stage.now_ms)
+        stage.brokers.feed(client.connection, framed(token), stage.now_ms)
         data = client.connection.take_output()
         assert SIZE.unpack_from(data) == (len(data) - 4,)
         return data[4:]
@@ -107,7 +107,7 @@ def test_raw_tokens(stage: Stage) -> None:
     wrong.ask("SaslHandshake", {"mechanism": "SCRAM-SHA-256"}, 0)
     final = other.answer(send(wrong, other.first()))
     assert final is not None
-    stage.brokers.receive(wrong.connection, framed(final), stage.now_ms)
+    stage.brokers.feed(wrong.connection, framed(final), stage.now_ms)
     assert "a password that the mock does not know" in (wrong.connection.closed or "")
     with pytest.raises(SaslRefused):
         other.answer(b"v=AAAA")

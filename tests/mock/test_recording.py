@@ -151,7 +151,7 @@ def test_apis_that_such_brokers_lack_close_and_strange_versions_are_told() -> No
         client.send(api(key).name, None, {})
         assert client.connection.closed is not None
     client = stage.client()
-    stage.brokers.receive(client.connection, framed(bytes.fromhex("0012 0063 00000007 ffff")), 0)
+    stage.brokers.feed(client.connection, framed(bytes.fromhex("0012 0063 00000007 ffff")), 0)
     answer = client.connection.take_output()
     assert answer[4:10] == bytes.fromhex("00000007 0023")
     assert client.connection.closed is None
@@ -177,7 +177,7 @@ def test_bytes_in_pieces_are_answered_the_same() -> None:
             )
         )
         for at in range(0, len(data), size):
-            stage.brokers.receive(client.connection, data[at : at + size], stage.now_ms)
+            stage.brokers.feed(client.connection, data[at : at + size], stage.now_ms)
         answers.append(client.connection.take_output())
     assert answers[0] == answers[1] == answers[2]
     assert len(answers[0]) > 100
@@ -224,7 +224,7 @@ def test_hostile_bytes_cost_only_their_connection(seed: int) -> None:
         for _ in range(chance.randrange(1, 6)):
             frame[chance.randrange(len(frame))] = chance.randrange(256)
         data = bytes(frame[: chance.randrange(1, len(frame) + 1)])
-        stage.brokers.receive(bad, SIZE.pack(len(data)) + data + chance.randbytes(chance.randrange(9)), stage.now_ms)
+        stage.brokers.feed(bad, SIZE.pack(len(data)) + data + chance.randbytes(chance.randrange(9)), stage.now_ms)
     stage.pass_time(10)
     assert good.ask("Metadata", {"topics": None}, 9)["brokers"]
 
@@ -233,7 +233,7 @@ def test_frames_that_are_none_close() -> None:
     stage = Stage()
     for data in (b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00\x01", SIZE.pack(-1), SIZE.pack(3) + b"abc"):
         connection = stage.brokers.connect(1, "127.0.0.1:7")
-        stage.brokers.receive(connection, data, 0)
+        stage.brokers.feed(connection, data, 0)
         assert connection.closed is not None
 
 

@@ -83,13 +83,13 @@ class Play:
         step = self._pieces or max(1, len(data))
         for at in range(0, len(data), step):
             if self.stop is None:
-                self._act(lambda at=at: self.session.receive(data[at : at + step], self.now_ns))
+                self._act(lambda at=at: self.session.feed(data[at : at + step], self.now_ns))
         return self
 
     def close(self) -> Play:
         """Close the connection on the broker's side."""
         try:
-            self.session.end()
+            self.session.finish()
         except ConnectionStop as stop:
             self.stop = stop
         return self

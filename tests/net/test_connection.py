@@ -103,6 +103,6 @@ def drive(session: Session, address: Address) -> list[str]:
                 link.sendall(out.frame)
             data = link.recv(4096)
             if not data:
-                session.end()
-            session.receive(data, time.time_ns())
+                session.finish()
+            session.feed(data, time.time_ns())
     return said

@@ -34,7 +34,7 @@ async def talk(address: tuple[str, int]) -> list[str]:
                 writer.write(out.frame)
             if session.due is None:
                 return
-            events = session.receive(await reader.read(7), time.time_ns())
+            events = session.feed(await reader.read(7), time.time_ns())
 
     await until_idle(session.open())
     assert session.phase is SessionPhase.READY

@@ -109,7 +109,7 @@ def again(at: list[list[Segment]], key: bytes, after: int, until: int | None) ->
 
 def rows_of(stitcher: Stitcher, part: Part) -> list[Row]:
     """The rows that a part settles, with the part's own rows if they are valid."""
-    rows, patch = stitcher.take(part)
+    rows, patch = stitcher.feed(part)
     if part.kind == ROWS and patch is not None:
         patch.apply(part.rows)
         return rows + part.rows

@@ -311,9 +311,9 @@ class Connection:
                 raise alerted from None
             data = b""
         if not data:
-            self._session.end()
+            self._session.finish()
             raise closed("closed the connection")
-        return self._session.receive(data, now_ns())
+        return self._session.feed(data, now_ns())
 
     def _left(self) -> float:
         left = self.deadline.left()

@@ -3,9 +3,9 @@
     session = Session(client_id="kw", mechanism=…)
     events = session.open()                      # queues ApiVersions
     until an Opened is among the events:         # send session.outgoing() until it is None, then
-        events = session.receive(data, now_ns)
+        events = session.feed(data, now_ns)
 
-`receive` and `end` raise ConnectionStop where the connection cannot go on. Answers come in the order of the requests,
+`feed` and `finish` raise ConnectionStop where the connection cannot go on. Answers come in the order of the requests,
 as brokers give them; any other frame ends the connection.
 """
 
@@ -211,7 +211,7 @@ class Session:
         self._put(out)
         return out
 
-    def receive(self, data: bytes, now_ns: int) -> list[Event]:
+    def feed(self, data: bytes, now_ns: int) -> list[Event]:
         """The events from these bytes, which came at `now_ns`. Raises ConnectionStop."""
         self.heard = True
         events: list[Event] = []
@@ -222,7 +222,7 @@ class Session:
             raise self._over(self._bad_size(error)) from None
         return events
 
-    def end(self) -> None:
+    def finish(self) -> None:
         """Take note that the peer has closed. Raises ConnectionStop where an answer was due."""
         due, phase = self.due, self.phase
         self.phase = SessionPhase.OVER

@@ -225,7 +225,7 @@ class PartitionStitcher:
         self._rereading.number = number
         self._split = self._numbers[point, number]
         try:
-            settled, patch = self._stitcher.take(part)
+            settled, patch = self._stitcher.feed(part)
         except DecodeError as problem:
             settled, patch = [], None
             self._lose(part.key, problem)

@@ -202,7 +202,7 @@ class Recorder:
         if track.redactor is None:
             pieces = [LoggedChunk(side, time_ns, data, gap)]
         else:
-            pieces = track.redactor.gap(side, time_ns, gap) if gap else track.redactor.push(side, time_ns, data)
+            pieces = track.redactor.gap(side, time_ns, gap) if gap else track.redactor.feed(side, time_ns, data)
             if track is kept.client and track.redactor.lost:
                 self._lost.add(kept)
         for piece in pieces:
@@ -212,7 +212,7 @@ class Recorder:
         """Record what the redactors of a connection still keep."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
-                for piece in track.redactor.end():
+                for piece in track.redactor.finish():
                     self._put(kept, track, piece)
 
     def _put(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:

@@ -143,7 +143,7 @@ class SharedKnowledge:
 
 
 class Redactor:
-    """Hides the secrets of one connection. `push`, `gap` and `end` return chunks in the order in which they came."""
+    """Hides the secrets of one connection. `feed`, `gap` and `finish` return chunks in the order in which they came."""
 
     def __init__(self, seen: SharedKnowledge) -> None:
         self._seen = seen
@@ -165,7 +165,7 @@ class Redactor:
         tracker.stop()
         tracker.framer.left, tracker.blind = left, left > 0
 
-    def push(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
+    def feed(self, side: int, time_ns: int, data: bytes) -> list[LoggedChunk]:
         """Take bytes of a side; the chunks that may be written now."""
         piece = LoggedChunk(side, time_ns, data)
         tracker = self._trackers[side]
@@ -230,7 +230,7 @@ class Redactor:
             self._doubt = True
         return self._ready()
 
-    def end(self) -> list[LoggedChunk]:
+    def finish(self) -> list[LoggedChunk]:
         """End the connection: the kept chunks, with unfinished frames starred."""
         for tracker in self._trackers:
             if tracker.framer.kept:

@@ -180,7 +180,7 @@ class Requests(DecidedFrames):
             self._unblock(now_ns, out)
         return out
 
-    def resume(self, now_ns: int) -> list[Command]:
+    def login_answered(self, now_ns: int) -> list[Command]:
         """Go on with the client's bytes: SaslHandshake 0 has been answered."""
         waiting, self._waiting = b"".join(self._waiting), []
         out = self.feed(waiting, now_ns) if waiting else []

@@ -79,7 +79,7 @@ class RelayCore:
         return self._state.swallowed
 
     def _logged_in(self, now_ns: int) -> list[Command]:
-        return self._requests.resume(now_ns)
+        return self._requests.login_answered(now_ns)
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out an awaited decision: about the request, or about the answer once there is one."""

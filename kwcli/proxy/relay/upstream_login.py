@@ -123,7 +123,7 @@ class UpstreamLogin:
         if self._session.authenticated:
             self._take_answers(data, now_ns)
         else:
-            self._converse(lambda: self._session.receive(data, now_ns), now_ns)
+            self._converse(lambda: self._session.feed(data, now_ns), now_ns)
         return self._done()
 
     def server_eof(self) -> list[Command]:
@@ -140,7 +140,7 @@ class UpstreamLogin:
         return hand
 
     def _ended(self) -> list[Event]:
-        self._session.end()
+        self._session.finish()
         return []
 
     def _converse(self, step: Callable[[], list[Event]], now_ns: int) -> None:
@@ -286,7 +286,7 @@ class UpstreamLogin:
         if answer is not None:
             self._out.append((SEND_CLIENT, answer))
         else:
-            self._converse(lambda: self._session.receive(frame, now_ns), now_ns)
+            self._converse(lambda: self._session.feed(frame, now_ns), now_ns)
 
 
 # The proxy's own login on one connection: carries out the commands of its core (`UpstreamLogin`).

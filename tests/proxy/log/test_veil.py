@@ -67,9 +67,9 @@ def test_no_secret_passes_however_it_is_cut_and_whatever_is_missing(name: str, s
                 if missing and rng.random() < 0.05:
                     pieces += redactor.gap(side, 1, len(data[:size]))
                 else:
-                    pieces += redactor.push(side, 1, data[:size])
+                    pieces += redactor.feed(side, 1, data[:size])
                 data = data[size:]
-        pieces += redactor.end()
+        pieces += redactor.finish()
         for side in (CLIENT, SERVER):
             said = b"".join(data for who, data in talk if who == side)
             shown = _shown(pieces, side)
@@ -84,12 +84,12 @@ def test_what_has_no_secret_passes_at_once_and_what_may_have_one_waits() -> None
     redactor = Redactor(SharedKnowledge())
     ask = _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c"))
     token = _frame(encode_request(36, 2, {"auth_bytes": b"\0user\0secret"}, correlation_id=2, client_id="c"))
-    assert [piece.shown for piece in redactor.push(CLIENT, 1, ask[:9])] == []
-    assert [piece.shown for piece in redactor.push(CLIENT, 1, ask[9:14])] == [ask[:9], ask[9:14]]
-    assert [piece.shown for piece in redactor.push(CLIENT, 1, ask[14:])] == [ask[14:]]
-    assert redactor.push(CLIENT, 1, token[:-1]) == []
-    assert redactor.push(SERVER, 1, b"behind it") == []
-    shown = [bytes(piece.shown) for piece in redactor.push(CLIENT, 1, token[-1:])]
+    assert [piece.shown for piece in redactor.feed(CLIENT, 1, ask[:9])] == []
+    assert [piece.shown for piece in redactor.feed(CLIENT, 1, ask[9:14])] == [ask[:9], ask[9:14]]
+    assert [piece.shown for piece in redactor.feed(CLIENT, 1, ask[14:])] == [ask[14:]]
+    assert redactor.feed(CLIENT, 1, token[:-1]) == []
+    assert redactor.feed(SERVER, 1, b"behind it") == []
+    shown = [bytes(piece.shown) for piece in redactor.feed(CLIENT, 1, token[-1:])]
     assert b"".join(shown[0::2]) == token[: -len("\0user\0secret") - 1] + b"*" * 12 + b"\0"
 
 
@@ -100,31 +100,31 @@ def test_records_of_the_clusters_own_state() -> None:
     topic = {"topic": "__cluster_metadata", "partitions": [{"partition": 0, "records": batch}]}
     asked = {"topics": [{"topic": "__cluster_metadata", "partitions": [{"partition": 0}]}]}
     redactor = Redactor(SharedKnowledge())
-    redactor.push(CLIENT, 1, _frame(encode_request(1, 12, asked, correlation_id=5)))
+    redactor.feed(CLIENT, 1, _frame(encode_request(1, 12, asked, correlation_id=5)))
     answer = _frame(encode_response(1, 12, {"responses": [topic]}, correlation_id=5))
     half = len(answer) // 2
-    assert redactor.push(SERVER, 1, answer[:half]) == []
-    shown = b"".join(bytes(piece.shown) for piece in redactor.push(SERVER, 1, answer[half:]))
+    assert redactor.feed(SERVER, 1, answer[:half]) == []
+    shown = b"".join(bytes(piece.shown) for piece in redactor.feed(SERVER, 1, answer[half:]))
     assert shown == answer.replace(scram, b"*" * len(scram))
     assert feature in shown
 
 
 def test_answers_to_what_was_not_seen_are_starred() -> None:
     redactor = Redactor(SharedKnowledge())
-    (piece,) = redactor.push(SERVER, 1, _frame(b"\0\0\0\7hidden"))
+    (piece,) = redactor.feed(SERVER, 1, _frame(b"\0\0\0\7hidden"))
     assert bytes(piece.shown) == _frame(b"\0\0\0\7******")
 
 
 def test_a_direction_out_of_step_is_left_out_until_it_is_in_step() -> None:
     redactor = Redactor(SharedKnowledge())
     ask = _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c"))
-    redactor.push(CLIENT, 1, ask)
+    redactor.feed(CLIENT, 1, ask)
     redactor.gap(CLIENT, 1, 100)
     assert redactor.lost == [CLIENT]
-    (piece,) = redactor.push(CLIENT, 1, b"anything")
+    (piece,) = redactor.feed(CLIENT, 1, b"anything")
     assert piece.cut == 0
     redactor.in_step(CLIENT)
-    (piece,) = redactor.push(CLIENT, 1, ask)
+    (piece,) = redactor.feed(CLIENT, 1, ask)
     assert (piece.cut, piece.shown) == (None, ask)
 
 
@@ -132,10 +132,10 @@ def test_a_token_behind_a_gap_is_no_request_of_the_future() -> None:
     token = _frame(b"\0Alice\0Wonderland")
     for begun, hidden in ((False, b"derland"), (True, b"Alice\0Wonderland")):
         redactor = Redactor(SharedKnowledge())
-        redactor.push(CLIENT, 1, _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c")))
+        redactor.feed(CLIENT, 1, _frame(encode_request(3, 9, {"topics": []}, correlation_id=1, client_id="c")))
         if begun:
             redactor.gap(CLIENT, 1, 100)
             redactor.in_step(CLIENT)
-        shown = _shown([*redactor.push(CLIENT, 1, token), *redactor.end()], CLIENT)
+        shown = _shown([*redactor.feed(CLIENT, 1, token), *redactor.finish()], CLIENT)
         assert hidden not in shown
         assert len(shown) == len(token)
