@@ -205,6 +205,7 @@ def test_the_kernel_lets_through_what_was_asked_for(
     assert all(port.to_bytes(2, "big") in (segment[0][-4:-2], segment[0][-2:]) for segment in segments)
 
 
+@needs_capture_socket
 def test_a_file_to_keep_packets_in_that_cannot_be(tmp_path: Path) -> None:
     outcome = kw("sniff", "-i", "lo", "-w", str(tmp_path / "no" / "x.pcapng"))
     assert (outcome.code, outcome.err) == (Exit.FAILURE, f"kw: {tmp_path}/no/x.pcapng: no such file or directory\n")

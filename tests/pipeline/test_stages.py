@@ -259,7 +259,7 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         with pytest.raises(Failure) as failure:
             list(read_split(order, 1))
         assert failure.value.text == f"{where}: defect: ValueError: x is not y"
-        monkeypatch.setattr(Stitcher, "take", fail)
+        monkeypatch.setattr(Stitcher, "feed", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
             list(stitch(order, ordered))
         monkeypatch.setattr(RowCompletion, "complete", fail)
