@@ -604,7 +604,7 @@ def ordered(kind: Kind, sign: str, word: Word) -> Test:
 def like(kind: Kind, word: Word) -> Test:
     """The test for `field like GLOB`: the whole value, * and ? as a shell has them."""
     pattern = re.compile(fnmatch.translate(word.text), re.DOTALL)
-    text_of = TEXTS.get(kind, _plain_text)
+    text_of = TEXTS.get(kind, _exact_text)
     return lambda value: pattern.match(text_of(value)) is not None
 
 
@@ -663,6 +663,12 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
+def _exact_text(value: Any) -> str:
+    """A body's value as text; bytes that are no UTF-8 are surrogates, as in the words of a command line."""
+    return str(_plain(value))
+
+
 def _plain_text(value: Any) -> str:
-    text = str(_plain(value))
+    """A body's value as text that RE2 takes, which knows no surrogates."""
+    text = _exact_text(value)
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -232,9 +232,18 @@ def _program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     if kernel_filter.bpf is not None:
         try:
             condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _addresses))
+        except RecursionError:
+            raise _too_long() from None
         except NotUnderstood as problem:
             following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
-    return pack_instructions(assemble(condition, following))
+    try:
+        return pack_instructions(assemble(condition, following))
+    except RecursionError:
+        raise _too_long() from None
+
+
+def _too_long() -> Failure:
+    return Failure("--bpf: the expression is too long, or has too many brackets", Exit.USAGE)
 
 
 def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Instruction]:
@@ -250,7 +259,7 @@ def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Ins
         from scapy.arch.common import compile_filter, free_filter
 
         compiled = compile_filter(bpf, name)
-    except (Scapy_Exception, ImportError, OSError) as error:
+    except (Scapy_Exception, ImportError, OSError, UnicodeError) as error:
         if isinstance(error, Scapy_Exception) and "libpcap" not in str(error):
             reason = " ".join(str(error).split()).rpartition("(")[2].rstrip(")")
         elif problem.certain:
@@ -272,6 +281,8 @@ def _addresses(name: str) -> list[IPv4Network | IPv6Network]:
         found = {str(each[4][0]).partition("%")[0] for each in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)}
     except OSError as error:
         raise Failure(f"--bpf: {name}: {(error.strerror or str(error)).lower()}", Exit.USAGE) from None
+    except UnicodeError:
+        raise Failure(f"--bpf: {name!r} is no name of a host", Exit.USAGE) from None
     return [ip_network(each) for each in sorted(found)]
 
 

@@ -71,6 +71,8 @@ class Collector:
         self._contexts: dict[Signal, ssl.SSLContext | None] = {}
         if self._url.scheme == "https":
             self._contexts = {signal: self._tls(signal) for signal in _RESPONSES}
+        for name in ("", "TRACES_", "METRICS_"):
+            _check_headers(f"OTEL_EXPORTER_OTLP_{name}HEADERS", variables.get(f"OTEL_EXPORTER_OTLP_{name}HEADERS", ""))
         self._packer = {signal: self._setting(signal, "COMPRESSION").strip().lower() for signal in _RESPONSES}
         self._proxy = _proxy_of(self._url, variables)
         self._stopped = Event()
@@ -94,7 +96,7 @@ class Collector:
                 if 200 <= answer.status < 300:
                     _check_accepted(signal, answer)
                     return
-                reason, wait_s = _status_text(answer), _retry_after_s(answer, pause_s)
+                reason, wait_s = _status_text(answer), max(_retry_after_s(answer, pause_s), pause_s)
                 if answer.status not in _RETRIED:
                     raise NotDelivered(reason)
             if wait_s >= deadline.left() or self._stopped.wait(wait_s):
@@ -172,10 +174,16 @@ def _collector_url(url: str) -> SplitResult:
     return parts
 
 
+def _check_headers(name: str, text: str) -> None:
+    """Raise Failure where a part is no NAME=VALUE: OpenTelemetry's parser would show it, secret or not."""
+    if any(part.strip() and "=" not in part for part in text.split(",")):
+        raise Failure(f"{name}: a part of it is no NAME=VALUE", Exit.USAGE)
+
+
 def _basic(parts: SplitResult) -> str:
     """The header that presents the user and password of a URL."""
     pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-    return f"Basic {b64encode(pair.encode()).decode()}"
+    return f"Basic {b64encode(pair.encode('utf-8', 'surrogateescape')).decode()}"
 
 
 def _proxy_of(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | None:

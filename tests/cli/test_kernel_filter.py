@@ -190,6 +190,27 @@ def test_what_is_wrong_is_wrong_for_libpcap_too(text: str) -> None:
         assert compile_by_libpcap(text, ETHERNET) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("vlan ²", "port ٩٠٩٢", "net 0", "net 10.0.0.0 mask 255.0.255.0", "net 1.2.3.4 mask x", "port \udcff"),
+        *("vlan " + "9" * 5000, "port " + "9" * 5000),
+    ],
+)
+def test_odd_numbers_are_not_understood(text: str) -> None:
+    with pytest.raises(NotUnderstood):
+        _compiled(text, Layout(), live=True)
+
+
+@needs_libpcap
+def test_a_mask_is_no_mask_of_hosts() -> None:
+    """0.0.0.255 has a hole before its end: Python would read it as the reverse of 255.255.255.0."""
+    with pytest.raises(NotUnderstood) as raised:
+        _compiled("net 0.0.0.0 mask 0.0.0.255", Layout(), live=True)
+    assert not raised.value.certain
+    assert compile_by_libpcap("net 0.0.0.0 mask 0.0.0.255", ETHERNET) is not None
+
+
 def test_names_of_hosts_are_all_their_addresses() -> None:
     def resolve(name: str) -> Sequence[IPv4Network | IPv6Network]:
         assert name == "broker1"

@@ -164,6 +164,10 @@ def without_libpcap(*_words: Any) -> None:
         ("port 70000", "--bpf 'port 70000': 70000 is no port: they end at 65535\n"),
         ("(tcp", "--bpf '(tcp': a bracket that is not closed\n"),
         ("host name.invalid", "--bpf: name.invalid: "),
+        ("host a..b", "--bpf: 'a..b' is no name of a host\n"),
+        ("port \udcff", "--bpf 'port \\udcff': "),
+        ("(" * 400 + "tcp" + ")" * 400, "--bpf: the expression is too long, or has too many brackets\n"),
+        (" or ".join(["port 1"] * 3000), "--bpf: the expression is too long, or has too many brackets\n"),
     ],
 )
 def test_without_libpcap_its_language_is_smaller(bpf: str, line: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from kwcli.options import FORMATS
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit
 from kwcli.stats.view import FORMATS as STATS_FORMATS
+from tests.captures.shipped import capture_bytes
 from tests.cli.worlds import Outcome, in_format, kw
 from tests.messages.wire_texts import TEXTS, as_str, captured, followed, plain, single
 from tests.proxy.log.played import NDJSON, logged, records
@@ -233,3 +234,27 @@ def _metadata(ends: ConnectionInfo) -> Exchange:
     assert isinstance(exchange, Exchange)
     exchange.ends = ends
     return exchange
+
+
+def test_groups_and_patterns_of_names_that_are_no_text(tmp_path: Path) -> None:
+    """A capture in which names became others of the same length, its NDJSON, and patterns of its names."""
+    data = capture_bytes("tour.pcapng")
+    for name, other in ((b"orders", b"ord\xff\xc3("), (b"billing", b"bil\xc0\xafng")):
+        data = data.replace(name, other)
+    capture, rows = tmp_path / "odd.pcapng", tmp_path / "odd.ndjson"
+    capture.write_bytes(data)
+    rows.write_text(shown("sniff", str(capture), "--records", "-o", "ndjson").out)
+    answer = shown("groups", str(capture), "-o", "json").out
+    assert '{"base64":"b3Jk/8Mo"}' in answer
+    assert shown("groups", str(rows), "-o", "json").out == answer
+    exact = shown("sniff", str(capture), "-f", "topic == 'ord\udcff\udcc3('").out.count("\n")
+    assert exact > 10
+    for words in (("--topic", "ord\udcff*"), ("-f", "topic like 'ord\udcff\udcc3?'")):
+        assert shown("sniff", str(capture), *words).out.count("\n") == exact
+
+
+def test_a_type_of_groups_may_be_any_text(tmp_path: Path) -> None:
+    capture = tmp_path / "odd.pcapng"
+    capture.write_bytes(capture_bytes("share-groups.pcapng").replace(b"\x06share", b"\x06sh\xffre"))
+    for row in json.loads(shown("groups", str(capture), "-o", "json").out):
+        validator("portraits").validate(row)

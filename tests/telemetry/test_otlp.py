@@ -357,6 +357,20 @@ def test_the_variables_of_opentelemetry_are_honoured(collector: Collector) -> No
     assert len(collector.spans()) == 193
 
 
+def test_a_header_that_is_none_is_told_without_its_text(collector: Collector) -> None:
+    variables = {"OTEL_EXPORTER_OTLP_HEADERS": "x=1,api-key: hunter2"}
+    outcome = kw("sniff", TOUR, "--otlp", collector.url, "-q", env=world(variables=variables))
+    assert (outcome.code, outcome.err) == (
+        *(Exit.USAGE, "kw: OTEL_EXPORTER_OTLP_HEADERS: a part of it is no NAME=VALUE\n"),
+    )
+
+
+def test_a_user_that_is_no_utf8_is_sent_as_it_is(collector: Collector) -> None:
+    url = collector.url.replace("http://", "http://u:%FF@").replace("%FF", "\udcff")
+    assert kw("sniff", TOUR, "--otlp", url, "-q").err == ""
+    assert {each["Authorization"] for _, each in collector.headers} == {"Basic dTr/"}
+
+
 def test_a_span_that_has_no_form_does_not_take_others_along(collector: Collector) -> None:
     said: list[str] = []
     exporter = otlp.Exporter(otlp_collector.Collector(collector.url, {}), said.append, waits=True)

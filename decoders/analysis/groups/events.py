@@ -189,7 +189,7 @@ def _subscribed(request: Mapping[str, Any], protocol: str | None) -> tuple[str, 
 def _structure(name: str, value: Any) -> Mapping[str, Any]:
     """The structure inside bytes, or as an exchange record of kw shows it; empty where it does not decode."""
     if isinstance(value, dict) and value.get("$type") == name:
-        return value
+        return {field: _in_python_form(each) for field, each in value.items()}
     with suppress(DecodeError, ValueError):
         if isinstance(value, dict):
             value = a2b_base64(value.get("base64", ""))
@@ -198,6 +198,17 @@ def _structure(name: str, value: Any) -> Mapping[str, Any]:
         if value:
             return decode_embedded(name, bytes(value))
     return {}
+
+
+def _in_python_form(value: Any) -> Any:
+    """A value of a record in JSON form, with its texts as an exchange has them: those that are no UTF-8 were base64."""
+    if isinstance(value, list):
+        return [_in_python_form(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"base64"}:
+        return a2b_base64(value["base64"]).decode("utf-8", "surrogateescape")
+    return {field: _in_python_form(each) for field, each in value.items()}
 
 
 def _has(value: Any) -> Assigned:

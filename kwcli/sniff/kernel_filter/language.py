@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from ipaddress import AddressValueError, IPv4Network, IPv6Network, NetmaskValueError
+from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Network, NetmaskValueError
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
@@ -148,8 +148,8 @@ class _Parser:
     def _vlan(self) -> Condition:
         self._next()
         number = None
-        if self._peek().isdigit():
-            number = int(self._next())
+        if _is_number(self._peek()):
+            number = _number_of(self._next())
             if number > _VLAN_MAX:
                 raise NotUnderstood(f"{number} is no VLAN: they end at {_VLAN_MAX}", certain=True)
         if self._removed:
@@ -215,11 +215,11 @@ class _Parser:
     def _ports(self, word: str, words: _Words) -> Condition:
         protocols = _TRANSPORTS.get(words.protocol)
         first, dash, last = word.partition("-")
-        if protocols is None or not first.isdecimal() or bool(dash) != (words.kind == "portrange"):
+        if protocols is None or not _is_number(first) or bool(dash) != (words.kind == "portrange"):
             raise NotUnderstood(word)
-        if dash and not last.isdecimal():
+        if dash and not _is_number(last):
             raise NotUnderstood(word)
-        ends = sorted((int(first), int(last or first)))
+        ends = sorted((_number_of(first), _number_of(last or first)))
         if ends[1] > 0xFFFF:
             raise NotUnderstood(f"{ends[1]} is no port: they end at 65535", certain=True)
         return with_port(self._layout, protocols, ends[0], ends[1], words.side or EITHER)
@@ -238,12 +238,14 @@ class _Parser:
         address, slash, prefix = word.partition("/")
         if self._peek() == "mask":
             self._next()
-            slash, prefix = "/", self._next()
+            slash, prefix = "/", str(_prefix_of(self._next(), word))
+        if slash and not _is_number(prefix):
+            raise NotUnderstood(word)
         try:
             if ":" in address:
                 return IPv6Network(f"{address}{slash}{prefix}")
-            if not _DOTTED.fullmatch(address):
-                raise NotUnderstood(word)
+            if not _DOTTED.fullmatch(address) or (not slash and not address.strip("0.")):
+                raise NotUnderstood(word)  # of `net 0` libpcap makes something else than of `net 10`
             given = address.count(".") + 1
             whole = address + ".0" * (4 - given)
             return IPv4Network(f"{whole}/{prefix}" if slash else f"{whole}/{8 * given}")
@@ -259,6 +261,27 @@ class _Parser:
         word = self._peek()
         self._at += 1
         return word
+
+
+def _prefix_of(mask: str, word: str) -> int:
+    """The length of the prefix that a mask is. Raises NotUnderstood: libpcap takes masks with holes."""
+    try:
+        bits = int(IPv4Address(mask))
+    except AddressValueError:
+        raise NotUnderstood(word) from None
+    size = bits.bit_count()
+    if bits != (0xFFFFFFFF << (32 - size)) & 0xFFFFFFFF:
+        raise NotUnderstood(word)
+    return size
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdecimal()
+
+
+def _number_of(word: str) -> int:
+    """A number of digits; of very many digits the first ones, which are beyond every limit too."""
+    return int(word[:9]) if len(word.lstrip("0")) > 9 else int(word.lstrip("0") or "0")
 
 
 def _refuse(word: str) -> Sequence[IPv4Network | IPv6Network]:
