@@ -189,7 +189,7 @@ LINES: Final[dict[str, Callable[[int, int], Sequence[str]]]] = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.full
 @pytest.mark.parametrize(
     "number", range(len(odd_values.COMMANDS)), ids=lambda number: " ".join(odd_values.COMMANDS[number])
 )
