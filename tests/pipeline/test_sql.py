@@ -42,6 +42,11 @@ def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwcli.pipeline.spark.sessions.session", lambda *_, **__: spark)
 
 
+def _cell(value: Any) -> Any:
+    """A text of the report as a table has it: what is no UTF-8 in its JSON form."""
+    return json.dumps(value, separators=(",", ":")) if isinstance(value, dict) else value
+
+
 def asked(folder: Path, query: str, *words: str, env: Any = None) -> Outcome:
     return kw("pipeline", "sql", str(folder), query, *words, env=env)
 
@@ -61,8 +66,8 @@ def report(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("by", ["api", "client", "topic", "broker"])
 def test_views_of_latency_say_what_the_report_says(folder: Path, report: dict[str, Any], by: str) -> None:
     name = "client_id" if by == "client" else by
-    found = {row[name]: row for row in rows(folder, f"select * from latency_by_{by}")}
-    expected = {row[by]: row for row in report["latency"][by]}
+    found = {_cell(row[name]): row for row in rows(folder, f"select * from latency_by_{by}")}
+    expected = {_cell(row[by]): row for row in report["latency"][by]}
     assert found.keys() == expected.keys()
     for key, row in found.items():
         its = expected[key]
@@ -79,16 +84,16 @@ def test_other_views_say_what_the_report_says(folder: Path, report: dict[str, An
     (slow,) = rows(folder, "select * from slowest order by latency_ms desc limit 1")
     assert slow["latency_ms"] == pytest.approx(report["slowest"][0]["latency_ms"])
     old = rows(folder, "select client_id, sum(count) as count from old_versions where release = '4.0' group by 1")
-    assert {row["client_id"]: row["count"] for row in old} == {
-        row["client_id"]: row["count"] for row in report["old_versions"]["old"]
+    assert {_cell(row["client_id"]): row["count"] for row in old} == {
+        _cell(row["client_id"]): row["count"] for row in report["old_versions"]["old"]
     }
     throttled = rows(folder, "select client_id, sum(throttled) as n, sum(sum_ms) as sum from throttled group by 1")
-    assert {row["client_id"]: (row["n"], row["sum"]) for row in throttled} == {
-        row["client"]: (row["throttled"], row["sum_ms"]) for row in report["throttling"]["client"]
+    assert {_cell(row["client_id"]): (row["n"], row["sum"]) for row in throttled} == {
+        _cell(row["client"]): (row["throttled"], row["sum_ms"]) for row in report["throttling"]["client"]
     }
     topics = rows(folder, "select topic, produced_bytes, fetched_bytes from topics")
-    assert {row["topic"]: (row["produced_bytes"], row["fetched_bytes"]) for row in topics} == {
-        row["topic"]: (row["produced_bytes"], row["fetched_bytes"]) for row in report["talkers"]["topic"]
+    assert {_cell(row["topic"]): (row["produced_bytes"], row["fetched_bytes"]) for row in topics} == {
+        _cell(row["topic"]): (row["produced_bytes"], row["fetched_bytes"]) for row in report["talkers"]["topic"]
     }
 
 
