@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import shutil
+from base64 import b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +44,8 @@ def at_hand(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """A text of the report as a table has it: what is no UTF-8 in its JSON form."""
-    return json.dumps(value, separators=(",", ":")) if isinstance(value, dict) else value
+    """A text in JSON form as the text that it stands for."""
+    return b64decode(value["base64"]).decode() if isinstance(value, dict) else value
 
 
 def asked(folder: Path, query: str, *words: str, env: Any = None) -> Outcome:
