@@ -80,12 +80,14 @@ def _agree(line: str) -> bool:
     """Assert that both say the same of a record; False where the compiled check is stricter on purpose."""
     record = json.loads(line)
     kind = record["kind"]
-    if kind not in ("exchange", "skipped") or '{"base64": "!"}' in line or '"raw": "' in line:
+    if kind not in ("exchange", "skipped") or '"raw": "' in line:
         return False
     if any(isinstance(odd, float) and odd.is_integer() for odd in _values(record)) or _levels(record) > 30:
         return False
     oracle = ORACLE if kind == "exchange" else SKIPPED
     misfit = record_checks()[kind](record)
+    if misfit is not None and misfit.sentence.endswith(", not base64"):
+        return False  # to a validator `contentEncoding` is a remark
     assert (misfit is None) == oracle.is_valid(record), misfit.sentence if misfit is not None else line[:500]
     return True
 
