@@ -29,7 +29,16 @@ from decoders.messages.redact_exchange_json import redact_record
 from decoders.records.codecs import CODEC_NAMES
 from decoders.records.model import ALWAYS
 from decoders.schema.compile_json_schema import compile_json_schema
-from decoders.schema.json_form import BASE64, FLOAT_WORDS, MESSAGE, STRUCTURE, is_shallow, shown, text_of_cell
+from decoders.schema.json_form import (
+    BASE64,
+    FLOAT_WORDS,
+    MESSAGE,
+    STRUCTURE,
+    is_shallow,
+    shown,
+    text_of_cell,
+    text_of_json,
+)
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes, uuid_text
@@ -284,7 +293,7 @@ def _string(value: Any, path: str) -> Any:
     if isinstance(value, str) or value is None:
         return value
     try:
-        return a2b_base64(value["base64"]).decode("utf-8", "surrogateescape")
+        return text_of_json(value)
     except (KeyError, TypeError, NotBase64):
         raise ValueError(f"{path} is {shown(value)}") from None
 

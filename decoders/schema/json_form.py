@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from binascii import Error
+from binascii import Error, a2b_base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 from uuid import UUID
@@ -56,6 +56,11 @@ def json_text(text: str) -> str | dict[str, str]:
     if text.isprintable():
         return text
     return json_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def text_of_json(form: Any) -> str:
+    """The string that `json_text` gave this form. Raises KeyError, TypeError, ValueError for what is no such form."""
+    return form if isinstance(form, str) else a2b_base64(form[BASE64]).decode("utf-8", "surrogateescape")
 
 
 # How the text of a cell begins that stands for other bytes.

@@ -110,11 +110,12 @@ def errors(
 @click.pass_obj
 def version(env: Environment, licenses: bool, shown: OutputOptions) -> None:
     """Show the versions of kw, of Python, of the newest Kafka that kw knows, and of the libraries."""
-    from kwcli.reference.kw_version import versions, write_versions
-    from kwcli.reference.licenses import list_licenses, write_licenses
-
     output = shown.settings(env).format
     if licenses:
+        from kwcli.reference.licenses import list_licenses, write_licenses
+
         write_licenses(env, list_licenses(), output)
     else:
+        from kwcli.reference.kw_version import versions, write_versions
+
         write_versions(env, versions(), output)

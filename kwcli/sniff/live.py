@@ -229,21 +229,15 @@ def _program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     layout = Layout(ethernet=link_type == ETHERNET)
     condition = carries_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
     following = [ACCEPT]
-    if kernel_filter.bpf is not None:
-        try:
-            condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _addresses))
-        except RecursionError:
-            raise _too_long() from None
-        except NotUnderstood as problem:
-            following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
     try:
+        if kernel_filter.bpf is not None:
+            try:
+                condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _addresses))
+            except NotUnderstood as problem:
+                following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
         return pack_instructions(assemble(condition, following))
     except RecursionError:
-        raise _too_long() from None
-
-
-def _too_long() -> Failure:
-    return Failure("--bpf: the expression is too long, or has too many brackets", Exit.USAGE)
+        raise Failure("--bpf: the expression is too long, or has too many brackets", Exit.USAGE) from None
 
 
 def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Instruction]:

@@ -231,9 +231,8 @@ class Exporter:
             return
         try:
             data: bytes = encode(items).SerializePartialToString()
-        except (
-            Exception
-        ) as error:  # the library's own and protobuf's: a value fits no field, such as a time before 1970
+        except Exception as error:
+            # The library's own and protobuf's: a value fits no field, such as a time before 1970.
             if count > 1:  # the others arrive
                 half = count // 2
                 self._deliver(signal, encode, items[:half], noun, half)

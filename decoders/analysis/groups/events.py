@@ -27,6 +27,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.topic_arrays import structs
 from decoders.limits import ASSIGNED_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.schema.json_form import text_of_json
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -188,9 +189,9 @@ def _subscribed(request: Mapping[str, Any], protocol: str | None) -> tuple[str, 
 
 def _structure(name: str, value: Any) -> Mapping[str, Any]:
     """The structure inside bytes, or as an exchange record of kw shows it; empty where it does not decode."""
-    if isinstance(value, dict) and value.get("$type") == name:
-        return {field: _in_python_form(each) for field, each in value.items()}
-    with suppress(DecodeError, ValueError):
+    with suppress(DecodeError, TypeError, ValueError):
+        if isinstance(value, dict) and value.get("$type") == name:
+            return {field: _in_python_form(each) for field, each in value.items()}
         if isinstance(value, dict):
             value = a2b_base64(value.get("base64", ""))
         elif isinstance(value, str):
@@ -207,7 +208,7 @@ def _in_python_form(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     if value.keys() == {"base64"}:
-        return a2b_base64(value["base64"]).decode("utf-8", "surrogateescape")
+        return text_of_json(value)
     return {field: _in_python_form(each) for field, each in value.items()}
 
 

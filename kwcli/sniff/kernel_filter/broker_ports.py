@@ -10,12 +10,11 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final
 
+from decoders.capture.links import IP4, IP6
 from decoders.capture.packets import EXTENSION_HEADERS
 from decoders.capture.tunnels import IP_TUNNELS, LAYERS, UDP_TUNNELS
 from kwcli.sniff.kernel_filter.conditions import Condition, Load, all_of, any_of, negate
 from kwcli.sniff.kernel_filter.packet_layout import (
-    IP4,
-    IP6,
     TCP,
     UDP,
     VLAN_TYPES,

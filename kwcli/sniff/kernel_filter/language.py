@@ -17,16 +17,14 @@ from collections.abc import Callable, Sequence
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Network, NetmaskValueError
 from typing import Final
 
+from decoders.capture.links import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
 from kwcli.sniff.kernel_filter.conditions import JUMP_EQUAL, NEVER, Condition, Load, Test, all_of, any_of, negate
 from kwcli.sniff.kernel_filter.packet_layout import (
-    ARP,
     BOTH,
     EITHER,
     ICMP,
     ICMP6,
-    IP4,
-    IP6,
     SCTP,
     SOURCE,
     TAG_PRESENT,
@@ -226,8 +224,10 @@ class _Parser:
 
     def _hosts(self, word: str) -> Sequence[IPv4Network | IPv6Network]:
         """The addresses of a host: an address as it is, of a name all that it has."""
+        if "/" in word:
+            raise NotUnderstood(word)
         try:
-            return [IPv6Network(word) if ":" in word else IPv4Network(word)] if "/" not in word else _refuse(word)
+            return [IPv6Network(word) if ":" in word else IPv4Network(word)]
         except (AddressValueError, NetmaskValueError):
             if _DOTTED.fullmatch(word) or ":" in word:
                 raise NotUnderstood(word) from None
@@ -282,7 +282,3 @@ def _is_number(word: str) -> bool:
 def _number_of(word: str) -> int:
     """A number of digits; of very many digits the first ones, which are beyond every limit too."""
     return int(word[:9]) if len(word.lstrip("0")) > 9 else int(word.lstrip("0") or "0")
-
-
-def _refuse(word: str) -> Sequence[IPv4Network | IPv6Network]:
-    raise NotUnderstood(word)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from ipaddress import IPv4Network, IPv6Network
 from typing import Final
 
+from decoders.capture.links import ARP, IP4, IP6
 from decoders.named_tuple import NamedTuple
 from kwcli.sniff.kernel_filter.conditions import (
     JUMP_ABOVE,
@@ -24,9 +25,6 @@ from kwcli.sniff.kernel_filter.conditions import (
     negate,
 )
 
-IP4: Final = 0x0800
-IP6: Final = 0x86DD
-ARP: Final = 0x0806
 RARP: Final = 0x8035
 VLAN_TYPES: Final = (0x8100, 0x88A8, 0x9100)
 ICMP, TCP, UDP, ICMP6, SCTP = 1, 6, 17, 58, 132
