@@ -68,8 +68,8 @@ def find_structure(word: str) -> str:
 
 def find_release(word: str) -> str:
     """The release that `2.8`, `v2.8.2`, `0.10` (the last one of those) or `latest` means. Raises Failure (usage)."""
-    from decoders.apis.releases import RELEASES
-    from decoders.apis.version_words import parse_release
+    from decoders.protocol_facts.releases import RELEASES
+    from decoders.protocol_facts.version_words import parse_release
 
     try:
         return parse_release(word)
@@ -92,7 +92,7 @@ def find_version(api: Api, word: str | int) -> int:
 
 def parse_version_of(api: Api, word: str | int) -> int:
     """The version that `12`, `v12`, `latest` or `earliest` means, in the API or not. Raises Failure (usage)."""
-    from decoders.apis.version_words import parse_version
+    from decoders.protocol_facts.version_words import parse_version
 
     try:
         return parse_version(str(word), api.versions)

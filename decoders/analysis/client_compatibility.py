@@ -42,7 +42,10 @@ from decoders.analysis.fold import Row
 from decoders.analysis.heavy_keys import fits
 from decoders.analysis.tally import Tally
 from decoders.apis import NAMES, api
-from decoders.apis.keys import (
+from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.libraries import common_library
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -59,11 +62,8 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.apis.releases import HISTORY, RELEASES, history, served_of, spoken
-from decoders.apis.version_words import parse_release
-from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.libraries import common_library
-from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.releases import HISTORY, RELEASES, history, served_of, spoken
+from decoders.protocol_facts.version_words import parse_release
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
 

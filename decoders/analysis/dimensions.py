@@ -23,13 +23,13 @@ from decoders.analysis.exchange_facts import (
     topic_of,
 )
 from decoders.analysis.time_buckets import Join, add_amounts
-from decoders.apis.error_codes import error_name
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named
 from decoders.filters.fields import all_names, entity_paths
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:

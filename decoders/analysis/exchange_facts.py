@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.partitions import partition_in
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, batch_array, partitions_in
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import FETCH, JOIN_GROUP, SHARE_FETCH, SYNC_GROUP
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text

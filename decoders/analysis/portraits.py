@@ -23,8 +23,15 @@ from decoders.analysis.heavy_keys import DistinctCount, HeavyKeys, fits, heavies
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import Tally
 from decoders.analysis.time_buckets import Join, add_amounts
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import (
+from decoders.errors import Malformed
+from decoders.exchanges.body_reader import LOGGING_IN
+from decoders.exchanges.exchange import rfc3339
+from decoders.exchanges.learned_names import broker_addresses, listed_nodes
+from decoders.exchanges.libraries import common_library
+from decoders.filters.fields import all_names, entity_paths
+from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import (
     API_VERSIONS,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -34,14 +41,7 @@ from decoders.apis.keys import (
     OFFSET_FETCH,
     PRODUCE,
 )
-from decoders.apis.likeness import likeness
-from decoders.errors import Malformed
-from decoders.exchanges.body_reader import LOGGING_IN
-from decoders.exchanges.exchange import rfc3339
-from decoders.exchanges.learned_names import broker_addresses, listed_nodes
-from decoders.exchanges.libraries import common_library
-from decoders.filters.fields import all_names, entity_paths
-from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
+from decoders.protocol_facts.likeness import likeness
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
 

@@ -21,11 +21,11 @@ from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.doctor.diagnosis_input import words_of
 from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
-from decoders.apis.enums import ENUMS
-from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
-from decoders.apis.public_configs import is_public
 from decoders.exchanges.exchange import Skipped
 from decoders.exchanges.topic_arrays import structs
+from decoders.protocol_facts.enums import ENUMS
+from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from decoders.protocol_facts.public_configs import is_public
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row

@@ -6,9 +6,9 @@ from bisect import insort
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import DIMENSIONS, needs_of
-from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import LADDER_FAILED_MAX, LADDER_FIRST_MAX, LADDERS_MAX
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:

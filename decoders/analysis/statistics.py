@@ -33,11 +33,11 @@ from decoders.analysis.time_buckets import (
     merge_slices,
     shift_for,
 )
-from decoders.apis.error_codes import error_name
 from decoders.errors import LimitExceeded, Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import TIMED_GROUPS_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from decoders.analysis.portraits import (
     versions_used,
 )
 from decoders.analysis.tally import TopicBatches
-from decoders.apis.keys import METADATA, PRODUCE
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, structs
 from decoders.limits import GROUPS_MAX, PARTITIONS_KEPT_MAX
+from decoders.protocol_facts.keys import METADATA, PRODUCE
 from decoders.records.summary import batch_heads
 from decoders.wire.primitives import uuid_text
 from decoders.wire.state_serialization import fields, pack, unpack

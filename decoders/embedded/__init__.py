@@ -11,12 +11,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, Literal
 
-from decoders.apis.names import current_names
-from decoders.apis.public_configs import is_public
 from decoders.embedded.otlp import METRICS, metrics_from_json
 from decoders.errors import DecodeError, EncodeError, Truncated, UnknownApi, UnsupportedVersion
 from decoders.limits import EMBEDDED_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.names import current_names
+from decoders.protocol_facts.public_configs import is_public
 from decoders.schema.codec import TRAILING, decode, encode
 from decoders.schema.json_form import PUBLIC, Makers, base64_json, bytes_from_json, from_json, shown, to_json
 from decoders.schema.model import Message, Plan, parse_message, resolve

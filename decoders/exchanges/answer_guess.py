@@ -25,11 +25,11 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, layouts
 from decoders.frames.header_checks import ERROR_CODE_MAX, THROTTLE_MAX, after_tags, flexible
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import Walker
 

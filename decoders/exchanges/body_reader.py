@@ -15,8 +15,14 @@ from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.expected_errors import EXPECTED_CODES
-from decoders.apis.keys import (
+from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
+from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
+from decoders.frames.header_checks import flexible, request_head, response_body
+from decoders.limits import BODY_WHOLE_MAX
+from decoders.mypyc_modules import mypyc_attr
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.expected_errors import EXPECTED_CODES
+from decoders.protocol_facts.keys import (
     API_VERSIONS,
     CONTROLLED_SHUTDOWN,
     CREATE_DELEGATION_TOKEN,
@@ -26,12 +32,6 @@ from decoders.apis.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
-from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
-from decoders.frames.header_checks import flexible, request_head, response_body
-from decoders.limits import BODY_WHOLE_MAX
-from decoders.mypyc_modules import mypyc_attr
-from decoders.named_tuple import NamedTuple
 from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
 from decoders.schema.large_body import known
 from decoders.schema.model import Plan, Side, resolve

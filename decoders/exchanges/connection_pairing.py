@@ -32,7 +32,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
@@ -67,6 +66,7 @@ from decoders.frames.framing import (
 )
 from decoders.frames.header_checks import NO, YES, request_head, request_verdict, response_verdict
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
+from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
 from decoders.tcp.connections import Half

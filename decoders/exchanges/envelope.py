@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES
-from decoders.apis.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
@@ -18,6 +17,7 @@ from decoders.exchanges.logins import known_login
 from decoders.frames.header_checks import request_head
 from decoders.frames.live_framing import with_size
 from decoders.limits import USER_MAX
+from decoders.protocol_facts.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:

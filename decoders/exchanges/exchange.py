@@ -14,10 +14,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from uuid import UUID
 
-from decoders.apis.error_codes import ApiError, ExpectedApiError, error_name
-from decoders.apis.keys import FETCH
 from decoders.errors import Malformed
 from decoders.limits import CLIENTS_COUNTED_MAX
+from decoders.protocol_facts.errors.error_codes import ApiError, ExpectedApiError, error_name
+from decoders.protocol_facts.keys import FETCH
 from decoders.schema.model import Side
 from decoders.tcp.chunks import How
 from decoders.tcp.connections import Connection, Half

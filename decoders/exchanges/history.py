@@ -29,7 +29,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.apis.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Row
 from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import library_of, program_of
@@ -37,6 +36,7 @@ from decoders.exchanges.library_table import LIBRARIES
 from decoders.exchanges.library_traits import Traits
 from decoders.limits import HISTORY_MAX, SESSION_PARTITIONS_ALL_MAX, SESSION_PARTITIONS_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FETCH, METADATA, PRODUCE
 from decoders.schema.json_form import json_text
 from decoders.wire.primitives import uuid_text, write_uvarint
 from decoders.wire.state_serialization import fields

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.apis.keys import DESCRIBE_CLUSTER, METADATA
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, METADATA
 from decoders.schema.model import Plan, Side
 from decoders.wire.primitives import uuid_text
 

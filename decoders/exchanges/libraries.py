@@ -16,8 +16,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, FETCH, JOIN_GROUP, PRODUCE
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, JOIN_GROUP, PRODUCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

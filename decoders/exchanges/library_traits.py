@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import API_VERSIONS, FETCH, JOIN_GROUP, METADATA, PRODUCE
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, JOIN_GROUP, METADATA, PRODUCE
 from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from decoders.apis.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import Exchange, Login, rfc3339
 from decoders.limits import HISTORY_MAX, USER_MAX
+from decoders.protocol_facts.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
 from decoders.protocols.sasl_messages import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
 from decoders.schema.json_form import json_text
 from decoders.schema.model import Side

@@ -8,10 +8,10 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
 from decoders.errors import EncodeError
 from decoders.exchanges.learned_names import METADATA_TOPIC, WELL_KNOWN
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import FETCH, FETCH_SNAPSHOT, PRODUCE, SHARE_FETCH
 from decoders.schema.model import Field, Side
 from decoders.wire.primitives import uuid_bytes, uuid_text
 

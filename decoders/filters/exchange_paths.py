@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.error_codes import error_name
-from decoders.apis.number_words import words_for
-from decoders.apis.paths import PathStep, parse_path, values_at
 from decoders.errors import FilterError
 from decoders.exchanges.body_reader import SIDES
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
 from decoders.limits import CELL_MAX, MIB
 from decoders.messages.exchange_json import SCALARS
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.number_words import words_for
+from decoders.protocol_facts.paths import PathStep, parse_path, values_at
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text

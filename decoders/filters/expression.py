@@ -8,8 +8,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.apis.number_words import set_of
-from decoders.apis.paths import PathStep, parse_path
 from decoders.errors import FilterError
 from decoders.filters import fields as questions
 from decoders.filters.contents import structure_needs
@@ -30,6 +28,8 @@ from decoders.filters.fields import (
     value_of,
 )
 from decoders.filters.named_numbers import NamedNumber, folded, words_in
+from decoders.protocol_facts.number_words import set_of
+from decoders.protocol_facts.paths import PathStep, parse_path
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import getter

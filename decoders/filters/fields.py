@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.error_codes import ERRORS, error_name, find_error
 from decoders.errors import FilterError, UnknownApi
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
@@ -27,6 +26,7 @@ from decoders.filters.contents import (
     record_values,
 )
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error
 from decoders.schema.model import Field, Side
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from decoders.apis import KEYS, api_name
-from decoders.apis.enums import BITS, ENUMS
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.number_words import API, ERROR, words_for
+from decoders.protocol_facts.enums import BITS, ENUMS
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.number_words import API, ERROR, words_for
 
 __all__ = ["NamedNumber", "folded", "words_in"]
 

@@ -29,10 +29,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.apis.keys import CONTROLLED_SHUTDOWN
 from decoders.frames.detect_responses_only import Stretches, find_answers
 from decoders.frames.header_checks import FITS, NO, REQUEST, YES, may_begin_frame, request_verdict, response_verdict
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, UNDECIDED_MAX
+from decoders.protocol_facts.keys import CONTROLLED_SHUTDOWN
 from decoders.protocols import TLS
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission
 from decoders.tcp.connections import Connection, Half

@@ -25,10 +25,10 @@ from itertools import pairwise
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.frames.header_checks import NO, RESPONSE, YES, plan_of, response_body, response_verdict
 from decoders.limits import FRAME_MAX
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.schema.plan_walker import Walker
 
 # Frames of a chain that prove Kafka where all are whole; more where too little of them is captured to decode.

@@ -12,10 +12,10 @@ from struct import Struct
 from typing import Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from decoders.errors import DecodeError, Malformed, Truncated
 from decoders.limits import BODY_WHOLE_MAX, FRAME_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN
 from decoders.schema.large_body import LargeWalker
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.plan_walker import Walker

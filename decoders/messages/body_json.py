@@ -9,8 +9,6 @@ from copy import deepcopy
 from functools import cache, partial
 from typing import Any, Final, Protocol
 
-from decoders.apis.error_codes import error_name
-from decoders.apis.public_configs import is_public
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SIDES, ApiVersion, Failure, Layout, failed
@@ -18,6 +16,8 @@ from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.public_configs import is_public
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder
 from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted

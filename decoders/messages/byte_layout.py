@@ -13,13 +13,6 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from decoders.apis.headers import (
-    request_header_plan,
-    request_header_version,
-    response_header_plan,
-    response_header_version,
-)
-from decoders.apis.public_configs import is_public
 from decoders.embedded import (
     FRAME,
     INSIDE,
@@ -39,6 +32,13 @@ from decoders.exchanges.topic_arrays import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
 from decoders.messages.body_json import ECHOING, holds_secrets
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.protocol_facts.public_configs import is_public
 from decoders.records.byte_parts import Hide, batch_parts
 from decoders.records.json_form import control_structures, holds_secret
 from decoders.schema.codec import trailing

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
-from decoders.apis.enums import BITS
-from decoders.apis.number_words import ERROR, set_of, words_for
 from decoders.embedded import STRUCTURES, VERSION, structure
 from decoders.embedded.otlp import METRICS, TEMPORALITY
 from decoders.exchanges.body_reader import SIDES, layouts
 from decoders.limits import NAMES_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.enums import BITS
+from decoders.protocol_facts.number_words import ERROR, set_of, words_for
 from decoders.schema.json_form import STRUCTURE
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.wire.deferred_json import DeferredList

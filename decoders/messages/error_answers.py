@@ -15,13 +15,13 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.error_places import ERROR_PLACES, IN_PARTITIONS, Each, ErrorMark, Row, Same, Until
-from decoders.apis.keys import PRODUCE
 from decoders.exchanges.history import Session
 from decoders.limits import SESSION_PARTITIONS_MAX
 from decoders.messages.whole_messages import encode_response
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, Each, ErrorMark, Row, Same, Until
+from decoders.protocol_facts.keys import PRODUCE
 from decoders.schema.model import Plan, PlanField, resolve
 
 __all__ = ["ErrorAnswer", "FetchSessions", "error_answer", "error_frame", "why_no_error"]

@@ -6,8 +6,6 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH
 from decoders.exchanges.body_reader import SIDES, Failure
 from decoders.exchanges.exchange import (
     SESSION_PARTITIONS,
@@ -34,6 +32,8 @@ from decoders.messages.body_json import (
     holds_secrets,
     trailing_json,
 )
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import FETCH
 from decoders.schema.codec import projector
 from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted
 from decoders.schema.model import Plan, Side

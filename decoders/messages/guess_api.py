@@ -15,13 +15,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.headers import response_header_plan, response_header_version
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
 from decoders.frames.header_checks import HEAD, request_head, request_verdict
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.headers import response_header_plan, response_header_version
 from decoders.records.read import first_batch
 from decoders.schema.codec import CRUDE
 from decoders.schema.large_body import LargeWalker, check

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, Final
 
-from decoders.apis.public_configs import is_public
 from decoders.embedded import STRUCTURES, VERSION, structure
 from decoders.exchanges.body_reader import SIDES, Layout, layouts
 from decoders.exchanges.topic_arrays import holds_metadata
 from decoders.messages.body_json import ECHOING, REDACTED, hide_messages, holds_secrets
+from decoders.protocol_facts.public_configs import is_public
 from decoders.records.json_form import holds_secret
 from decoders.schema.json_form import BASE64, STRUCTURE, redacted
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve

@@ -28,8 +28,6 @@ from uuid import UUID
 import orjson
 
 from decoders.apis import api
-from decoders.apis.keys import API_VERSIONS, PRODUCE
-from decoders.apis.names import current_names, known_fields
 from decoders.capture.files import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.body_reader import SPECS_MAX, ApiVersion, Needs
@@ -42,6 +40,8 @@ from decoders.messages.exchange_json import exchange_json
 from decoders.messages.read_ndjson import BLANK, LineReader
 from decoders.messages.single_message import framed
 from decoders.messages.whole_messages import encode_message
+from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE
+from decoders.protocol_facts.names import current_names, known_fields
 from decoders.schema.compile_json_schema import compile_json_schema
 from decoders.schema.model import Field, Side
 from decoders.wire.primitives import RANGES, uuid_bytes

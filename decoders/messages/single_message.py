@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from decoders.apis.headers import (
-    request_header_plan,
-    request_header_version,
-    response_header_plan,
-    response_header_version,
-)
 from decoders.exchanges.body_reader import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.frames.live_framing import with_size
 from decoders.messages.body_json import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.exchange_json import undecoded_json, with_names
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
 from decoders.schema.codec import partial
 from decoders.schema.model import Plan, Side
 from decoders.wire.conceal import Conceal

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.apis.headers import (
+from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.apis.keys import API_VERSIONS
-from decoders.apis.names import current_names
-from decoders.errors import DecodeError, EncodeError, Truncated, UnsupportedVersion
-from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.names import current_names
 from decoders.schema.codec import CRUDE, decode, decoder, encode
 from decoders.schema.json_form import Makers, from_json
 from decoders.schema.model import Message, Plan, Side, resolve

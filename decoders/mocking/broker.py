@@ -21,13 +21,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders.apis import keys
 from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
 from decoders.mocking.cluster import Cluster, MockLogin, Refusal
 from decoders.mocking.response_bodies import Outcome, fit_to_version, raw_token_follows, refusal_answer
+from decoders.protocol_facts import keys
 
 __all__ = ["MockBrokers", "MockConnection"]
 

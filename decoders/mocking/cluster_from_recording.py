@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.apis import keys
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
@@ -26,6 +25,7 @@ from decoders.mocking.cluster import Cluster, Committed, ErrorPlace, Node, Topic
 from decoders.mocking.logins import TAKEN_MECHANISMS
 from decoders.mocking.partition_log import StoredBatch
 from decoders.mocking.split_into_batches import split_records
+from decoders.protocol_facts import keys
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.apis import api, keys
+from decoders.apis import api
 from decoders.mocking.broker import Handler, MockBrokers
 from decoders.mocking.classic_groups import (
     handle_heartbeat,
@@ -38,6 +38,7 @@ from decoders.mocking.transactions import (
     handle_init_producer_id,
     handle_txn_offset_commit,
 )
+from decoders.protocol_facts import keys
 
 __all__ = ["HANDLERS", "make_brokers"]
 

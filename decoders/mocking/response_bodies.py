@@ -7,8 +7,8 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Protocol
 
 from decoders.apis import api
-from decoders.apis.keys import SASL_HANDSHAKE
 from decoders.messages.error_answers import ErrorAnswer, error_answer
+from decoders.protocol_facts.keys import SASL_HANDSHAKE
 from decoders.schema.model import Plan, resolve
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from operator import itemgetter
 from struct import Struct
 from typing import Any, Final
 
-from decoders.apis.public_configs import is_public
 from decoders.embedded import decode_embedded, embedded_json, record_structures
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
+from decoders.protocol_facts.public_configs import is_public
 from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, failed
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText

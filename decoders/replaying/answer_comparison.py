@@ -24,8 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import NAMES, api, api_name
-from decoders.apis.error_codes import error_name
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.replaying.field_roles import Role, role_of
 from decoders.replaying.version_conversion import convert_answer
 from decoders.schema.model import Field, Versions

@@ -33,13 +33,13 @@ from uuid import UUID
 import google_crc32c
 
 from decoders.apis import api
-from decoders.apis.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.embedded import decode_embedded, encode_embedded
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
 from decoders.exchanges.learned_names import NULL_ID
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import CREATE_TOPICS, FETCH, METADATA, PRODUCE
 from decoders.records.model import CRC_START, LOG_OVERHEAD, MAGIC_AT, SIZE
 from decoders.replaying.api_classes import api_class
 from decoders.replaying.field_roles import Role, role_of

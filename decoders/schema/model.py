@@ -93,7 +93,7 @@ class Field(NamedTuple):
     secret: bool = False
     unless: str = ""  # the sibling before it that holds a config's name: secret unless that name is known to be public
     entity: str = ""
-    means: str = ""  # the set in decoders/apis/enums.py that has words for some of its numbers
+    means: str = ""  # the set in decoders/protocol_facts/enums.py that has words for some of its numbers
     was: tuple[str, ...] = ()
     since: str = ""  # the release that added a tagged field to versions that were already released
     struct: str = ""  # the common struct's name, where it is one
@@ -214,7 +214,7 @@ class Plan:
 #     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
 #     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
 #     `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
-#     `is ENTITY` · `means SET` words for numbers (decoders/apis/enums.py) · `was NAME[,NAME]` older names ·
+#     `is ENTITY` · `means SET` words for numbers (decoders/protocol_facts/enums.py) · `was NAME[,NAME]` older names ·
 #     `since RELEASE` a tagged field that this release added to versions that were already released.
 #     TYPE is a primitive, `struct`, a common struct's name, or [] of these.
 

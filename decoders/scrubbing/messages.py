@@ -20,13 +20,6 @@ from struct import error
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.apis.headers import (
-    request_header_plan,
-    request_header_version,
-    response_header_plan,
-    response_header_version,
-)
-from decoders.apis.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
@@ -34,6 +27,13 @@ from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.exchanges.topic_arrays import topic_at
 from decoders.frames.header_checks import ERROR_CODE_MAX, request_head
+from decoders.protocol_facts.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
+from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import Span, Walker
 from decoders.scrubbing.batches import GARBAGE, BatchScrubber

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from decoders.apis.public_configs import PUBLIC_CONFIGS
 from decoders.embedded import TOPICS
+from decoders.protocol_facts.public_configs import PUBLIC_CONFIGS
 from decoders.scrubbing.field_kinds import Kind
 from decoders.scrubbing.pseudonyms import Pseudonyms
 

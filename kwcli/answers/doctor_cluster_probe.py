@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import DESCRIBE_QUORUM, METADATA
-from decoders.apis.likeness import likeness
 from decoders.errors import without_frames
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import encode_message
+from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
+from decoders.protocol_facts.likeness import likeness
 from decoders.schema.model import NONE
 from kwcli.calling.as_exchanges import Tape
 from kwcli.net import metadata_requests

@@ -11,9 +11,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES
-from decoders.apis.keys import API_VERSIONS, FETCH, PRODUCE
-from decoders.apis.routing import route
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, PRODUCE
+from decoders.protocol_facts.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, read_stdin
 from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken

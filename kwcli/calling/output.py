@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.messages.body_json import Options, conceal_of
 from decoders.messages.exchange_json import to_json_dict
+from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.readable_text import clean, format_latency

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS, error_name
-from decoders.apis.examples import example
-from decoders.apis.keys import LIST_OFFSETS
-from decoders.apis.releases import UNSTABLE, history, served_of, spoken
-from decoders.apis.version_words import HIGHEST, LOWEST
 from decoders.errors import DecodeError, without_frames
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
+from decoders.protocol_facts.examples import example
+from decoders.protocol_facts.keys import LIST_OFFSETS
+from decoders.protocol_facts.releases import UNSTABLE, history, served_of, spoken
+from decoders.protocol_facts.version_words import HIGHEST, LOWEST
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.calling.words.assignments import GivenWords, compose, encode_body
 from kwcli.net.metadata_requests import offset_request

@@ -9,12 +9,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
-from decoders.apis.keys import PRODUCE
-from decoders.apis.places import only, places, routed_by
-from decoders.apis.routing import NODE_RESOURCES, route
 from decoders.errors import without_frames
 from decoders.exchanges.learned_names import NODE_LISTS
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.places import only, places, routed_by
+from decoders.protocol_facts.routing import NODE_RESOURCES, route
 from decoders.schema.model import Api, Versions
 from decoders.wire.primitives import uuid_bytes
 from decoders.wire.readable_text import format_latency

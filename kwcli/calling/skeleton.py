@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from decoders.apis.elements import element
-from decoders.apis.enums import ENUMS
-from decoders.apis.names import current_names, find_field
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.elements import element
+from decoders.protocol_facts.enums import ENUMS
+from decoders.protocol_facts.names import current_names, find_field
 from decoders.schema.json_form import leaf_json
 from decoders.schema.model import STRUCT_DEFAULT, Api, Field, Message, Plan, PlanField, Side, Versions, resolve
 from kwcli.calling.words.paths import TAGS

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from decoders.apis.enums import ENUMS
-from decoders.apis.names import find_field
 from decoders.errors import EncodeError
+from decoders.protocol_facts.enums import ENUMS
+from decoders.protocol_facts.names import find_field
 from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
@@ -27,7 +27,7 @@ def number_of(field: Field, word: str, path: list[str]) -> int | None:
         return None
     place = ".".join(path)
     if field.kind == "int16" and field.name.endswith("error_code"):
-        from decoders.apis.error_codes import ERRORS, find_error
+        from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
 
         found = find_error(word)
         if found is None:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import api, api_name
-from decoders.apis.keys import LEADER_AND_ISR
-from decoders.apis.likeness import OPTIONAL, likeness, stable
-from decoders.apis.releases import Offer, served_of
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import LEADER_AND_ISR
+from decoders.protocol_facts.likeness import OPTIONAL, likeness, stable
+from decoders.protocol_facts.releases import Offer, served_of
 from decoders.schema.model import Versions
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, short_name

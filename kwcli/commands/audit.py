@@ -58,7 +58,7 @@ def command(
     lowest release it needs. Exit code 4 when a client breaks. `--security` reports listeners, logins, TLS, secrets
     sent in clear and changed rights; exit code 4 when a finding is an error.
     """
-    from decoders.apis.releases import RELEASES
+    from decoders.protocol_facts.releases import RELEASES
     from kwcli.answers.audit import AuditRenderer, SecurityRenderer, check_words, find_target
     from kwcli.answers.run import answer
     from kwcli.spelling import find_release

@@ -65,8 +65,8 @@ def command(
     FILE as for `kw sniff`. The page loads nothing and works without a network; text without --html. With --target the
     exit code is 4 where a client breaks on that release.
     """
-    from decoders.apis.releases import RELEASES
     from decoders.filters import parse
+    from decoders.protocol_facts.releases import RELEASES
     from kwcli.answers.run import answer
     from kwcli.report.run import ReportRenderer, findings_code
     from kwcli.spelling import find_release

@@ -381,7 +381,7 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
 
         yield from ((api(key).name, str(key)) for key in NAMES)
     elif field in ("error", "errors"):
-        from decoders.apis.error_codes import ERRORS
+        from decoders.protocol_facts.errors.error_codes import ERRORS
 
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
     elif field in _LIVE:
@@ -401,11 +401,11 @@ def _literal(name: str) -> str:
 
 def _words_of_numbers(field: str) -> Iterator[Candidate]:
     """Candidates for a body's field with numbers: the words that these numbers have in any API."""
-    from decoders.apis.error_codes import ERRORS
-    from decoders.apis.number_words import ERROR
     from decoders.filters.expression import apis_with, sets_in
     from decoders.filters.fields import BODIES
     from decoders.filters.named_numbers import words_in
+    from decoders.protocol_facts.errors.error_codes import ERRORS
+    from decoders.protocol_facts.number_words import ERROR
 
     first, _, path = field.partition(".")
     side = BODIES[first][0]
@@ -470,7 +470,7 @@ def _conditions(head: str, typed: Typed) -> Iterator[Candidate]:
 
 
 def _actions(begun: str) -> Iterator[Candidate]:
-    from decoders.apis.error_codes import ERRORS
+    from decoders.protocol_facts.errors.error_codes import ERRORS
     from kwcli.proxy.faults.grammar import ACTIONS
 
     for action in ACTIONS:

@@ -207,7 +207,7 @@ def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
 
 
 def _topics(client: ClusterClient) -> list[str]:
-    from decoders.apis.keys import METADATA
+    from decoders.protocol_facts.keys import METADATA
     from kwcli.net import metadata_requests
 
     connection = client.any()
@@ -217,7 +217,7 @@ def _topics(client: ClusterClient) -> list[str]:
 
 
 def _groups(client: ClusterClient) -> list[str]:
-    from decoders.apis.keys import LIST_GROUPS
+    from decoders.protocol_facts.keys import LIST_GROUPS
 
     names: set[str] = set()
     for number in client.nodes():

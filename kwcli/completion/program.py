@@ -9,10 +9,10 @@ from typing import Final
 import click
 
 from decoders.apis import KEYS, api
-from decoders.apis.enums import ENUMS
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.releases import RELEASES
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.enums import ENUMS
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Field
 from kwcli.completion.body_words import body_words, leaves
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.codec import decoder_source, encoder_source
 from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as slot
 
-from decoders.apis.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.apis.releases import HISTORY, RELEASES, UNSTABLE, spoken
 from decoders.embedded import STRUCTURES, structure
+from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
+from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, spoken
 from decoders.schema.model import NONE, Api, Field, Message, Side, Versions, parse_message
 from kwcli.declarations.read_release_jar import Release
 
@@ -212,7 +212,7 @@ def _numbers(versions: Versions) -> range:
 # What a release says besides its APIs, in; its differences from our headers, structures and release table, out.
 
 
-_TABLE = "decoders/apis/releases.py"
+_TABLE = "decoders/protocol_facts/releases.py"
 
 
 def compare_structures(release: Release) -> Iterator[Difference]:

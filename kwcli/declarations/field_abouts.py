@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from decoders.apis.headers import REQUEST_HEADER, RESPONSE_HEADER
 from decoders.embedded import STRUCTURES, structure
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
 from decoders.schema.model import Api, Field, Message, Side, parse_message
 from kwcli.declarations import notation
 from kwcli.declarations.compare_with_release import Difference

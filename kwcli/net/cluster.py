@@ -12,10 +12,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.errors import without_frames
 from decoders.messages.whole_messages import encode_message
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.schema.model import NONE
 from kwcli.net import metadata_requests
 from kwcli.net.connector import text_of

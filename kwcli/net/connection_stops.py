@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Final
 
-from decoders.apis.keys import API_VERSIONS, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.frames.live_framing import with_size
 from decoders.messages.whole_messages import decode_response, encode_request
+from decoders.protocol_facts.keys import API_VERSIONS, SASL_HANDSHAKE
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure

@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from decoders.apis import api, api_name
-from decoders.apis.error_codes import ERRORS, error_name
-from decoders.apis.keys import (
+from decoders.errors import DecodeError
+from decoders.limits import MIB
+from decoders.messages.whole_messages import decode_response
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
+from decoders.protocol_facts.keys import (
     DESCRIBE_CLUSTER,
     DESCRIBE_QUORUM,
     FIND_COORDINATOR,
@@ -22,11 +26,7 @@ from decoders.apis.keys import (
     LIST_OFFSETS,
     METADATA,
 )
-from decoders.apis.names import known_fields
-from decoders.errors import DecodeError
-from decoders.limits import MIB
-from decoders.messages.whole_messages import decode_response
-from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.names import known_fields
 from decoders.schema.model import NONE, Versions
 from decoders.wire.readable_text import in_bytes
 from kwcli.net.addresses import shown, unusable

@@ -284,7 +284,7 @@ class BodyPrinter:
             return
         import textwrap  # few bodies mention an error
 
-        from decoders.apis.error_codes import ERRORS
+        from decoders.protocol_facts.errors.error_codes import ERRORS
 
         for code, name in self.mentioned.items():
             if code not in fresh or code not in ERRORS:
@@ -491,7 +491,7 @@ class BodyPrinter:
         if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
             if value == 0:
                 return NULL, "dim"
-            from decoders.apis.error_codes import error_name
+            from decoders.protocol_facts.errors.error_codes import error_name
 
             self.mentioned[value] = error_name(value)
             return self.mentioned[value], "bad"

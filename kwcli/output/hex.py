@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from decoders.apis import NAMES, api
-from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
 from decoders.frames.live_framing import with_size
 from decoders.messages.body_json import conceal_of, echoes
 from decoders.messages.byte_layout import Anatomy, anatomy
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.json_form import json_bytes
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import uuid_text

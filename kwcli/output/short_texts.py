@@ -145,7 +145,7 @@ def short_name(name: str, room: int) -> str:
 
 def with_word(number: int, means: str) -> str:
     """A number and its word in the set that its field means: `0 read_uncommitted`; a set of bits by its words alone."""
-    from decoders.apis.enums import BITS, words_of
+    from decoders.protocol_facts.enums import BITS, words_of
 
     word = words_of(means, number)
     return f"{number} {word}" if word and means not in BITS else word or str(number)

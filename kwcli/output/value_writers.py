@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from decoders.apis.paths import PathStep, parse_path, values_at
+from decoders.protocol_facts.paths import PathStep, parse_path, values_at
 from decoders.wire.deferred_json import json_pieces
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean

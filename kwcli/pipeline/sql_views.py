@@ -14,9 +14,9 @@ from typing import Final
 
 from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.analysis.statistics import PERCENTS
-from decoders.apis.expected_errors import EXPECTED
-from decoders.apis.releases import HISTORY, RELEASES, spoken
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.expected_errors import EXPECTED
+from decoders.protocol_facts.releases import HISTORY, RELEASES, spoken
 
 # The exchanges of captures; request logs have the same exchanges once more.
 _WIRE: Final = "(select * from exchanges where source = 'wire')"

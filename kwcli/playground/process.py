@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from decoders import DecodeError, decode_response, encode_request
-from decoders.apis.keys import API_VERSIONS, METADATA
+from decoders.protocol_facts.keys import API_VERSIONS, METADATA
 
 __all__ = ["JAVA_FLAGS", "Process", "brokers_known", "is_kafka_answering", "run_java"]
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self
 
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import (
+from decoders.embedded import decode_embedded, encode_embedded
+from decoders.errors import DecodeError, EncodeError
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import (
     CREATE_TOPICS,
     FETCH,
     HEARTBEAT,
@@ -21,8 +23,6 @@ from decoders.apis.keys import (
     PRODUCE,
     SYNC_GROUP,
 )
-from decoders.embedded import decode_embedded, encode_embedded
-from decoders.errors import DecodeError, EncodeError
 from decoders.records import Batch, Record, decode_records, encode_batch
 from kwcli.net.addresses import addresses
 from kwcli.net.cluster import ClusterClient

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from decoders.apis.keys import API_VERSIONS
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiVersions, Needs, teaches
 from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response, put_request, put_response
@@ -21,6 +20,7 @@ from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
 from decoders.frames.header_checks import request_head
 from decoders.frames.live_framing import SIZE_FIELD
+from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Side
 from kwcli.net.addresses import shown
 

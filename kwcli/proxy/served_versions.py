@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from decoders.apis.keys import API_VERSIONS, METADATA, PRODUCE
+from decoders.protocol_facts.keys import API_VERSIONS, METADATA, PRODUCE
 
 if TYPE_CHECKING:
     from decoders.analysis.client_compatibility import Audit, AuditedClient
@@ -45,8 +45,8 @@ class ServedVersions:
     """The versions that a release served, cut down to `limits`; without a release all versions within `limits`."""
 
     def __init__(self, release: str | None, limits: Mapping[int, Versions]) -> None:
-        from decoders.apis.likeness import stable
-        from decoders.apis.releases import RELEASES, features
+        from decoders.protocol_facts.likeness import stable
+        from decoders.protocol_facts.releases import RELEASES, features
 
         self.release = release
         self._limits = dict(limits)
@@ -100,8 +100,8 @@ class ServedVersions:
     def lacking(self, offered: Mapping[int, Versions]) -> list[str]:
         """The versions that the release served, and brokers that offer `offered` do not, as a text for each API."""
         from decoders.apis import api
-        from decoders.apis.likeness import OPTIONAL
-        from decoders.apis.releases import served_of
+        from decoders.protocol_facts.likeness import OPTIONAL
+        from decoders.protocol_facts.releases import served_of
         from decoders.schema.model import NONE
 
         found = []

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from decoders.apis import api
-from decoders.apis.releases import RELEASES, history
-from decoders.apis.renames import RENAMED_APIS, RENAMED_FIELDS
+from decoders.protocol_facts.releases import RELEASES, history
+from decoders.protocol_facts.renames import RENAMED_APIS, RENAMED_FIELDS
 from decoders.schema.model import Api, Field, Message, Side, Versions
 
 Path = tuple[str, ...]

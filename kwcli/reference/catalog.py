@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from decoders.apis import KEYS, api
-from decoders.apis.enums import ENUMS
-from decoders.apis.releases import RELEASES, UNSTABLE, history
-from decoders.apis.routing import route
+from decoders.protocol_facts.enums import ENUMS
+from decoders.protocol_facts.releases import RELEASES, UNSTABLE, history
+from decoders.protocol_facts.routing import route
 from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
 from kwcli.reference.wire_layout import SIDES, shown_default
 
@@ -24,7 +24,7 @@ def entry(found: Api) -> Entry:
     """The facts of an API, without its fields.
 
     `versions` are those of all releases; `flexible_from` is null where no version is flexible; `unstable` is the
-    version that a release hides; `sent_by`, `to` and `mutates` are in the words of decoders/apis/routing.py.
+    version that a release hides; `sent_by`, `to` and `mutates` are in the words of decoders/protocol_facts/routing.py.
     """
     return {
         "key": found.key,

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import KEYS, api
-from decoders.apis.error_codes import ERRORS, find_error
-from decoders.apis.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
-from decoders.apis.remedies import REMEDIES
-from decoders.apis.returned import GENERIC, LISTED, OBSERVED
+from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
+from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
+from decoders.protocol_facts.errors.remedies import REMEDIES
+from decoders.protocol_facts.errors.returned import GENERIC, LISTED, OBSERVED
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, fill, painted
 from kwcli.reference.catalog import paths

@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from decoders.apis import NAMES
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from decoders.wire import primitives
 from kwcli.extras import DISTRIBUTION
 from kwcli.run_environment import Environment

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from decoders.apis import KEYS
-from decoders.apis.releases import UNSTABLE
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.releases import UNSTABLE
 from decoders.schema.model import Api, Field, Message, Side, Versions
 from kwcli.reference.at_release import as_of, message_at, name_at, older_names
 from kwcli.reference.catalog import pair, paths

@@ -9,8 +9,8 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
-from decoders.apis.releases import RELEASES, spoken
-from decoders.apis.version_words import split_range
+from decoders.protocol_facts.releases import RELEASES, spoken
+from decoders.protocol_facts.version_words import split_range
 from decoders.schema.model import Api
 from kwcli.output.short_texts import palette
 from kwcli.run_environment import Environment, Exit, Failure, Settings
@@ -118,7 +118,7 @@ def show_errors(
     env: Environment, settings: Settings, *, words: Sequence[str], grep: str | None, retriable: bool | None
 ) -> int:
     """Answer `kw errors`: given codes, all codes, or a search; returns the exit code. Raises click.UsageError."""
-    from decoders.apis.error_codes import ERRORS
+    from decoders.protocol_facts.errors.error_codes import ERRORS
     from kwcli.reference import errors
     from kwcli.reference.errors import error_lines, list_lines
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import TOGETHER, Column, draw_table, fill, painted
 from kwcli.reference.wire_layout import encodings, legend
@@ -179,7 +179,7 @@ def default_text(row: Row) -> str:
     return "zero" if row["default"] == ZERO_UUID else json.dumps(row["default"])
 
 
-# Route.to of decoders/apis/routing.py → words for people.
+# Route.to of decoders/protocol_facts/routing.py → words for people.
 _SERVERS: Final = {
     "any": "any node",
     "leader": "the leader of each partition",

@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, Final
 
-from decoders.apis.headers import (
+from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.apis.releases import history
+from decoders.protocol_facts.releases import history
 from decoders.schema.model import FIXED, STRUCT_DEFAULT, Api, Plan, PlanField, Side, resolve
 from kwcli.reference.at_release import message_at
 

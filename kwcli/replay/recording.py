@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import NAMES
-from decoders.apis.keys import PRODUCE
-from decoders.apis.routing import route
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.learned_names import NODE_LISTS, WELL_KNOWN, broker_addresses, listed_nodes
 from decoders.limits import MIB
@@ -20,6 +18,8 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import decode_message, encode_json
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.routing import route
 from decoders.replaying.api_classes import ApiClass, api_class
 from decoders.replaying.id_map import NotReplayable
 from decoders.wire.primitives import uuid_bytes

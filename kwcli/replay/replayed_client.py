@@ -12,13 +12,13 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.keys import FETCH
-from decoders.apis.places import places
 from decoders.errors import DecodeError, EncodeError, without_frames
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_message
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import FETCH
+from decoders.protocol_facts.places import places
 from decoders.replaying.answer_comparison import (
     Answer,
     Difference,

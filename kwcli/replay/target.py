@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
-from decoders.apis.places import places
-from decoders.apis.releases import served_of
-from decoders.apis.routing import route
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS, FIND_COORDINATOR, METADATA
+from decoders.protocol_facts.places import places
+from decoders.protocol_facts.releases import served_of
+from decoders.protocol_facts.routing import route
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from decoders.analysis.client_compatibility import AuditTarget
 from decoders.analysis.fold import Row
-from decoders.apis.keys import API_VERSIONS
-from decoders.apis.releases import HISTORY, RELEASES, history, spoken
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import API_VERSIONS
+from decoders.protocol_facts.releases import HISTORY, RELEASES, history, spoken
 from decoders.wire.units import parse_time
 
 # Tables that a report may be made of.

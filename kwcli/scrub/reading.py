@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.capture.merge import file_of
 from decoders.exchanges.body_reader import SIDES, Needs
 from decoders.exchanges.engine import Engine
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import ENVELOPE, FIND_COORDINATOR
 from decoders.scrubbing.messages import Scrubber, frame_size
 from decoders.scrubbing.names import Names
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment

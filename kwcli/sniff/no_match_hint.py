@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.error_codes import error_name
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.named_numbers import NamedNumber
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.short_texts import count_of
 

@@ -40,13 +40,13 @@ from typing import TYPE_CHECKING, Final, cast
 from uuid import UUID
 
 from decoders.apis import api_name
-from decoders.apis.keys import ENVELOPE
 from decoders.capture.excerpt_comments import MARK, CutNote, PayloadPart, TopicName, write_note, write_topics
 from decoders.capture.merge import file_of
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import PacketCopy
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import ENVELOPE
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import ahead, turned
 from decoders.wire.primitives import uuid_bytes

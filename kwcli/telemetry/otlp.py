@@ -46,10 +46,10 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode,
 
 from decoders.analysis.dimensions import DIMENSIONS, needs_of
 from decoders.analysis.exchange_facts import RECORDS, records_by_partition
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.filters.contents import headers_named
 from decoders.limits import SPANS_HELD_MAX
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of
 from kwcli.telemetry.otlp_collector import Collector, NotDelivered

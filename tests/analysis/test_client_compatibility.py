@@ -11,11 +11,11 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from decoders.analysis.client_compatibility import Audit, AuditTarget
-from decoders.apis.releases import RELEASES, spoken
 from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
+from decoders.protocol_facts.releases import RELEASES, spoken
 from decoders.schema.model import Versions
 from kwcli.output.renderers import Wanted
 from kwcli.run_environment import Exit

@@ -15,8 +15,12 @@ from decoders.analysis.doctor.body_observers import BODY_OBSERVERS
 from decoders.analysis.doctor.doctor import Doctor
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.keys import (
+from decoders.capture.files import CaptureReader
+from decoders.errors import Malformed
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Ended, Exchange, Row
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.keys import (
     ALTER_PARTITION,
     API_VERSIONS,
     DESCRIBE_CLUSTER,
@@ -29,10 +33,6 @@ from decoders.apis.keys import (
     PUSH_TELEMETRY,
     SASL_AUTHENTICATE,
 )
-from decoders.capture.files import CaptureReader
-from decoders.errors import Malformed
-from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Ended, Exchange, Row
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from kwcli.output.renderers import Wanted

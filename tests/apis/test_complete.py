@@ -10,11 +10,11 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.apis.error_places import ERROR_PLACES
-from decoders.apis.examples import EXAMPLES
-from decoders.apis.releases import HISTORY, RELEASES, history
-from decoders.apis.returned import LISTED, OBSERVED
-from decoders.apis.routing import ROUTES
+from decoders.protocol_facts.errors.error_places import ERROR_PLACES
+from decoders.protocol_facts.errors.returned import LISTED, OBSERVED
+from decoders.protocol_facts.examples import EXAMPLES
+from decoders.protocol_facts.releases import HISTORY, RELEASES, history
+from decoders.protocol_facts.routing import ROUTES
 from decoders.replaying.api_classes import API_CLASSES
 from kwcli.declarations.notation import declared
 from kwcli.output.facts.fact_functions import FUNCTIONS
@@ -24,11 +24,11 @@ from kwcli.reference.abouts import api_abouts
 # The table and its file → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
     "NAMES in decoders/apis/__init__.py": NAMES,
-    "HISTORY in decoders/apis/releases.py": HISTORY,
-    "ROUTES in decoders/apis/routing.py": ROUTES,
-    "EXAMPLES in decoders/apis/examples.py": EXAMPLES,
-    "LISTED or OBSERVED in decoders/apis/returned.py": {*LISTED, *OBSERVED},
-    "ERROR_PLACES in decoders/apis/error_places.py": ERROR_PLACES,
+    "HISTORY in decoders/protocol_facts/releases.py": HISTORY,
+    "ROUTES in decoders/protocol_facts/routing.py": ROUTES,
+    "EXAMPLES in decoders/protocol_facts/examples.py": EXAMPLES,
+    "LISTED or OBSERVED in decoders/protocol_facts/errors/returned.py": {*LISTED, *OBSERVED},
+    "ERROR_PLACES in decoders/protocol_facts/errors/error_places.py": ERROR_PLACES,
     "ROWS in kwcli/output/facts/facts_by_api.py": {*ROWS, *FUNCTIONS},
     "API_CLASSES in decoders/replaying/api_classes.py": API_CLASSES,
     "decoders/apis/abouts/<api>.txt": [key for key in KEYS if api_abouts(key)],
@@ -55,8 +55,8 @@ def test_every_api_has_its_row_in_every_table() -> None:
 def test_the_release_table_knows_the_newest_version_of_every_api() -> None:
     """A declaration's upper bound and the last entry of the API's row in HISTORY are the same number."""
     wrong = [
-        f"{key} {api(key).name}: HISTORY in decoders/apis/releases.py ends at {last}, versions {api(key).versions} in "
-        f"decoders/apis/{NAMES[key]}.py"
+        f"{key} {api(key).name}: HISTORY in decoders/protocol_facts/releases.py ends at {last}, versions "
+        f"{api(key).versions} in decoders/apis/{NAMES[key]}.py"
         for key in HISTORY
         for last in [max((one.high for one in history(key).values()), default=None)]
         if last != api(key).versions.high
@@ -66,7 +66,7 @@ def test_the_release_table_knows_the_newest_version_of_every_api() -> None:
 
 def test_the_release_table_names_releases() -> None:
     wrong = [
-        f"{key} {api(key).name}: HISTORY in decoders/apis/releases.py names {release}, RELEASES does not"
+        f"{key} {api(key).name}: HISTORY in decoders/protocol_facts/releases.py names {release}, RELEASES does not"
         for key, row in HISTORY.items()
         for release in [change.partition(":")[0] for change in row.split()]
         if release not in RELEASES
@@ -98,14 +98,14 @@ COMMANDS: Final = (
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "table",
-    ["apis.releases HISTORY", "apis.routing ROUTES", "apis.examples EXAMPLES", "apis.returned OBSERVED"],
+    ["releases HISTORY", "routing ROUTES", "examples EXAMPLES", "errors.returned OBSERVED"],
 )
 def test_an_api_without_a_row_is_shown_all_the_same(table: str) -> None:
     """An API without a row in a table is still shown; run in its own process, since rows are cached once read."""
     module, _, name = table.partition(" ")
     code = f"""
 import sys
-from decoders.{module} import {name}
+from decoders.protocol_facts.{module} import {name}
 from kwcli.run_environment import Environment
 from kwcli.main import run
 del {name}[14]

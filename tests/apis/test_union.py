@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import KEYS, NAMES, api
-from decoders.apis.releases import HISTORY, RELEASES, UNSTABLE, history, spoken
 from decoders.embedded import STRUCTURES, structure
 from decoders.errors import UnknownApi
+from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, history, spoken
 from decoders.schema.model import NONE, Versions
 from tests.apis.lint import check_api, check_message
 from tests.apis.union import GUIDES
@@ -58,7 +58,7 @@ def test_the_newest_release_has_its_rows() -> None:
     """One message for both tables that a new release needs a row in."""
     newest, wrong = RELEASES[-1], [wrong_patches()]
     if newest not in UNSTABLE:
-        table = "UNSTABLE in decoders/apis/releases.py"
+        table = "UNSTABLE in decoders/protocol_facts/releases.py"
         wrong.append(f"{table} has no row of {newest}: which versions does it hide ({{}}: none)?")
     assert not any(wrong), "\n".join(filter(None, wrong))
 
@@ -85,7 +85,7 @@ def test_releases_speak_the_union_together() -> None:
 def test_what_a_release_speaks(release: str, apis: int, messages: int) -> None:
     """Releases before the newest: what they speak does not change any more."""
     found = (len(spoken(release)), 2 * sum(map(count, spoken(release).values())))
-    assert found == (apis, messages), f"HISTORY in decoders/apis/releases.py changes what {release} speaks"
+    assert found == (apis, messages), f"HISTORY in decoders/protocol_facts/releases.py changes what {release} speaks"
 
 
 def test_history_of_one_api() -> None:

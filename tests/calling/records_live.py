@@ -8,7 +8,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from decoders.apis.error_codes import ERRORS
+from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.records.codecs import NAMES
 from tests.cli.worlds import Outcome, kw, world
 

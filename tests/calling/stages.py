@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from decoders.apis import KEYS, api
-from decoders.apis.releases import UNSTABLE, spoken
+from decoders.protocol_facts.releases import UNSTABLE, spoken
 from decoders.schema.model import NONE, Versions
 from tests.broker.cluster import Cluster
 from tests.broker.options import PASSWORDS, Options

@@ -10,7 +10,7 @@ import pytest
 
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
-from decoders.apis.examples import example
+from decoders.protocol_facts.examples import example
 from kwcli.calling.words.assignments import check_words, compose, encode_body
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world

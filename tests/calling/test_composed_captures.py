@@ -8,9 +8,9 @@ import pytest
 
 import decoders
 from decoders import Exchange, api
-from decoders.apis.examples import example
 from decoders.messages.body_json import Options
 from decoders.messages.whole_messages import encode_json
+from decoders.protocol_facts.examples import example
 from kwcli.calling.skeleton import skeleton
 from kwcli.calling.words.assignments import check_words, compose, encode_body
 from tests.captures.shipped import CLEAN, capture_bytes

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.apis.error_codes import ERRORS
+from decoders.protocol_facts.errors.error_codes import ERRORS
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.apis.likeness import likeness, stable
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.likeness import likeness, stable
+from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, Matrix, table
 from kwcli.output.short_texts import cell_width, palette

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
-from decoders.apis.examples import example
 from decoders.messages.whole_messages import encode_json
+from decoders.protocol_facts.examples import example
 from decoders.schema.json_form import to_json
 from kwcli.calling.words.assignments import check_words, compose, encode_body
 from kwcli.run_environment import Exit, Failure

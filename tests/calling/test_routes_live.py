@@ -10,8 +10,8 @@ from typing import Final
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.releases import spoken
-from decoders.apis.routing import ROUTES
+from decoders.protocol_facts.releases import spoken
+from decoders.protocol_facts.routing import ROUTES
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

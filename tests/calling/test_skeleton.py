@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.examples import example
 from decoders.messages.whole_messages import encode_json
+from decoders.protocol_facts.examples import example
 from decoders.schema.json_form import to_json
 from decoders.schema.model import resolve
 from kwcli.calling.bodies import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.apis import api
-from decoders.apis.releases import spoken
+from decoders.protocol_facts.releases import spoken
 from decoders.schema.model import Versions
 from kwcli.calling.request_builder import VersionChoice, common
 from kwcli.run_environment import Exit, Failure

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from decoders.apis.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, SASL_HANDSHAKE
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Row, Settled, Skipped, Summary
 from decoders.frames.detect_responses_only import Stretches, find_answers
 from decoders.messages.exchange_json import to_json_dict
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, SASL_HANDSHAKE
 from decoders.tcp.chunks import Segment
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.exchanges.talks import framed, response

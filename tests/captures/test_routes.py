@@ -11,9 +11,9 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api
-from decoders.apis.places import places
-from decoders.apis.routing import ROUTES
 from decoders.messages.exchange_json import to_json_dict
+from decoders.protocol_facts.places import places
+from decoders.protocol_facts.routing import ROUTES
 from tests.captures.reading import exchanges
 from tests.captures.shipped import CLEAN, capture_bytes
 

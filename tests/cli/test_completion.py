@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.releases import RELEASES
 from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
 from kwcli.completion.program import ValueKind, apis, verbs

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import decoders
-from decoders.apis.likeness import stable
+from decoders.protocol_facts.likeness import stable
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

@@ -18,8 +18,8 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.apis.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.embedded import structure
+from decoders.protocol_facts.keys import API_VERSIONS, ENVELOPE, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.records.codecs import NUMBERS, deflate
 from decoders.schema.model import resolve
 from decoders.scrubbing import messages

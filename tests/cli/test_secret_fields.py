@@ -17,9 +17,9 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.apis.keys import FETCH, FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.embedded import STRUCTURES, structure
 from decoders.exchanges.body_reader import SIDES
+from decoders.protocol_facts.keys import FETCH, FETCH_SNAPSHOT, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Field, Plan, PlanField, Side, resolve
 from kwcli.commands import decode
 from kwcli.options import FRAME_FORMATS as FORMATS

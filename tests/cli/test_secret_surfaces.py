@@ -16,9 +16,9 @@ import pytest
 
 from decoders import encode_embedded
 from decoders.apis import KEYS, api
-from decoders.apis.keys import SASL_AUTHENTICATE
 from decoders.embedded import STRUCTURES, structure
 from decoders.messages.body_json import ECHOING
+from decoders.protocol_facts.keys import SASL_AUTHENTICATE
 from decoders.schema.model import Side, resolve
 from kwcli.commands import decode
 from kwcli.options import FRAME_FORMATS as FORMATS

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
-from decoders.apis.releases import RELEASES, spoken
+from decoders.protocol_facts.releases import RELEASES, spoken
 from decoders.schema.model import Api, Versions, parse_api
 from kwcli.declarations import compare_with_release as others
 from kwcli.declarations import notation
@@ -419,7 +419,7 @@ def test_what_the_release_table_lacks(tmp_path: Path) -> None:
     made = release(tmp_path, "99.0.0", probe("0-1", field("A", "int8", "0+"), latestVersionUnstable=True))
     assert made.unstable == {500: 1}
     lines = CliRunner().invoke(main, ["check", folder]).stdout.splitlines()
-    table = "decoders/apis/releases.py"
+    table = "decoders/protocol_facts/releases.py"
     assert lines[0] == "500 Probe v0,1: the API is missing"
     assert f"99.0 v-: not in {table}: add it to RELEASES, and what it changes to HISTORY" in lines
     assert f"Probe v-: {table} has versions none, Kafka 0-1: `99.0:0-1`" in lines

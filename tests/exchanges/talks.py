@@ -9,16 +9,16 @@ from struct import pack
 from typing import Any
 
 from decoders.apis import KEYS, api
-from decoders.apis.headers import (
+from decoders.exchanges.engine import Engine
+from decoders.exchanges.exchange import Exchange, Settled
+from decoders.messages.body_json import Options
+from decoders.messages.exchange_json import to_json_dict
+from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.exchanges.engine import Engine
-from decoders.exchanges.exchange import Exchange, Settled
-from decoders.messages.body_json import Options
-from decoders.messages.exchange_json import to_json_dict
 from decoders.schema.codec import encode
 from decoders.schema.model import Plan, Side, resolve
 from decoders.tcp.chunks import Segment

@@ -15,12 +15,12 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 import decoders
-from decoders.apis.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.answer_guess import SIZE_MIN, guess_request
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.exchange_json import to_json_dict
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.tcp.chunks import Segment
 from kwcli.capture_inputs import open_source
 from tests.captures.shipped import FOLDER, NEGATIVE

@@ -10,10 +10,10 @@ import pytest
 
 from decoders import encode_embedded, encode_request
 from decoders.analysis.statistics import Statistics
-from decoders.apis.keys import CREATE_TOPICS, ENVELOPE
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.exchange_from_json import FromRecords
 from decoders.messages.exchange_json import to_json_dict
+from decoders.protocol_facts.keys import CREATE_TOPICS, ENVELOPE
 from tests.exchanges.talks import Turns, request, response, run, segments
 
 SCRAM = 51

@@ -11,13 +11,13 @@ import pytest
 
 from decoders import read_exchanges
 from decoders.apis import NAMES, api
-from decoders.apis.keys import FETCH
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.connection_pairing import put_no_request, put_no_response
 from decoders.exchanges.exchange import SESSION_PARTITIONS, Exchange
 from decoders.filters import parse
 from decoders.filters.exchange_paths import HISTORY
 from decoders.filters.fields import FIELDS, FieldRow, Kind, Phase
+from decoders.protocol_facts.keys import FETCH
 from decoders.schema.model import Field, Side
 from tests.filters.test_rows import Wanted, data
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.enums import BITS, ENUMS
 from decoders.exchanges.exchange import Exchange
 from decoders.filters import FilterError, parse
 from decoders.filters.named_numbers import NamedNumber, folded, words_in
+from decoders.protocol_facts.enums import BITS, ENUMS
 from tests.exchanges.talks import Turns, plan, request, response, run, segments
 from tests.filters.test_rows import Wanted, passed
 from tests.schema.values import random_value

@@ -16,9 +16,9 @@ from random import Random
 from typing import Any, Final
 
 from decoders.apis import KEYS, api
-from decoders.apis.routing import route
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import Request, decode_request, encode_response
+from decoders.protocol_facts.routing import route
 from decoders.schema.model import Plan, PlanField
 from decoders.wire.primitives import RANGES
 from kwcli.calling.run import PROBLEMS_TOLD

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.apis.keys import ENVELOPE, SASL_HANDSHAKE
+from decoders.protocol_facts.keys import ENVELOPE, SASL_HANDSHAKE
 from decoders.schema.model import Plan, PlanField
 from kwcli.proxy.log.capture_file import LINK_RAW, SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.error_codes import find_error
-from decoders.apis.error_places import ERROR_PLACES, IN_PARTITIONS, Each, Row, Until
-from decoders.apis.returned import plausible
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from decoders.messages.whole_messages import decode_response
+from decoders.protocol_facts.errors.error_codes import find_error
+from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, Each, Row, Until
+from decoders.protocol_facts.errors.returned import plausible
 from decoders.schema.model import Field
 
 TOPIC = UUID(int=7)

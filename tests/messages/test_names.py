@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.enums import BITS, ENUMS
-from decoders.apis.number_words import API, ERROR, set_of, words_for
 from decoders.embedded import encode_embedded
 from decoders.messages import enum_names
 from decoders.messages.body_json import Options
@@ -18,6 +16,8 @@ from decoders.messages.byte_layout import anatomy
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.single_message import SingleMessage, framed, message_json
 from decoders.messages.whole_messages import encode_message
+from decoders.protocol_facts.enums import BITS, ENUMS
+from decoders.protocol_facts.number_words import API, ERROR, set_of, words_for
 from decoders.schema.model import Plan, Side, resolve
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw

@@ -12,8 +12,8 @@ import pytest
 
 import decoders.apis
 from decoders.apis import api
-from decoders.apis.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
 from decoders.messages.whole_messages import decode_message, encode_message
+from decoders.protocol_facts.keys import DESCRIBE_CLUSTER, FIND_COORDINATOR, LIST_OFFSETS, METADATA
 from decoders.schema.model import ALL, FOREVER, Api, Field, Message, Versions
 from kwcli.net import metadata_requests
 from kwcli.net.cluster import ClusterClient

@@ -16,7 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.releases import spoken
+from decoders.protocol_facts.releases import spoken
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from tests.broker.jars import client_jars
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.headers import request_header_version, response_header_version
-from decoders.apis.releases import features, spoken
 from decoders.embedded import STRUCTURES, encode_embedded, structure
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.headers import request_header_version, response_header_version
+from decoders.protocol_facts.releases import features, spoken
 from decoders.schema.codec import decode, encode
 from decoders.schema.model import Field, Plan, resolve
 from tests.broker.jars import Missing, client_jars, coordinator_jars, member_jars, missing_tools
@@ -263,7 +263,7 @@ def test_levels_of_features() -> None:
         java.close()
     ours = {name: [levels.low, levels.high] for name, levels in features(minor(NEWEST)).items()}
     assert ours == {name: levels for name, levels in found.items() if levels[1]}, (
-        "FEATURES in decoders/apis/releases.py"
+        "FEATURES in decoders/protocol_facts/releases.py"
     )
 
 

@@ -9,10 +9,10 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS
-from decoders.apis.releases import spoken
 from decoders.messages.error_answers import error_answer
 from decoders.messages.whole_messages import decode_message, encode_message
+from decoders.protocol_facts.errors.error_codes import ERRORS
+from decoders.protocol_facts.releases import spoken
 from decoders.schema.model import NONE, Plan, PlanField, resolve
 from tests.broker.jars import Missing, client_jars, missing_tools
 from tests.oracle.java_oracle import Java

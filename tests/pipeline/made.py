@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from decoders.apis import api
-from decoders.apis.error_codes import error_name
+from decoders.protocol_facts.errors.error_codes import error_name
 from kwcli.pipeline.store.manifest import CoveredCapture
 from kwcli.pipeline.store.run_store import open_store
 from kwcli.pipeline.tables.schemas import SCHEMAS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import install_extra
 from kwcli.help.pages import read_page
 from kwcli.pipeline.report.command import report

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 
 from decoders.apis import api
-from decoders.apis.keys import PRODUCE
-from decoders.apis.likeness import OPTIONAL, stable
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.likeness import OPTIONAL, stable
+from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import NONE, Versions
 from tests.broker.clients.session import LongSession
 from tests.broker.cluster import Cluster

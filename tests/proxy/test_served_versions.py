@@ -8,9 +8,9 @@ import pytest
 
 from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTarget
 from decoders.apis import NAMES
-from decoders.apis.likeness import stable
-from decoders.apis.releases import RELEASES, features, spoken
 from decoders.messages.whole_messages import decode_response, encode_message
+from decoders.protocol_facts.likeness import stable
+from decoders.protocol_facts.releases import RELEASES, features, spoken
 from decoders.schema.model import Versions
 from kwcli.proxy.deciders import Deciders
 from kwcli.proxy.relay.rewrite import cap_api_versions

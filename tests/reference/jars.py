@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from tests.broker.jars import cache, missing_tools
 
 # The last patch release of every minor release: patch releases of one minor never differ in versions.

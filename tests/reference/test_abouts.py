@@ -12,9 +12,9 @@ import pytest
 
 import decoders
 from decoders.apis import KEYS, NAMES
-from decoders.apis.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.apis.releases import RELEASES, history
 from decoders.embedded import STRUCTURES, structure
+from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
+from decoders.protocol_facts.releases import RELEASES, history
 from decoders.schema.model import Plan, parse_message, resolve
 from kwcli.reference import wire_layout
 from kwcli.reference.abouts import add_abouts, api_abouts, header_abouts, parse_abouts, structure_abouts

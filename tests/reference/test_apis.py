@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.releases import RELEASES, spoken
-from decoders.apis.routing import route
+from decoders.protocol_facts.releases import RELEASES, spoken
+from decoders.protocol_facts.routing import route
 from kwcli.help.pages import read_page
 from kwcli.reference.text_apis import through
 from kwcli.run_environment import Exit

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from decoders.apis import KEYS, api, enums
-from decoders.apis.enums import BITS, ENUMS, words_of
+from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, structure
 from decoders.exchanges.body_reader import SIDES
+from decoders.protocol_facts import enums
+from decoders.protocol_facts.enums import BITS, ENUMS, words_of
 from decoders.schema.model import Field
 from decoders.wire.primitives import RANGES
 from kwcli.reference.catalog import paths

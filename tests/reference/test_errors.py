@@ -13,10 +13,10 @@ import pytest
 
 from decoders import read_exchanges
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS, find_error
-from decoders.apis.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
-from decoders.apis.remedies import REMEDIES
-from decoders.apis.returned import GENERIC, LISTED, OBSERVED
+from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
+from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
+from decoders.protocol_facts.errors.remedies import REMEDIES
+from decoders.protocol_facts.errors.returned import GENERIC, LISTED, OBSERVED
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes

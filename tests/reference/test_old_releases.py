@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from kwcli.reference.at_release import as_of
 from kwcli.reference.wire_layout import layouts
 from tests.broker.jars import client_jars

@@ -14,7 +14,7 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from decoders.apis.keys import PRODUCE
+from decoders.protocol_facts.keys import PRODUCE
 from decoders.replaying.id_map import NameMap
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.playground.run import MockCluster

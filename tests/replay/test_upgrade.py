@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.apis import api_name
-from decoders.apis.releases import UNSTABLE, spoken
+from decoders.protocol_facts.releases import UNSTABLE, spoken
 from decoders.schema.model import Versions
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster

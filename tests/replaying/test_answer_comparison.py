@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from decoders.apis.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, FIND_COORDINATOR, JOIN_GROUP, LIST_OFFSETS, METADATA
 from decoders.replaying.answer_comparison import Answer, Difference, compare_answers, merge_answers, verdict_of
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NameMap
 from decoders.wire.primitives import uuid_text

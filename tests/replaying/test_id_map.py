@@ -8,7 +8,9 @@ from uuid import UUID
 import pytest
 
 from decoders.apis import api
-from decoders.apis.keys import (
+from decoders.embedded import decode_embedded, encode_embedded
+from decoders.exchanges.learned_names import NULL_ID
+from decoders.protocol_facts.keys import (
     FETCH,
     FIND_COORDINATOR,
     HEARTBEAT,
@@ -20,8 +22,6 @@ from decoders.apis.keys import (
     PRODUCE,
     SYNC_GROUP,
 )
-from decoders.embedded import decode_embedded, encode_embedded
-from decoders.exchanges.learned_names import NULL_ID
 from decoders.records import Record, decode_records
 from decoders.records.model import Batch
 from decoders.records.write import encode_batch

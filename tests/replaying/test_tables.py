@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from decoders.apis import NAMES, api
-from decoders.apis.routing import route
+from decoders.protocol_facts.routing import route
 from decoders.replaying.api_classes import API_CLASSES, api_class
 from decoders.replaying.field_roles import role_of
 from decoders.schema.model import Field, Side

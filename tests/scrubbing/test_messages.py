@@ -13,11 +13,11 @@ import pytest
 
 from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
-from decoders.apis.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.embedded import STRUCTURES, TOPICS, structure
 from decoders.exchanges.body_reader import ApiVersion, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.frames.header_checks import request_head, response_body
+from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve
 from decoders.scrubbing import messages

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
 from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, codes_by_partition, topic_of
-from decoders.apis.keys import (
+from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import (
     ALTER_PARTITION,
     DESCRIBE_CLUSTER,
     FETCH,
@@ -21,8 +23,6 @@ from decoders.apis.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
-from decoders.named_tuple import NamedTuple
 from decoders.records.summary import batch_heads
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from decoders.analysis.doctor.diagnosis_input import (
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
 from decoders.analysis.doctor.observations import Observation, Observations, most_named
-from decoders.apis.error_codes import ERRORS, error_name
-from decoders.apis.keys import INIT_PRODUCER_ID, METADATA
-from decoders.apis.remedies import REMEDIES
 from decoders.frames.framing import BEGINS_LATE
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
+from decoders.protocol_facts.errors.remedies import REMEDIES
+from decoders.protocol_facts.keys import INIT_PRODUCER_ID, METADATA
 from decoders.wire.readable_text import format_latency, format_size
 
 if TYPE_CHECKING:

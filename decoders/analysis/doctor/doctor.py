@@ -34,10 +34,10 @@ from decoders.analysis.exchange_facts import (
     waited_ns,
 )
 from decoders.apis import NAMES
-from decoders.apis.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.exchanges.partitions import partition_paths
 from decoders.filters.fields import all_names, entity_paths
 from decoders.limits import GROUPS_MAX
+from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
 

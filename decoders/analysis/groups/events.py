@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_of
-from decoders.apis.keys import (
+from decoders.embedded import decode_embedded
+from decoders.errors import DecodeError
+from decoders.exchanges.topic_arrays import structs
+from decoders.limits import ASSIGNED_SHOWN_MAX
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import (
     HEARTBEAT,
     JOIN_GROUP,
     LEAVE_GROUP,
@@ -22,11 +27,6 @@ from decoders.apis.keys import (
     OFFSET_COMMIT,
     SYNC_GROUP,
 )
-from decoders.embedded import decode_embedded
-from decoders.errors import DecodeError
-from decoders.exchanges.topic_arrays import structs
-from decoders.limits import ASSIGNED_SHOWN_MAX
-from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import text_of_json
 
 if TYPE_CHECKING:

@@ -31,11 +31,11 @@ from decoders.analysis.groups.offsets import (
 )
 from decoders.analysis.groups.timeline import Timeline, shown_assignment
 from decoders.analysis.portraits import Names, Portrait, Portraits, common_numbers, versions_used
-from decoders.apis.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters.fields import all_names
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
+from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.state_serialization import fields, pack, unpack
 
 if TYPE_CHECKING:
@@ -498,7 +498,7 @@ def _shared(counts: ShareCounts | None) -> Row | None:
 
 def _refusals(events: Iterable[GroupEvent]) -> list[Row]:
     """A row for each kind, API and error with which members were refused, most often first."""
-    from decoders.apis.error_codes import error_name
+    from decoders.protocol_facts.errors.error_codes import error_name
 
     found: dict[tuple[str, str, int], list[int]] = {}
     for event in events:

@@ -27,10 +27,18 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from decoders.analysis.dimensions import client_of, host_of
 from decoders.analysis.exchange_facts import topic_in, topic_of
-from decoders.apis.keys import FETCH, LIST_OFFSETS, OFFSET_COMMIT, OFFSET_FETCH, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.limits import MOMENTS_MAX, PARTITIONS_KEPT_MAX, RANGES_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import (
+    FETCH,
+    LIST_OFFSETS,
+    OFFSET_COMMIT,
+    OFFSET_FETCH,
+    PRODUCE,
+    SHARE_ACKNOWLEDGE,
+    SHARE_FETCH,
+)
 from decoders.records.summary import batch_heads
 from decoders.wire.state_serialization import fields, pack, unpack
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from decoders.apis import api
-from decoders.apis.keys import FETCH
-from decoders.apis.names import known_fields
+from decoders.protocol_facts.keys import FETCH
+from decoders.protocol_facts.names import known_fields
 from decoders.schema.model import Versions
 from kwcli.calling.words.record_words import (
     OFFLINE,

@@ -10,8 +10,8 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from decoders.apis.error_codes import error_name
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
 from kwcli.output.body import scalar
 from kwcli.output.short_texts import count_of

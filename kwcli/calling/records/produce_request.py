@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.apis.keys import PRODUCE
-from decoders.apis.names import known_fields
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import PRODUCE
+from decoders.protocol_facts.names import known_fields
 from decoders.records import records_json
 from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row

@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
 
-from decoders.apis.elements import element
-from decoders.apis.keys import FETCH, PRODUCE
-from decoders.apis.names import current_names, find_field
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.elements import element
+from decoders.protocol_facts.keys import FETCH, PRODUCE
+from decoders.protocol_facts.names import current_names, find_field
 from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, parse_json, read_file, read_stdin

@@ -12,7 +12,7 @@ from typing import Final
 
 from decoders.apis import NAMES
 from decoders.apis import api as declared
-from decoders.apis.names import find_field
+from decoders.protocol_facts.names import find_field
 from decoders.schema.model import ALL, Api, Field, Side, Versions
 from kwcli.run_environment import Exit, Failure
 

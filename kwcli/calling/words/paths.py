@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NoReturn
 
-from decoders.apis import paths
-from decoders.apis.names import find_field
-from decoders.apis.paths import PathStep, values_at
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts import paths
+from decoders.protocol_facts.names import find_field
+from decoders.protocol_facts.paths import PathStep, values_at
 from decoders.schema.model import ALL, Api, Field, Side, Versions, parse_message
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean, nearest_words

@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 from decoders.apis import api
-from decoders.apis.names import find_field
 from decoders.errors import EncodeError
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.names import find_field
 from decoders.records.model import Header
 from decoders.schema.json_form import BASE64, REDACTED, bytes_from_json
 from decoders.schema.model import Versions

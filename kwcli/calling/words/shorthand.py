@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from decoders.apis import api
-from decoders.apis.keys import FETCH, PRODUCE
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
 from kwcli.calling.bodies import read_file, read_stdin
 from kwcli.calling.records.fetch_request import Offsets, read_fetch

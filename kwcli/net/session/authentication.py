@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Any, Final
 
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.messages.whole_messages import decode_response, encode_message
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Versions
 from decoders.wire.conceal import concealer, spellings
 from kwcli.net.connection_stops import Cause, ConnectionStop, broken

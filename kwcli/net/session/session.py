@@ -17,16 +17,16 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, api_name
-from decoders.apis.error_codes import error_name
-from decoders.apis.headers import request_header_plan, request_header_version
-from decoders.apis.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
-from decoders.apis.releases import spoken
 from decoders.errors import DecodeError
 from decoders.exchanges.connection_state import InOrder
 from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
 from decoders.limits import FRAME_MAX, MIB
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.headers import request_header_plan, request_header_version
+from decoders.protocol_facts.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
+from decoders.protocol_facts.releases import spoken
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
 from decoders.wire.readable_text import in_bytes

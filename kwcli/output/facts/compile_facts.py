@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from decoders.apis.enums import ENUMS
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.enums import ENUMS
 from decoders.schema.projection import Get, getter
 from decoders.wire.primitives import uuid_text
 from decoders.wire.readable_text import format_size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import install_extra
 from kwcli.report import NO_PAGE, PageFile
 from kwcli.report.run import count_breaking, findings_code, write_report

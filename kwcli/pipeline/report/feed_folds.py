@@ -13,8 +13,8 @@ from decoders.analysis.percentiles import bin_of, edges
 from decoders.analysis.statistics import GroupStatistics
 from decoders.analysis.tally import TopicBatches
 from decoders.analysis.time_buckets import add_amounts
-from decoders.apis.error_codes import error_name
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from kwcli.pipeline.report.numpy_group_by import (
     LISTS,
     BatchColumns,

@@ -18,8 +18,6 @@ from decoders.analysis.exchange_facts import (
     throttle_needs,
     waited_ns,
 )
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import session_of
 from decoders.exchanges.learned_names import WELL_KNOWN, at_path
@@ -28,6 +26,8 @@ from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import SCALARS, SCHEMA, exchange_json
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text

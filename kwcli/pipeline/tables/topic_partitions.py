@@ -8,12 +8,12 @@ from uuid import UUID
 
 from decoders.analysis.dimensions import needs_of
 from decoders.analysis.exchange_facts import FETCHES, RECORDS, WAITS, throttle_needs
-from decoders.apis.error_codes import error_name
 from decoders.exchanges import topic_arrays
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.records.summary import sole, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text

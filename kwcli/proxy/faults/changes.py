@@ -7,13 +7,13 @@ from struct import Struct
 from typing import Any, Final
 from uuid import UUID
 
-from decoders.apis.keys import FETCH, METADATA
-from decoders.apis.paths import PathStep
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
 from decoders.frames.header_checks import plan_of, request_head, response_body
 from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.messages.whole_messages import decode_message, encode_message
+from decoders.protocol_facts.keys import FETCH, METADATA
+from decoders.protocol_facts.paths import PathStep
 from decoders.schema.model import Side
 from kwcli.proxy.faults.grammar import Arguments
 from kwcli.proxy.relay.frame_decisions import InterceptedExchange

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, api
-from decoders.apis.error_codes import error_name
-from decoders.apis.keys import FETCH, METADATA, PRODUCE
-from decoders.apis.returned import plausible
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.frames.live_framing import with_size
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.protocol_facts.errors.returned import plausible
+from decoders.protocol_facts.keys import FETCH, METADATA, PRODUCE
 from kwcli.proxy.deciders import combine_decisions
 from kwcli.proxy.faults.changes import (
     CHANGES,

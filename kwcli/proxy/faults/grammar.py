@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal
 
 from decoders.apis import api
-from decoders.apis.error_codes import ERRORS, error_name, find_error
-from decoders.apis.keys import FETCH, METADATA
-from decoders.apis.paths import PathStep, parse_path
 from decoders.filters import Filter, FilterError, Phase, parse
 from decoders.filters.expression import Atom, apis_with
 from decoders.filters.fields import ALIASES
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error
+from decoders.protocol_facts.keys import FETCH, METADATA
+from decoders.protocol_facts.paths import PathStep, parse_path
 from decoders.schema.model import Plan, Side, resolve
 from decoders.wire.units import parse_duration, parse_size
 

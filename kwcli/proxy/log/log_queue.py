@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import orjson
 
-from decoders.apis.error_codes import error_name
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.readable_text import clean, format_size
 from kwcli.proxy.log.log_protocol import CLIENT, COUNTS, HEAD, SERVER, SIZE, TIMES, MessageKind, Parser
 

@@ -17,7 +17,6 @@ from functools import cache
 from struct import Struct
 from typing import Final
 
-from decoders.apis.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiVersion, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
@@ -27,6 +26,7 @@ from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages.body_json import ECHOING, echoes, holds_secrets
 from decoders.messages.byte_layout import anatomy
 from decoders.messages.whole_messages import decode_request, decode_response
+from decoders.protocol_facts.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Side
 from decoders.wire.conceal import conceal_secrets, hole

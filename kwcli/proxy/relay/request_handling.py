@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis import NAMES, api
-from decoders.apis.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.errors import DecodeError
 from decoders.frames.header_checks import flexible, request_head
+from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.wire.primitives import read_uvarint
 from kwcli.proxy.relay.rewrite import BYSTANDERS, highest_version, is_buffered
 

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import api
-from decoders.apis.headers import response_header_plan, response_header_version
-from decoders.apis.keys import API_VERSIONS, DESCRIBE_CLUSTER
 from decoders.errors import DecodeError, without_frames
 from decoders.frames.live_framing import SIZE_FIELD, with_size
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.headers import response_header_plan, response_header_version
+from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER
 from decoders.schema.codec import CRUDE, Projector, decoder, encode, projector
 from decoders.schema.model import Plan, Side, Versions, resolve
 from decoders.schema.plan_walker import UNKNOWN, Span, walk

@@ -14,8 +14,8 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from decoders.apis.keys import API_VERSIONS
 from decoders.limits import REWRITTEN_MAX
+from decoders.protocol_facts.keys import API_VERSIONS
 from kwcli.proxy.relay.rewrite import (
     ROWS,
     Address,

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import api_name
-from decoders.apis.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.errors import DecodeError, EncodeError
 from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
 from decoders.messages.whole_messages import encode_request, encode_response
+from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.readable_text import in_bytes
 from kwcli import VERSION
 from kwcli.net.addresses import shown

@@ -26,13 +26,6 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from decoders.apis import api
-from decoders.apis.error_codes import find_error
-from decoders.apis.headers import (
-    request_header_plan,
-    request_header_version,
-    response_header_plan,
-    response_header_version,
-)
 from decoders.errors import UnknownApi
 from decoders.frames.header_checks import request_head
 from decoders.frames.live_framing import SIZE_FIELD, with_size
@@ -40,6 +33,13 @@ from decoders.messages.byte_layout import anatomy
 from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_codes import find_error
+from decoders.protocol_facts.headers import (
+    request_header_plan,
+    request_header_version,
+    response_header_plan,
+    response_header_version,
+)
 from decoders.schema.model import Side
 from decoders.schema.plan_walker import BytePart, Walker
 from decoders.wire.units import parse_duration

@@ -35,7 +35,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final, cast
 
-from decoders.apis.keys import (
+from decoders.filters import Filter, FilterError, parse
+from decoders.filters.prefilter import Possible
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import (
     ALTER_USER_SCRAM_CREDENTIALS,
     CREATE_DELEGATION_TOKEN,
     DESCRIBE_DELEGATION_TOKEN,
@@ -46,9 +49,6 @@ from decoders.apis.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.filters import Filter, FilterError, parse
-from decoders.filters.prefilter import Possible
-from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Side
 from kwcli.proxy.deciders import ClientConnection
 from kwcli.proxy.faults.grammar import known_at

@@ -9,7 +9,7 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from decoders.apis.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SYNC_GROUP
+from decoders.protocol_facts.keys import FETCH, FIND_COORDINATOR, HEARTBEAT, JOIN_GROUP, METADATA, PRODUCE, SYNC_GROUP
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import VALUE, Actor, Fault, RawClient

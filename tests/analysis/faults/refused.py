@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from decoders.apis.keys import PRODUCE
+from decoders.protocol_facts.keys import PRODUCE
 from decoders.records.model import Batch, Record
 from decoders.records.write import encode_batch
 from tests.analysis.faults.actors import Actor, Fault, RawClient, rd

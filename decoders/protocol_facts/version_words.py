@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from decoders.apis.releases import RELEASES
+from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
 
 __all__ = ["parse_release", "parse_version", "split_range"]

@@ -7,15 +7,16 @@ from typing import Final
 
 import pytest
 
-from decoders.apis import KEYS, NAMES, api, keys
-from decoders.apis.error_codes import ERRORS, error_name, find_error
-from decoders.apis.headers import (
+from decoders.apis import KEYS, NAMES, api
+from decoders.protocol_facts import keys
+from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error
+from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
     response_header_plan,
     response_header_version,
 )
-from decoders.apis.public_configs import PUBLIC_CONFIGS, is_public
+from decoders.protocol_facts.public_configs import PUBLIC_CONFIGS, is_public
 from decoders.schema.model import Field
 
 
@@ -148,7 +149,7 @@ def test_what_is_secret() -> None:
         for side in (api(key).request, api(key).response)
         for text in secrets(side.fields, side.name.removeprefix(api(key).name).lower() + " ")
     ]
-    assert found == SECRETS, "SECRETS in tests/apis/test_tables.py lists all fields that are declared `secret`"
+    assert found == SECRETS, "SECRETS in tests/protocol_facts/test_tables.py has all fields declared `secret`"
 
 
 @pytest.mark.parametrize(

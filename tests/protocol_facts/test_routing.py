@@ -9,8 +9,8 @@ from typing import Any, get_args
 import pytest
 
 from decoders.apis import api
-from decoders.apis.places import only, places, routed_by
-from decoders.apis.routing import ROUTES, Sender, To
+from decoders.protocol_facts.places import only, places, routed_by
+from decoders.protocol_facts.routing import ROUTES, Sender, To
 from decoders.schema.model import Field
 
 # What the places of a route are: entities of fields, or their types for fields without one.
@@ -105,7 +105,7 @@ def test_what_only_looks_is_not_marked() -> None:
     looking = ("Describe", "List", "Find", "Get", "ApiVersions", "Metadata", "Fetch", "Sasl")
     more = {"OffsetFetch", "OffsetForLeaderEpoch", "ReadShareGroupStateSummary"}
     wrong = [
-        f"{name}: its row in decoders/apis/routing.py says mutates={route.mutates}, its name does not: add it to `more`"
+        f"{name}: ROUTES says mutates={route.mutates}, its name does not: add it to `more`"
         for key, route in ROUTES.items()
         for name in [api(key).name]
         if route.mutates is (name.startswith(looking) or name.endswith("Describe") or name in more)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from decoders.apis.names import known_fields
+from decoders.protocol_facts.names import known_fields
 from decoders.schema.model import Api, Versions
 
 __all__ = ["EXAMPLES", "NAME", "ON_CONTROLLER", "example"]

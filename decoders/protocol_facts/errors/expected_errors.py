@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from decoders.apis.keys import (
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import (
     API_VERSIONS,
     CONSUMER_GROUP_DESCRIBE,
     ELECT_LEADERS,
@@ -22,7 +23,6 @@ from decoders.apis.keys import (
     SHARE_FETCH,
     SYNC_GROUP,
 )
-from decoders.named_tuple import NamedTuple
 
 __all__ = ["EXPECTED", "EXPECTED_CODES", "ExpectedError"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.apis.releases import RELEASES
-from decoders.apis.version_words import parse_release, parse_version, split_range
+from decoders.protocol_facts.releases import RELEASES
+from decoders.protocol_facts.version_words import parse_release, parse_version, split_range
 from decoders.schema.model import Versions
 
 

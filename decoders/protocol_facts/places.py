@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from decoders.apis import api
-from decoders.apis.routing import route
+from decoders.protocol_facts.routing import route
 from decoders.schema.model import Field
 
 __all__ = ["only", "places", "routed_by"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.apis import api
-from decoders.apis.keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
-from decoders.apis.releases import RELEASES, UNSTABLE, Offer, served_of, spoken
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
+from decoders.protocol_facts.releases import RELEASES, UNSTABLE, Offer, served_of, spoken
 from decoders.schema.model import Versions
 
 __all__ = ["OPTIONAL", "Likeness", "likeness", "stable"]

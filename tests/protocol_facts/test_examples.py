@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.apis.elements import ELEMENTS, element
-from decoders.apis.examples import EXAMPLES, NAME, ON_CONTROLLER, example
-from decoders.apis.routing import ROUTES
 from decoders.messages.whole_messages import decode_message, encode_json
+from decoders.protocol_facts.elements import ELEMENTS, element
+from decoders.protocol_facts.examples import EXAMPLES, NAME, ON_CONTROLLER, example
+from decoders.protocol_facts.routing import ROUTES
 from decoders.schema.model import Field, Versions
 
 
@@ -39,7 +39,7 @@ def test_an_example_encodes_at_every_version(key: int, controller: bool) -> None
 def test_a_row_holds_every_field_and_no_other(key: int) -> None:
     """An example sets every field: a schema's default for a missing one may be a real broker's id."""
     missing = [path for path in unsaid(api(key).request.fields, EXAMPLES[key], "") if path not in LEFT_OUT]
-    assert missing == [], f"fields that row {key} of decoders/apis/examples.py says nothing about"
+    assert missing == [], f"fields that row {key} of decoders/protocol_facts/examples.py says nothing about"
     for row in (EXAMPLES[key], ON_CONTROLLER.get(key, {})):
         assert not list(unknown(api(key).request.fields, row))
 

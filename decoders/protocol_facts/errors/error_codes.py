@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Final
 
-from decoders.apis.error_names import OTHER_NAMES
 from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.errors.error_names import OTHER_NAMES
 
 __all__ = ["ERRORS", "ApiError", "ErrorCode", "ExpectedApiError", "error_name", "find_error"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from decoders.apis.keys import FETCH, PRODUCE
+from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.model import NONE, Versions
 
 # API key → the versions that a broker offers.

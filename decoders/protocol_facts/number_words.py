@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from decoders.apis import NAMES, api_name
-from decoders.apis.enums import words_of
-from decoders.apis.error_codes import error_name
+from decoders.protocol_facts.enums import words_of
+from decoders.protocol_facts.errors.error_codes import error_name
 
 # In the place of a set's name: every field called so has the same numbers.
 ERROR: Final = "error_code"
