@@ -1,0 +1,124 @@
+"""Names in the sources, read from syntax trees: functions are verbs with their object or nouns, one word a concept."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PACKAGES: Final = ("decoders", "kwcli")
+
+# Names of one word that say too little. Participles that do not end with -ed, and words that do and are none:
+PARTICIPLES: Final = """beaten been begun bought broken built chosen come done drawn driven fallen felt found frozen
+given gone held hidden kept known laid led lent lost made meant met overwritten paid put rewritten said seen sent
+shaken shown slept spelt spent spoken stolen taken taught thrown told thought understood undone woken worn written"""
+NO_PARTICIPLES: Final = "embed feed need seed shed speed uninterrupted"
+# Words that are neither verb nor noun.
+FUNCTION_WORDS: Final = """about above after again ahead alike all alone and any apart around aside at away back
+before behind below beside between both by certain closely common deep different doubly down each early either enough
+every exactly few fitting for from further has here how in inside into irrelevant it its itself late later like likely
+many may meanwhile more most must not nobody none nothing of off often on once one only or other others otherwise out
+over own perhaps plain possible same seldom several simple since some sooner still such surely than that there these
+this those through together too twice under until unusual usual very was what when where which who whole whose why
+with within without"""
+# Verbs that say nothing without their object.
+BARE_VERBS: Final = "ask begin do give go have hold keep leave let look put say take tell"
+TOO_LITTLE: Final = frozenset(f"{PARTICIPLES} {FUNCTION_WORDS} {BARE_VERBS}".split())
+NO_PARTICIPLE: Final = frozenset(NO_PARTICIPLES.split())
+
+# Folder → words for a value that has another name there: what its class, or the field, calls it.
+IN_AND_OUT: Final = re.compile(r"\bin[,;:] .*\bout\b")
+OTHER_WORDS: Final[dict[str, dict[str, str]]] = {}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Path in the repository → syntax tree, of all sources."""
+    return {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    }
+
+
+def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any(
+        ast.unparse(decorator).rpartition(".")[2] in ("property", "cached_property")
+        for decorator in node.decorator_list
+    )
+
+
+def says_too_little(name: str) -> bool:
+    """Whether a function's name is a bare participle, a bare adverb (or its like), or a verb that lacks its object."""
+    word = name.strip("_")
+    if name.startswith("__") or "_" in word:
+        return False
+    return word in TOO_LITTLE or (word.endswith("ed") and word not in NO_PARTICIPLE)
+
+
+def functions_that_say_too_little() -> Iterator[str]:
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            if says_too_little(node.name) and not is_property(node):
+                yield f"{path}:{node.lineno} {node.name}"
+
+
+def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """(line, name) of each variable, parameter, attribute and definition."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield node.lineno, name
+
+
+def words_of_others() -> Iterator[str]:
+    for folder, words in OTHER_WORDS.items():
+        for path, tree in trees().items():
+            if path.startswith(folder):
+                for line, name in names_in(tree):
+                    for word in set(re.split(r"_+|(?<=[a-z])(?=[A-Z])", name)):
+                        if word.lower() in words:
+                            yield f"{path}:{line} {name}: {words[word.lower()]}"
+
+
+def second_docstrings() -> Iterator[str]:
+    """Comments that stand alone in the middle of a module and say what comes in and goes out, or have paragraphs."""
+    for path in trees():
+        lines = ["", *(ROOT / path).read_text().splitlines(), ""]
+        for number, line in enumerate(lines):
+            if not line.startswith("# ") or lines[number - 1]:
+                continue
+            block = list(takewhile(lambda text: text.startswith("#"), lines[number:]))
+            if lines[number + len(block)] == "" and (IN_AND_OUT.search(" ".join(block)) or "#" in block):
+                yield f"{path}:{number} {line}"
+
+
+def test_a_module_has_one_docstring() -> None:
+    """What the parts of a module are is said by a heading of a line; what stands there for itself is a module."""
+    assert list(second_docstrings()) == []
+
+
+def test_a_function_is_a_verb_with_its_object_or_a_noun() -> None:
+    assert list(functions_that_say_too_little()) == []
+
+
+def test_a_concept_has_one_word() -> None:
+    assert list(words_of_others()) == []
+
+
+def test_a_class_name_is_one_thing_in_both_packages() -> None:
+    found: dict[str, list[str]] = {}
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
