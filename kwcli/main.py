@@ -60,13 +60,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 # The command that the completion scripts of shells call; not for users.
 COMPLETE: Final = "__complete"
-# Commands whose --errors may be followed by the word `all`.
-FILTERING: Final = frozenset(
-    {
-        *("sniff", "stats", "clients", "groups", "topics", "brokers", "audit", "doctor", "report", "sql", "pipeline"),
-        *("proxy", "replay"),
-    }
-)
 
 
 class Commands(click.Group):
@@ -95,11 +88,17 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, words = super().resolve_command(ctx, args)
-        return name, command, _with_errors_all(words) if name in FILTERING else words
+        return name, command, _with_errors_all(words) if command and _takes_errors_all(command) else words
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+def _takes_errors_all(command: click.Command) -> bool:
+    """Whether the command, or one of its subcommands, has the option --errors, which the word `all` may follow."""
+    commands = command.commands.values() if isinstance(command, click.Group) else [command]
+    return any(option.name == "errors_all" for each in commands for option in each.params)
 
 
 def _with_errors_all(words: list[str]) -> list[str]:

@@ -9,9 +9,11 @@ from pathlib import Path
 import click
 import pytest
 
+import kwcli.commands.sniff  # noqa: F401  # its module is extended
 from kwcli import VERSION
 from kwcli.main import COMMANDS
 from kwcli.main import kw as program
+from kwcli.options import FilterOptions, filter_options
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
@@ -164,3 +166,19 @@ def test_every_command_is_a_click_command() -> None:
     ctx = click.Context(program)
     assert all(isinstance(program.get_command(ctx, name), click.Command) for name in COMMANDS)
     assert program.get_command(ctx, "nonsense") is None
+
+
+def test_errors_all_is_understood_by_every_command_that_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new command with the options of filters takes `--errors all` without being listed anywhere."""
+    taken: list[FilterOptions] = []
+
+    @click.command("newcomer")
+    @filter_options()
+    def newcomer(filters: FilterOptions) -> None:
+        taken.append(filters)
+
+    monkeypatch.setattr(sys.modules["kwcli.commands.sniff"], "newcomer", newcomer, raising=False)
+    monkeypatch.setitem(COMMANDS, "newcomer", ("commands.sniff:newcomer", "A command that filters."))
+    assert kw("newcomer", "--errors", "all").code == Exit.DONE
+    assert kw("newcomer", "--errors").code == Exit.DONE
+    assert [(each.errors, each.errors_all) for each in taken] == [(False, True), (True, False)]
