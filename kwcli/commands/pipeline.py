@@ -305,9 +305,9 @@ def report_command(
     """
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
     _check_installed()
-    from kwcli.pipeline.report.command import report
+    from kwcli.pipeline.report.command import run_report
 
-    return report(env, shown.settings(env), folder, target=target, page=page, master=master)
+    return run_report(env, shown.settings(env), folder, target=target, page=page, master=master)
 
 
 @command.command("sql", short_help="Query tables in SQL.", epilog=_SQL)

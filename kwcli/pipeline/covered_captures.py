@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.run_options import RunOptions
     from kwcli.pipeline.store.manifest import Manifest
 
-__all__ = ["CoveredCaptures", "add_covered", "find_asked"]
+__all__ = ["CoveredCaptures", "add_covered_captures", "find_captures_asked"]
 
 
 class CoveredCaptures(NamedTuple):
@@ -36,13 +36,13 @@ class CoveredCaptures(NamedTuple):
     new: int
     asked: int
 
-    def state(self, manifest: Manifest | None, options: Mapping[str, Any], *, up_to_date: bool) -> str:
+    def describe_work(self, manifest: Manifest | None, options: Mapping[str, Any], *, up_to_date: bool) -> str:
         """What the run does with the folder, in words."""
         if manifest is None:
             return "new"
         if up_to_date:
             damaged = manifest.facts.get("damaged", 0)
-            which = f"{_these(self)}{f', {damaged:,} damaged,' if damaged else ''}"
+            which = f"{name_captures_asked(self)}{f', {damaged:,} damaged,' if damaged else ''}"
             return f"covers {which} already: nothing to do"
         count = count_of(len(manifest.sources), "capture")
         again = "it is read again" if len(self.files) == 1 else f"all {len(self.files):,} are read again"
@@ -56,21 +56,21 @@ class CoveredCaptures(NamedTuple):
         return f"covers {count}, but its tables are not whole: {again}"
 
 
-def _these(covered: CoveredCaptures) -> str:
+def name_captures_asked(covered: CoveredCaptures) -> str:
     these = "this capture" if covered.asked == 1 else f"these {covered.asked:,} captures"
     others = len(covered.files) - covered.asked
     return f"{these} and {count_of(others, 'other')}" if others else these
 
 
-def find_asked(options: RunOptions) -> FoundCaptures:
+def find_captures_asked(options: RunOptions) -> FoundCaptures:
     """Find the captures asked for. Failure where there are none."""
     found = find_captures(options.sources, options.points)
     if not found.files:
-        raise Failure(str(found.problems[0]) if found.problems else _none(options, found.notes))
+        raise Failure(str(found.problems[0]) if found.problems else explain_no_captures(options, found.notes))
     return found
 
 
-def add_covered(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> CoveredCaptures:
+def add_covered_captures(options: RunOptions, found: FoundCaptures, manifest: Manifest | None) -> CoveredCaptures:
     """Add the captures that the tables cover already. Failure where one of these captures is missing now."""
     left = captures_left_out(manifest, found.files)
     again = find_captures(
@@ -86,6 +86,6 @@ def add_covered(options: RunOptions, found: FoundCaptures, manifest: Manifest | 
     return CoveredCaptures(files, found.problems, found.notes, new, len(found.files))
 
 
-def _none(options: RunOptions, notes: list[str]) -> str:
+def explain_no_captures(options: RunOptions, notes: list[str]) -> str:
     words = [*options.sources, *(place for _, place in options.points)]
     return notes[0] if notes else f"{words[0]}: no captures in it"

@@ -7,12 +7,12 @@ from concurrent.futures import Future
 from threading import Thread
 from typing import Generic, TypeVar
 
-__all__ = ["Background"]
+__all__ = ["BackgroundCall"]
 
 Made = TypeVar("Made")
 
 
-class Background(Thread, Generic[Made]):
+class BackgroundCall(Thread, Generic[Made]):
     """`start()` calls `do` in a thread; `result()` waits for its result, or raises the exception that it raised."""
 
     def __init__(self, do: Callable[[], Made]) -> None:

@@ -30,15 +30,15 @@ import pyarrow as pa
 
 from decoders.limits import SQL_MEMORY_MAX, SQL_SPILL_MAX
 from decoders.wire.readable_text import clean
-from kwcli.pipeline.daemon_thread import Background
+from kwcli.pipeline.daemon_thread import BackgroundCall
 from kwcli.pipeline.query_output import (
     QueryResult,
     TableFiles,
     columns_of,
-    different_names,
-    names_in,
-    not_there,
-    tables_about,
+    explain_unknown_table,
+    make_names_unique,
+    table_names,
+    tables_mentioned,
     terminal_rows,
     write_result,
 )
@@ -99,28 +99,31 @@ class TablesDatabase:
         self._spill = ScratchFolder(SCRATCH)
         self._database = duckdb.connect(":memory:")
         files = [file for its in tables.files.values() for file in its]
-        reachable = {"allowed_paths": _known(files), "allowed_directories": _known([within] if within else [])}
+        reachable = {
+            "allowed_paths": _plain_and_escaped_paths(files),
+            "allowed_directories": _plain_and_escaped_paths([within] if within else []),
+        }
         limits = {
             "memory_limit": f"{SQL_MEMORY_MAX}B",
             "temp_directory": self._spill.name,
             "max_temp_directory_size": f"{min(SQL_SPILL_MAX, disk_usage(self._spill.name).free // 2)}B",
         }
         try:
-            self._set(_SETTINGS | limits)
-            self.fill(tables)
-            for name in tables_about(query, names_in(tables)):
+            self._apply_settings(_SETTINGS | limits)
+            self.replace_tables(tables)
+            for name in tables_mentioned(query, table_names(tables)):
                 if name in VIEWS:
                     # A view of literals alone is computed once, as a table.
                     kind = "view" if VIEWS[name].of else "table"
-                    self._execute(f"create {kind} {_quoted(name)} as {query_of(name)}")
-            self._set(reachable | {"enable_external_access": False, "lock_configuration": True})
+                    self._execute(f"create {kind} {_quote_identifier(name)} as {query_of(name)}")
+            self._apply_settings(reachable | {"enable_external_access": False, "lock_configuration": True})
         except BaseException:
             self.close()
             raise
 
-    def _set(self, settings: Mapping[str, Any]) -> None:
+    def _apply_settings(self, settings: Mapping[str, Any]) -> None:
         for name, value in settings.items():
-            self._execute(f"set {name} = {_literal(value)}")
+            self._execute(f"set {name} = {_sql_literal(value)}")
 
     def _execute(self, statement: str) -> None:
         """Execute a short statement. Raises KeyboardInterrupt for DuckDB's own error at Ctrl-C."""
@@ -131,29 +134,29 @@ class TablesDatabase:
                 raise
             raise KeyboardInterrupt from None
 
-    def fill(self, tables: VersionedFiles) -> None:
+    def replace_tables(self, tables: VersionedFiles) -> None:
         """Replace the tables with these. Failure for files that DuckDB cannot read."""
         self._tables = tables
-        for name in tables_about(self._query, names_in(tables)):
+        for name in tables_mentioned(self._query, table_names(tables)):
             if name in ALL_TABLES:
-                made = _table(name, tables.files[name], tables.older)
+                made = _table_query(name, tables.files[name], tables.older)
                 try:
-                    self._execute(f"create or replace view {_quoted(name)} as {made}")
+                    self._execute(f"create or replace view {_quote_identifier(name)} as {made}")
                 except duckdb.Error as problem:
-                    raise Failure(f"{tables.place}/{name}: {_reason(_about(problem))}") from None
+                    raise Failure(f"{tables.place}/{name}: {_reason_of(_error_fields(problem))}") from None
 
-    def answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
+    def write_answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
         """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
         screen = terminal_rows(env, shown, limit)
-        found = self.check()
+        found = self.check_query()
         rows = self._rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
-        write_result(env, shown, QueryResult(different_names(found.columns), rows), screen)
+        write_result(env, shown, QueryResult(make_names_unique(found.columns), rows), screen)
 
     def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
         """The rows of the answer as JSON values, fetched one batch at a time."""
-        makers = [_parsed if str(kind) == "JSON" else _plain for kind in found.types]
+        makers = [_parse_json if str(kind) == "JSON" else _json_value for kind in found.types]
         for batch in self._batches(found):
             try:
                 columns = [list(map(make, its.to_pylist())) for make, its in zip(makers, batch.columns, strict=True)]
@@ -169,7 +172,7 @@ class TablesDatabase:
 
     def _wait_for(self, do: Callable[..., Any], *words: Any) -> Any:
         """The result of `do(*words)`, called in another thread: DuckDB at work in this thread would block Ctrl-C."""
-        work = Background(lambda: do(*words))
+        work = BackgroundCall(lambda: do(*words))
         try:
             work.start()
             return work.result()
@@ -180,32 +183,32 @@ class TablesDatabase:
                 work.join(_INTERRUPTED_AGAIN_S)
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as problem:  # Arrow raises OSError for DuckDB's errors
-            raise Failure(_told(problem, self._query, self._tables)) from None
+            raise Failure(_explain_error(problem, self._query, self._tables)) from None
 
-    def check(self) -> duckdb.DuckDBPyRelation:
+    def check_query(self) -> duckdb.DuckDBPyRelation:
         """The query as a relation, once all its names are found and it only reads. Failure otherwise."""
         database, query = self._database, self._query
         try:
             if _refuse_statements(database, query) == duckdb.StatementType.EXPLAIN:
                 rows = self._wait_for(lambda: database.execute(query).fetchall())
-                values = ", ".join(f"({_literal(str(name))}, {_literal(str(text))})" for name, text in rows)
+                values = ", ".join(f"({_sql_literal(str(name))}, {_sql_literal(str(text))})" for name, text in rows)
                 return database.sql(f"select * from (values {values}) as t(plan, text)")
-            self._plan()
+            self._look_up_names()
             return database.sql(query)
         except duckdb.Error as problem:
-            raise Failure(_told(problem, query, self._tables), Exit.USAGE) from None
+            raise Failure(_explain_error(problem, query, self._tables), Exit.USAGE) from None
 
-    def _plan(self) -> None:
+    def _look_up_names(self) -> None:
         """Have DuckDB look up all names: the errors of `explain` have the place in the query, those of `sql` do not."""
         explain = "explain "
         try:
             self._execute(explain + self._query)
         except duckdb.Error as problem:
-            raise Failure(_told(problem, self._query, self._tables, before=len(explain)), Exit.USAGE) from None
+            raise Failure(_explain_error(problem, self._query, self._tables, before=len(explain)), Exit.USAGE) from None
 
-    def columns(self, name: str) -> tuple[str, ...]:
+    def column_names(self, name: str) -> tuple[str, ...]:
         """The names of the columns of a table or view."""
-        return tuple(self._database.sql(f"select * from {_quoted(name)}").columns)
+        return tuple(self._database.sql(f"select * from {_quote_identifier(name)}").columns)
 
     def close(self) -> None:
         """Close the database and remove its temporary folder."""
@@ -213,44 +216,45 @@ class TablesDatabase:
         self._spill.cleanup()
 
 
-def _literal(value: Any) -> str:
+def _sql_literal(value: Any) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
+        return f"[{', '.join(map(_sql_literal, value))}]"
     return str(value).lower() if isinstance(value, bool) else "'" + str(value).replace("'", "''") + "'"
 
 
-def _known(names: Iterable[str]) -> list[str]:
+def _plain_and_escaped_paths(names: Iterable[str]) -> list[str]:
     """Names of files, each as it is and escaped as a glob pattern: DuckDB checks for both."""
     return [known for name in names for known in {name, glob.escape(name)}]
 
 
-def _quoted(name: str) -> str:
+def _quote_identifier(name: str) -> str:
     return f'"{name}"'
 
 
-def _table(name: str, files: Sequence[str], older: Mapping[str, int]) -> str:
+def _table_query(name: str, files: Sequence[str], older: Mapping[str, int]) -> str:
     """The query for a table; without files it has no rows. `date` (elsewhere a folder's name) is made from `time`.
 
     The files of each version of the tables are one part of it, with the values of the columns that they lack.
     """
     columns = ALL_TABLES[name]
     if not files:
-        nothing = (_value_of(None, column) for column in columns)
+        nothing = (_absent_value(None, column) for column in columns)
         return f"select {', '.join(nothing)}, cast(null as date) as date where false"
     parts = []
     for version in sorted({older.get(file, TABLES_VERSION) for file in files}):
         its = [glob.escape(file) for file in files if older.get(file, TABLES_VERSION) == version]
         listed = (
-            _value_of(column.absent, column) if column.since > version else _quoted(column.name) for column in columns
+            _absent_value(column.absent, column) if column.since > version else _quote_identifier(column.name)
+            for column in columns
         )
-        parquet = f"read_parquet({_literal(its)}, hive_partitioning = false)"
+        parquet = f"read_parquet({_sql_literal(its)}, hive_partitioning = false)"
         parts.append(f"select {', '.join(listed)}, cast(time as date) as date from {parquet}")
     return " union all ".join(parts)
 
 
-def _value_of(value: Any, column: TableColumn) -> str:
-    literal = "null" if value is None else _literal(value)
-    return f"cast({literal} as {_TYPES[column.type]}) as {_quoted(column.name)}"
+def _absent_value(value: Any, column: TableColumn) -> str:
+    literal = "null" if value is None else _sql_literal(value)
+    return f"cast({literal} as {_TYPES[column.type]}) as {_quote_identifier(column.name)}"
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -272,11 +276,11 @@ def _refuse_statements(database: duckdb.DuckDBPyConnection, query: str) -> duckd
     return statement.type
 
 
-def _parsed(value: str | None) -> Any:
+def _parse_json(value: str | None) -> Any:
     return None if value is None else json.loads(value)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A value of DuckDB as a JSON value: integers exact, times as RFC 3339, bytes in base64."""
     kind = value.__class__
     if value is None or kind is str or kind is int or kind is bool:
@@ -289,11 +293,11 @@ def _plain(value: Any) -> Any:
     if kind is Decimal:
         return int(value) if value == value.to_integral_value() else float(value)
     if kind is dict:
-        return {str(name): _plain(each) for name, each in value.items()}
+        return {str(name): _json_value(each) for name, each in value.items()}
     if kind is list:
         if value and value[0].__class__ is tuple:  # a map
-            return {str(_plain(name)): _plain(each) for name, each in value}
-        return [_plain(each) for each in value]
+            return {str(_json_value(name)): _json_value(each) for name, each in value}
+        return [_json_value(each) for each in value]
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -304,7 +308,7 @@ def _plain(value: Any) -> Any:
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-def _about(problem: Exception) -> dict[str, Any]:
+def _error_fields(problem: Exception) -> dict[str, Any]:
     """The fields of a DuckDB error: the text behind its kind is JSON, or else a plain message."""
     kind, _, text = str(problem).partition(": ")
     try:
@@ -313,13 +317,13 @@ def _about(problem: Exception) -> dict[str, Any]:
         return {"exception_message": text or kind}
 
 
-def _reason(about: Mapping[str, Any]) -> str:
+def _reason_of(about: Mapping[str, Any]) -> str:
     """DuckDB's message, in one line."""
     text = clean(str(about["exception_message"]).strip().splitlines()[0].rstrip("!."))[:500]
     return text[0].lower() + text[1:] if text[1:2].islower() else text
 
 
-def _too_large(message: str) -> str:
+def _explain_out_of_memory(message: str) -> str:
     """What to do about a query that needs more memory, or more of the disk, than it may have."""
     limit = _SPILL.search(message)
     where = f" and {limit[1]} of temporary files" if limit else ""
@@ -327,17 +331,17 @@ def _too_large(message: str) -> str:
     return f"the query needs more than {SQL_MEMORY_MAX >> 20} MiB of memory{where}: {advice}"
 
 
-def _told(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
+def _explain_error(problem: Exception, query: str, tables: TableFiles, before: int = 0) -> str:
     """The error's message and place in the query, line and column from 1; `before` bytes stood before the query."""
-    about = _about(problem)
-    name, text = str(about.get("name", "")), _reason(about)
+    about = _error_fields(problem)
+    name, text = str(about.get("name", "")), _reason_of(about)
     if about.get("error_subtype") == "MISSING_ENTRY" and about.get("type") == "Table":
-        text = clean(not_there(name, tables))
+        text = clean(explain_unknown_table(name, tables))
     elif about.get("error_subtype") == "COLUMN_NOT_FOUND":
-        known = {column for view in tables_about(query, names_in(tables)) for column in columns_of(tables)[view]}
+        known = {column for view in tables_mentioned(query, table_names(tables)) for column in columns_of(tables)[view]}
         text = f"there is no column {clean(name)}{did_you_mean(name, sorted(known))}"
     elif about.get("exception_type") == "Out of Memory":
-        text = _too_large(str(about["exception_message"]))
+        text = _explain_out_of_memory(str(about["exception_message"]))
     elif about.get("exception_type") == "Permission":
         text = f"a query can read only the tables: {text}"
     if not str(about.get("position", "")).isdecimal():

@@ -38,8 +38,8 @@ def explain_lines(
     files = covered.files
     yield f"sources  {count_of(len(files), 'capture')}, {format_size(sum(file.size for file in files))}"
     yield from source_lines(files, plan, chosen)
-    yield f"splits   {_splits(options, files, plan, chosen)}"
-    yield f"select   {_selection(options)}"
+    yield f"splits   {_describe_splits(options, files, plan, chosen)}"
+    yield f"select   {_describe_selection(options)}"
     yield f"tables   {', '.join(options.tables)}{' with bodies' if options.bodies else ''}"
     yield f"out      {options.out}: {state}"
     yield f"engine   {chosen.engine}: {chosen.why}{f', on {chosen.master}' if chosen.master else ''}"
@@ -67,11 +67,11 @@ def source_lines(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice)
             words.append("nothing in it")
         elif chosen.splits:
             words.append(count_of(splits[number], "split"))
-        words += _span(pieces[number])
+        words += _times_of_packets(pieces[number])
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
 
 
-def _splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> str:
+def _describe_splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> str:
     merged = sum(split.merged for split in plan.splits)
     if not chosen.splits:
         side_by_side = ", those that overlap in time side by side" if merged else ""
@@ -81,7 +81,7 @@ def _splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chose
     return f"{count_of(len(plan.splits), 'split')} of at most {format_size(size)}{together}"
 
 
-def _span(pieces: list[FileRange]) -> list[str]:
+def _times_of_packets(pieces: list[FileRange]) -> list[str]:
     """The times of the first and last packet; only the first where the last is unknown."""
     lows = [piece.low_ns for piece in pieces if piece.low_ns is not None]
     highs = [piece.high_ns for piece in pieces if piece.high_ns is not None]
@@ -92,10 +92,10 @@ def _span(pieces: list[FileRange]) -> list[str]:
     return [time_span(min(lows), max(highs))]
 
 
-def _selection(options: RunOptions) -> str:
-    parts = [f"since {_moment(options.since_ns)}"] if options.since_ns is not None else []
+def _describe_selection(options: RunOptions) -> str:
+    parts = [f"since {_format_time(options.since_ns)}"] if options.since_ns is not None else []
     if options.until_ns is not None:
-        parts.append(f"until {_moment(options.until_ns)}")
+        parts.append(f"until {_format_time(options.until_ns)}")
     if options.filter:
         parts.append(options.filter)
     if options.ports:
@@ -103,6 +103,6 @@ def _selection(options: RunOptions) -> str:
     return "; ".join(parts) or "everything"
 
 
-def _moment(time_ns: int) -> str:
+def _format_time(time_ns: int) -> str:
     fraction = f".{time_ns % 10**9:09}".rstrip("0").rstrip(".")
     return time_span(time_ns, time_ns).partition("–")[0].replace(" ", "T") + fraction + "Z"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.store.staging import Staging
     from kwcli.pipeline.tables.write import TableWriter
 
-__all__ = ["PointDecoder", "run"]
+__all__ = ["PointDecoder", "read_into_tables"]
 
 
 class PointDecoder:
@@ -65,7 +65,7 @@ class PointDecoder:
             return
         reading = SplitReader(split, self.engine)
         for segments in reading:
-            self._batcher.take(self.engine.feed(segments))
+            self._batcher.add_rows(self.engine.feed(segments))
             if segments:
                 self.last_ns = segments[-1][1]
             if progress is not None:
@@ -85,14 +85,16 @@ class PointDecoder:
 
     def finish(self) -> None:
         """Settle what is open: the capture is over."""
-        self._batcher.take(self.engine.finish())
+        self._batcher.add_rows(self.engine.finish())
 
     def flush(self) -> None:
         """Write the rows that wait for a full batch."""
         self._batcher.flush()
 
 
-def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress | None = None) -> EngineResult:
+def read_into_tables(
+    spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress | None = None
+) -> EngineResult:
     """Read all splits into tables. Raises OSError when the tables cannot be written."""
     choice = RowFilter(spec)
     counts: Counter[str] = Counter()
@@ -103,7 +105,7 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
             keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
             decoder = PointDecoder(spec, point, choice, keys, writer)
             for split in splits:
-                decoder.read(split, None if progress is None else partial(_tell, progress, taken, done))
+                decoder.read(split, None if progress is None else partial(_show_progress, progress, taken, done))
                 done += 1
             decoder.finish()
             decoder.flush()
@@ -115,5 +117,5 @@ def run(spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress
     return EngineResult(written, writer.tally, counts, problems, taken)
 
 
-def _tell(progress: Progress, before: int, done: int, taken: int) -> None:
+def _show_progress(progress: Progress, before: int, done: int, taken: int) -> None:
     progress(before + taken, done)

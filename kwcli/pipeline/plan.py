@@ -34,8 +34,8 @@ from decoders.capture.packet_index import Mark, Walk
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import InputProblem
 from kwcli.inflating import COMPRESSED
-from kwcli.pipeline.daemon_thread import Background
-from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.daemon_thread import BackgroundCall
+from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.splits import FileRange, Problem, Split, problem_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class FileWalk:
         count = 0
         try:
             with open_ranges(source.path, source.name) as file:
-                for piece in _pieces(self._job, walk, file):
+                for piece in _cut_file(self._job, walk, file):
                     count += 1
                     yield piece
         except InputProblem as problem:
@@ -130,18 +130,18 @@ class FileWalk:
                 self.problem = problem_of(source.name, walk.problem)
 
 
-def _pieces(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
-    begin = as_input(file, job.source.name).pieces()
+def _cut_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+    begin = as_capture_source(file, job.source.name).pieces()
     head = next(begin)  # or it is no capture
     if COMPRESSED.match(file.read(0, 4)) is not None:
-        yield from _whole(job, walk, chain([head], begin))
+        yield from _compressed_piece(job, walk, chain([head], begin))
     elif job.alone and not job.walk and job.source.size <= job.split_size:
-        yield from _unwalked(job, walk, file)
+        yield from _piece_from_beginning(job, walk, file)
     else:
-        yield from _cut(job, walk, file)
+        yield from _cut_plain_file(job, walk, file)
 
 
-def _cut(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+def _cut_plain_file(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     """The pieces of a file: at most the split's size, as equal as packets allow, and with a packet each."""
     size = job.source.size
     count = -(-size // job.split_size)
@@ -153,7 +153,7 @@ def _cut(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     piece = FileRange(job.file, job.source.path, job.source.name, 0, size)
     begun = 0  # packets before the piece
     for stop in sorted({size, *cuts, *looks, *chain.from_iterable(leads.values())}):
-        mark = marks[stop] = _walked(walk, file, stop)
+        mark = marks[stop] = _walk_up_to(walk, file, stop)
         piece = _with_times(piece, mark, begun)
         if ended is not None and piece.packets:
             yield ended
@@ -169,22 +169,22 @@ def _cut(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
         yield replace(piece, weight=piece.size)
     elif ended is not None:  # the rest holds no packet: maybe statistics, maybe the file's damage
         yield replace(ended, end=size, weight=size - ended.begin, handed=None)
-    elif not begun and _tells(walk):
+    elif not begun and _gives_rows(walk):
         yield piece
 
 
-def _unwalked(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
+def _piece_from_beginning(job: WalkJob, walk: Walk, file: RangeFile) -> Iterator[FileRange]:
     """The whole file as one piece, of which only the beginning is read, up to the first packet."""
     piece = FileRange(job.file, job.source.path, job.source.name, 0, job.source.size, weight=job.source.size)
     while not walk.packets and walk.problem is None and (data := file.read(walk.fed, _WINDOW)):
         walk.feed(data)
     if not walk.packets:
         walk.finish()
-    if _tells(walk):
+    if _gives_rows(walk):
         yield replace(piece, low_ns=walk.mark().low_ns)
 
 
-def _walked(walk: Walk, file: RangeFile, stop: int) -> Mark:
+def _walk_up_to(walk: Walk, file: RangeFile, stop: int) -> Mark:
     """The place behind the last packet that ends at or before byte `stop`."""
     at = walk.fed
     while at < stop and walk.problem is None:
@@ -204,7 +204,7 @@ def _with_times(piece: FileRange, mark: Mark, begun: int) -> FileRange:
     )
 
 
-def _whole(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
+def _compressed_piece(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
     """A compressed file as one piece: it can be read from its beginning only.
 
     The time of its last packet is known only after all of it is decompressed, so that is done where another file may
@@ -219,15 +219,15 @@ def _whole(job: WalkJob, walk: Walk, data: Iterator[bytes]) -> list[FileRange]:
         else:
             walk.finish()
     except InputProblem:
-        if not _tells(walk, whole=False):
+        if not _gives_rows(walk, whole=False):
             raise
     mark = walk.mark()
     if job.alone:
         return [replace(piece, low_ns=mark.low_ns, weight=piece.size)]
-    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _tells(walk) else []
+    return [replace(_with_times(piece, mark, 0), weight=mark.at)] if _gives_rows(walk) else []
 
 
-def _tells(walk: Walk, *, whole: bool = True) -> bool:
+def _gives_rows(walk: Walk, *, whole: bool = True) -> bool:
     """Whether reading gives more than a problem: packets, the capture's own count of drops, or that it is empty."""
     return any(walk.counts.values()) or (whole and walk.problem is None)
 
@@ -308,9 +308,9 @@ def plan_splits(
             made.problems.append(found.problem)
     for point, some in pieces_of.items():
         groups = group_by_time(some)
-        large = [group for group in groups if len(group) > 1 and _weight(group) > split_size]
-        made.notes.extend([_note(point, large)] if large else [])
-        together = _together(groups, split_size)
+        large = [group for group in groups if len(group) > 1 and _total_weight(group) > split_size]
+        made.notes.extend([_note_overlap(point, large)] if large else [])
+        together = _gather_into_splits(groups, split_size)
         made.splits.extend(
             Split(point, number, tuple(pieces), merged) for number, (pieces, merged) in enumerate(together)
         )
@@ -334,11 +334,11 @@ def splits_as_found(
 
 def group_by_time(files: Iterable[list[FileRange]]) -> list[list[FileRange]]:
     """The pieces of the files of one capture point, in groups that follow one another; one piece a file in each."""
-    units = [unit for pieces in files for unit in _units(pieces)]
-    return [_joined(group) for group in _separate(sorted(units, key=_Unit.place))]
+    units = [unit for pieces in files for unit in _as_units(pieces)]
+    return [_join_pieces(group) for group in _group_units(sorted(units, key=_Unit.place))]
 
 
-def _units(pieces: list[FileRange]) -> list[_Unit]:
+def _as_units(pieces: list[FileRange]) -> list[_Unit]:
     """The pieces of one file in its own order; a piece without a time comes before all times."""
     lows = [-1 if piece.low_ns is None else piece.low_ns for piece in pieces]
     highs = [low if piece.high_ns is None else piece.high_ns for piece, low in zip(pieces, lows, strict=True)]
@@ -350,13 +350,13 @@ def _units(pieces: list[FileRange]) -> list[_Unit]:
     ]
 
 
-def _separate(units: list[_Unit]) -> Iterator[list[_Unit]]:
+def _group_units(units: list[_Unit]) -> Iterator[list[_Unit]]:
     """The units in groups that follow one another in time.
 
     A unit's times include those of the file's later (or earlier) units. So, wherever the sequence can be cut, the
     units before the cut are the first ones by `_Unit.place`.
     """
-    others = _others(units)
+    others = _next_units_of_other_files(units)
     group: list[_Unit] = []
     latest = second = _NEVER  # of all units so far; of the units of files other than the latest's
     for unit, other in zip(units, others, strict=True):
@@ -375,7 +375,7 @@ def _separate(units: list[_Unit]) -> Iterator[list[_Unit]]:
         yield group
 
 
-def _others(units: list[_Unit]) -> list[_Unit | None]:
+def _next_units_of_other_files(units: list[_Unit]) -> list[_Unit | None]:
     """For each unit the next one that is of another file."""
     found: list[_Unit | None] = []
     behind: _Unit | None = None  # the unit behind the current one; `other` is its answer
@@ -388,17 +388,17 @@ def _others(units: list[_Unit]) -> list[_Unit | None]:
     return found[::-1]
 
 
-def _joined(group: list[_Unit]) -> list[FileRange]:
+def _join_pieces(group: list[_Unit]) -> list[FileRange]:
     """The pieces of a group, one a file."""
     pieces: dict[int, FileRange] = {}
     for unit in group:
         piece = unit.piece
         known = pieces.get(piece.file)
-        pieces[piece.file] = piece if known is None else _longer(known, piece)
+        pieces[piece.file] = piece if known is None else _append_piece(known, piece)
     return [pieces[file] for file in sorted(pieces)]
 
 
-def _longer(piece: FileRange, more: FileRange) -> FileRange:
+def _append_piece(piece: FileRange, more: FileRange) -> FileRange:
     """Two pieces as one; `more` begins where `piece` ends."""
     lows = [at for at in (piece.low_ns, more.low_ns) if at is not None]
     highs = [at for at in (piece.high_ns, more.high_ns) if at is not None]
@@ -413,11 +413,11 @@ def _longer(piece: FileRange, more: FileRange) -> FileRange:
     )
 
 
-def _together(groups: list[list[FileRange]], split_size: int) -> Iterator[tuple[list[FileRange], bool]]:
+def _gather_into_splits(groups: list[list[FileRange]], split_size: int) -> Iterator[tuple[list[FileRange], bool]]:
     """The pieces of each split, and whether files overlap in it; small pieces that follow one another share a split."""
     some: list[FileRange] = []
     for group in groups:
-        if some and (len(group) > 1 or _weight(some) + _weight(group) > split_size):
+        if some and (len(group) > 1 or _total_weight(some) + _total_weight(group) > split_size):
             yield some, False
             some = []
         if len(group) > 1:
@@ -428,17 +428,17 @@ def _together(groups: list[list[FileRange]], split_size: int) -> Iterator[tuple[
         yield some, False
 
 
-def _weight(pieces: list[FileRange]) -> int:
+def _total_weight(pieces: list[FileRange]) -> int:
     return sum(piece.weight for piece in pieces)
 
 
-def _note(point: str, groups: list[list[FileRange]]) -> str:
+def _note_overlap(point: str, groups: list[list[FileRange]]) -> str:
     """The note about groups of overlapping captures that are too large for a split and cannot be cut."""
-    largest = max(groups, key=_weight)
+    largest = max(groups, key=_total_weight)
     names = ", ".join(piece.name for piece in largest[:3]) + (" …" if len(largest) > 3 else "")
     return (
         f"{f'{point}: ' if point else ''}captures overlap in time, so one task reads "
-        f"{_weight(largest) / 1e6:,.1f} MB of {len(largest):,} files: {names}"
+        f"{_total_weight(largest) / 1e6:,.1f} MB of {len(largest):,} files: {names}"
         f"{f' (and {len(groups) - 1:,} times more)' if len(groups) > 1 else ''}; "
         "captures of several machines can be told apart with --point"
     )
@@ -464,8 +464,8 @@ class PendingPlan(NamedTuple):
 
 def plan_all(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
     """The splits of all captures; large captures are walked side by side, in processes."""
-    split_size = options.split_size or split_size_for(_size(files))
-    if not _side_by_side(files):
+    split_size = options.split_size or split_size_for(_total_size(files))
+    if not _is_worth_processes(files):
         return plan_splits(files, split_size)
     with ProcessPoolExecutor(min(os.cpu_count() or 1, len(files))) as pool:
         return plan_splits(files, split_size, each=pool.map)
@@ -476,35 +476,37 @@ def begin_planning(options: RunOptions, files: list[SourceFile], engine: str) ->
     if engine == "local":
         planned = finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
         return lambda: planned
-    split_size = options.split_size or split_size_for(_size(files))
+    split_size = options.split_size or split_size_for(_total_size(files))
     if len(files) == 1 and files[0].size > split_size and not options.verbose:
-        return partial(_arriving, files[0], split_size)
-    if _side_by_side(files):
+        return partial(_plan_while_reading, files[0], split_size)
+    if _is_worth_processes(files):
         planned = finished_plan(plan_all(options, files))
         return lambda: planned
-    planning = Background(lambda: finished_plan(plan_all(options, files)))
+    planning = BackgroundCall(lambda: finished_plan(plan_all(options, files)))
     planning.start()
     return planning.result
 
 
-def _arriving(file: SourceFile, split_size: int) -> PendingPlan:
+def _plan_while_reading(file: SourceFile, split_size: int) -> PendingPlan:
     made = SplitPlan([], [], [])
-    return PendingPlan(-(-file.size // split_size), file.size, made, _ahead(splits_as_found(file, split_size, made)))
+    return PendingPlan(
+        -(-file.size // split_size), file.size, made, _find_ahead(splits_as_found(file, split_size, made))
+    )
 
 
-def _size(files: list[SourceFile]) -> int:
+def _total_size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _side_by_side(files: list[SourceFile]) -> bool:
-    return len(files) > 1 and _size(files) >= SIDE_BY_SIDE
+def _is_worth_processes(files: list[SourceFile]) -> bool:
+    return len(files) > 1 and _total_size(files) >= SIDE_BY_SIDE
 
 
-def _ahead(splits: Iterator[Split]) -> Iterator[Split]:
+def _find_ahead(splits: Iterator[Split]) -> Iterator[Split]:
     """`splits`, found by a thread from now on, and not only when the next one is asked for."""
     found: SimpleQueue[Split | BaseException | None] = SimpleQueue()
 
-    def look() -> None:
+    def find_splits() -> None:
         try:
             for split in splits:
                 found.put(split)
@@ -512,11 +514,11 @@ def _ahead(splits: Iterator[Split]) -> Iterator[Split]:
         except BaseException as problem:
             found.put(problem)
 
-    Thread(target=look, daemon=True).start()
-    return _given(found)
+    Thread(target=find_splits, daemon=True).start()
+    return _drain_queue(found)
 
 
-def _given(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
+def _drain_queue(found: SimpleQueue[Split | BaseException | None]) -> Iterator[Split]:
     while (one := found.get()) is not None:
         if isinstance(one, BaseException):
             raise one

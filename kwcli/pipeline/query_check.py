@@ -108,24 +108,24 @@ class Query:
     def __init__(self, text: str, columns: Mapping[str, Sequence[str]]) -> None:
         self.text = text
         self.columns = {name: frozenset(its) for name, its in columns.items()}
-        self.tokens = list(self._read())
+        self.tokens = list(self._read_tokens())
 
-    def fail(self, at: int, text: str) -> Failure:
+    def failure_at(self, at: int, text: str) -> Failure:
         """The Failure for an error at character `at` of the query; the line and column in it count from 1."""
         before = self.text[:at]
         place = f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))} of the query: "
         return Failure(f"{place}{text}", Exit.USAGE)
 
-    def _read(self) -> Iterator[QueryToken]:
+    def _read_tokens(self) -> Iterator[QueryToken]:
         at = 0
         while at < len(self.text):
             match = _TOKEN.match(self.text, at)
             assert match is not None  # any other character is a sign
             kind, text = str(match.lastgroup), match[0]
             if kind == "open":
-                raise self.fail(at, f"the quote {text} is not closed")
+                raise self.failure_at(at, f"the quote {text} is not closed")
             if kind == "comment":
-                at = self._comment(at)
+                at = self._find_comment_end(at)
                 continue
             if kind == "quoted":
                 yield QueryToken(kind, text, text[1:-1].replace("``", "`").lower(), at)
@@ -133,7 +133,7 @@ class Query:
                 yield QueryToken("text" if kind == "raw" else kind, text, text.lower(), at)
             at = match.end()
 
-    def _comment(self, begun: int) -> int:
+    def _find_comment_end(self, begun: int) -> int:
         """Where a comment ends, with the comments inside of it."""
         depth, at = 0, begun
         for match in re.compile(r"/\*|\*/").finditer(self.text, begun):
@@ -141,7 +141,7 @@ class Query:
             at = match.end()
             if not depth:
                 return at
-        raise self.fail(begun, "the comment /* is not closed")
+        raise self.failure_at(begun, "the comment /* is not closed")
 
 
 def check_query(text: str, columns: Mapping[str, Sequence[str]], lacking: Mapping[str, str]) -> None:
@@ -159,10 +159,10 @@ def check_query(text: str, columns: Mapping[str, Sequence[str]], lacking: Mappin
     words = {token.word for token in query.tokens if token.kind in ("name", "sign")}
     first = query.tokens[0]
     if first.kind == "name" and first.word not in KEYWORDS:
-        raise query.fail(first.at, f"no query begins with {first.text}{did_you_mean(first.word, _BEGINNINGS)}")
+        raise query.failure_at(first.at, f"no query begins with {first.text}{did_you_mean(first.word, _BEGINNINGS)}")
     if words & _UNUSUAL or first.word not in ("select", "with", "from", "(", "explain"):
         return
-    sources = _sources(query)
+    sources = _find_sources(query)
     if sources is None:
         return
     _check_tables(query, sources, lacking)
@@ -180,18 +180,18 @@ def _check_signs(query: Query) -> None:
             open_at.append(token.at)
         elif sign == ")":
             if not open_at:
-                raise query.fail(token.at, "this ) closes nothing")
+                raise query.failure_at(token.at, "this ) closes nothing")
             open_at.pop()
         if before == "," and sign in (",", ")"):
-            raise query.fail(token.at, f"nothing stands between , and {sign}")
+            raise query.failure_at(token.at, f"nothing stands between , and {sign}")
         then = query.tokens[at + 1].word if at + 1 < len(query.tokens) else ""
         if before == "," and token.word == "from" and then in query.columns:
-            raise query.fail(token.at, "nothing stands between , and from")
+            raise query.failure_at(token.at, "nothing stands between , and from")
         before = sign
     if before == ",":
-        raise query.fail(query.tokens[-1].at, "nothing comes behind the last comma")
+        raise query.failure_at(query.tokens[-1].at, "nothing comes behind the last comma")
     if open_at:
-        raise query.fail(open_at[-1], "this ( is not closed")
+        raise query.failure_at(open_at[-1], "this ( is not closed")
 
 
 class QuerySource(NamedTuple):
@@ -201,7 +201,7 @@ class QuerySource(NamedTuple):
     alias: str
 
 
-def _sources(query: Query) -> list[QuerySource] | None:
+def _find_sources(query: Query) -> list[QuerySource] | None:
     """The tables and views that the query reads; None where a source cannot be followed."""
     found: list[QuerySource] = []
     tokens = query.tokens
@@ -222,7 +222,7 @@ def _sources(query: Query) -> list[QuerySource] | None:
         if token.kind != "name" or not clause:
             continue
         while True:
-            source, at = _source(tokens, at + 1)
+            source, at = _read_source(tokens, at + 1)
             if source is None:
                 return None
             if source.table.text != "(":
@@ -232,7 +232,7 @@ def _sources(query: Query) -> list[QuerySource] | None:
     return found
 
 
-def _source(tokens: list[QueryToken], at: int) -> tuple[QuerySource | None, int]:
+def _read_source(tokens: list[QueryToken], at: int) -> tuple[QuerySource | None, int]:
     """The source at a place (None where it cannot be followed), and the place behind it."""
     if at >= len(tokens):
         return None, at
@@ -245,7 +245,7 @@ def _source(tokens: list[QueryToken], at: int) -> tuple[QuerySource | None, int]
             if not depth:
                 break
     elif table.word == "lateral":
-        return _source(tokens, at + 1)
+        return _read_source(tokens, at + 1)
     elif table.kind not in ("name", "quoted") or (table.word in KEYWORDS and not _ends_source(tokens, at + 1)):
         return None, at
     else:
@@ -284,9 +284,9 @@ def _check_tables(query: Query, sources: list[QuerySource], lacking: Mapping[str
         if table.word in query.columns or table.word in named:
             continue
         if table.word in lacking:
-            raise query.fail(table.at, lacking[table.word])
+            raise query.failure_at(table.at, lacking[table.word])
         hint = did_you_mean(table.word, query.columns)
-        raise query.fail(table.at, f"there is no table or view {table.text}{hint}; --views lists them")
+        raise query.failure_at(table.at, f"there is no table or view {table.text}{hint}; --views lists them")
 
 
 def _check_names_in_a_row(query: Query) -> None:
@@ -296,14 +296,14 @@ def _check_names_in_a_row(query: Query) -> None:
         if _is_name(one) and _is_name(other) and _is_name(third):
             meant = nearest_words(other.word, _CLAUSES)
             hint = f' (did you mean "{meant[0]}"?)' if meant else ""
-            raise query.fail(other.at, f"syntax error at {other.text}{hint}")
+            raise query.failure_at(other.at, f"syntax error at {other.text}{hint}")
 
 
 def _check_columns(query: Query, sources: list[QuerySource]) -> None:
     tables = [(table.word, alias) for table, alias in sources]
     its = {alias or name: query.columns[name] for name, alias in tables if name in query.columns}
     known = frozenset().union(*its.values()) | _GIVEN if its else _GIVEN
-    defined = _defined(query) | set(its) | {name for name, _ in tables}
+    defined = _names_defined(query) | set(its) | {name for name, _ in tables}
     tokens = query.tokens
     for at, token in enumerate(tokens):
         if not _is_name(token) or not re.fullmatch(r"[^\W\d]\w*", token.word):
@@ -315,19 +315,20 @@ def _check_columns(query: Query, sources: list[QuerySource]) -> None:
         if before is not None and before.text == ".":
             owner = tokens[at - 2].word if at > 1 else ""
             of = its.get(owner) if at < 3 or tokens[at - 3].text != "." else None
-            if of is None or token.word in of or owner in _doubly(tables, query) or token.word in _GIVEN:
+            if of is None or token.word in of or owner in _ambiguous_names(tables, query) or token.word in _GIVEN:
                 continue
-            raise query.fail(token.at, _no_column(token.text, of, owner))
+            raise query.failure_at(token.at, _explain_unknown_column(token.text, of, owner))
         if before is not None and (before.text in ("::", "collate") or (at > 1 and tokens[at - 2].word == "extract")):
             continue
         if token.word in known or token.word in defined:
             continue
-        raise query.fail(
-            token.at, _no_column(token.text, known - _GIVEN, ", ".join(dict.fromkeys(n for n, _ in tables)))
+        raise query.failure_at(
+            token.at,
+            _explain_unknown_column(token.text, known - _GIVEN, ", ".join(dict.fromkeys(n for n, _ in tables))),
         )
 
 
-def _doubly(tables: list[tuple[str, str]], query: Query) -> set[str]:
+def _ambiguous_names(tables: list[tuple[str, str]], query: Query) -> set[str]:
     """Names that stand for several sources, or for a query as well."""
     names = [alias or name for name, alias in tables]
     return {name for name in names if names.count(name) > 1} | (set(names) & _aliases_of_queries(query))
@@ -345,36 +346,36 @@ def _aliases_of_queries(query: Query) -> set[str]:
     return found
 
 
-def _no_column(name: str, known: frozenset[str], where: str) -> str:
+def _explain_unknown_column(name: str, known: frozenset[str], where: str) -> str:
     alike = [other for other in sorted(known) if other[:3] == name.lower()[:3]]
     hint = did_you_mean(name, sorted(known)) or (f' (did you mean "{alike[0]}"?)' if alike else "")
     listed = "" if hint else f"; there are {', '.join(sorted(known)[:12])}{', …' if len(known) > 12 else ''}"
     return f"there is no column {name}{f' in {where}' if where else ''}{hint}{listed}"
 
 
-def _defined(query: Query) -> set[str]:
+def _names_defined(query: Query) -> set[str]:
     """All names that the query itself may define, such as aliases and parameters."""
     tokens = query.tokens
     found = {token.text[1:-1].lower() for token in tokens if token.kind == "text"}  # a text's column has its name
     for at, token in enumerate(tokens):
         before = tokens[at - 1] if at else None
         after = tokens[at + 1] if at + 1 < len(tokens) else None
-        if token.kind in ("name", "quoted") and before is not None and _may_end(before):
+        if token.kind in ("name", "quoted") and before is not None and _may_end_expression(before):
             found.add(token.word)
         if token.word == "as" and after is not None:
-            found |= _listed(tokens, at + 1) if after.text == "(" else {after.word}
+            found |= _names_in_list(tokens, at + 1) if after.text == "(" else {after.word}
         if token.word == "view" and before is not None and before.word == "lateral":
             found |= _names_of_view(tokens, at + 1)
         if token.text == ")" and after is not None and after.word == "as":
-            found |= _parameters(tokens, at)
+            found |= _names_of_parameters(tokens, at)
         if token.text == "->":
-            found |= _parameters(tokens, at - 1)
+            found |= _names_of_parameters(tokens, at - 1)
         if after is not None and after.word == "as" and at + 2 < len(tokens) and tokens[at + 2].text == "(":
             found.add(token.word)
     return found
 
 
-def _may_end(token: QueryToken) -> bool:
+def _may_end_expression(token: QueryToken) -> bool:
     """Whether an expression, or a table, may end here, so that a name behind it is an alias."""
     if token.kind in ("quoted", "text", "number") or token.text in (")", "]", "end", "as"):
         return True
@@ -389,7 +390,7 @@ _NAMES_TOO: Final = KEYWORDS - {
 }
 
 
-def _listed(tokens: list[QueryToken], at: int) -> set[str]:
+def _names_in_list(tokens: list[QueryToken], at: int) -> set[str]:
     """The names of a column list `(a, b)`, from its opening parenthesis on."""
     found = set()
     while at < len(tokens) and tokens[at].text != ")":
@@ -410,7 +411,7 @@ def _names_of_view(tokens: list[QueryToken], at: int) -> set[str]:
     return found
 
 
-def _parameters(tokens: list[QueryToken], at: int) -> set[str]:
+def _names_of_parameters(tokens: list[QueryToken], at: int) -> set[str]:
     """The names of a list of parameters, `x` or `(x, y)`, that ends at a place."""
     if at < 0:
         return set()

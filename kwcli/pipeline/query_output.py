@@ -66,7 +66,7 @@ def show_views(env: Environment, shown: Settings) -> int:
     return Exit.DONE
 
 
-def names_in(tables: TableFiles) -> list[str]:
+def table_names(tables: TableFiles) -> list[str]:
     """The names of the tables and views that a folder has."""
     names = list(tables.files)
     for name, view in VIEWS.items():
@@ -75,7 +75,7 @@ def names_in(tables: TableFiles) -> list[str]:
     return names
 
 
-def tables_about(query: str, names: list[str]) -> list[str]:
+def tables_mentioned(query: str, names: list[str]) -> list[str]:
     """The `names` that the query may mention, and those they are made of; all of them for a query with `show`."""
     words = {word.lower() for word in re.findall(r"\w+", query)}
     if "show" in words:
@@ -90,10 +90,10 @@ def tables_about(query: str, names: list[str]) -> list[str]:
 def columns_of(tables: TableFiles) -> dict[str, tuple[str, ...]]:
     """The names of the columns of each table and view that a folder has."""
     known = {name: (*(column.name for column in its), "date") for name, its in ALL_TABLES.items()} | COLUMNS
-    return {name: known[name] for name in names_in(tables)}
+    return {name: known[name] for name in table_names(tables)}
 
 
-def what_lacks(name: str, tables: TableFiles) -> str:
+def explain_missing_tables(name: str, tables: TableFiles) -> str:
     """The message about a table or view that kw knows and a folder does not have; empty for any other name."""
     lacking = sorted(_tables_of(name) - set(tables.files))
     if not lacking:
@@ -103,12 +103,12 @@ def what_lacks(name: str, tables: TableFiles) -> str:
     return f"{name} {what} {tables.place} does not have; kw pipeline {makes} adds it"
 
 
-def not_there(name: str, tables: TableFiles) -> str:
+def explain_unknown_table(name: str, tables: TableFiles) -> str:
     """The message about a table or view that a query names and a folder does not have."""
-    lacking = what_lacks(name.lower(), tables)
+    lacking = explain_missing_tables(name.lower(), tables)
     if lacking:
         return lacking
-    return f"there is no table or view {name}{did_you_mean(name, names_in(tables))}; --views lists them"
+    return f"there is no table or view {name}{did_you_mean(name, table_names(tables))}; --views lists them"
 
 
 def _tables_of(name: str) -> set[str]:
@@ -118,7 +118,7 @@ def _tables_of(name: str) -> set[str]:
     return {name} & set(MEANINGS)
 
 
-def different_names(names: Iterable[str]) -> list[str]:
+def make_names_unique(names: Iterable[str]) -> list[str]:
     """The names, made unique: the second of two equal names gets a `_2`."""
     found: dict[str, None] = {}
     for name in names:
@@ -144,11 +144,11 @@ def write_result(env: Environment, shown: Settings, found: QueryResult, most: in
     if shown.format in ("text", "table"):
         rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
         more = next(found.rows, None) is not None if most is not None else False
-        text = "".join(f"{line}\n" for line in _drawn(found.names, rows, shown))
+        text = "".join(f"{line}\n" for line in _draw_rows(found.names, rows, shown))
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
-        pieces = _csv(found, safe=shown.csv_safe) if shown.format == "csv" else _PLAIN[shown.format](found)
+        pieces = _csv_lines(found, safe=shown.csv_safe) if shown.format == "csv" else _PLAIN[shown.format](found)
         for piece in pieces:
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
     env.stdout.flush()
@@ -156,7 +156,7 @@ def write_result(env: Environment, shown: Settings, found: QueryResult, most: in
         env.say(f"the first {most:,} rows; --limit shows more")
 
 
-def _drawn(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str]:
+def _draw_rows(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str]:
     """Aligned columns; text is as wide as the terminal, a table as wide as it gets."""
     paint = palette(shown.color)
     columns = []
@@ -164,13 +164,13 @@ def _drawn(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str
         values = [row[at] for row in rows]
         number = all(value is None or (isinstance(value, int | float) and value is not True) for value in values)
         cut = 0 if number or shown.format == "table" or shown.verbose else NAME_CUT
-        columns.append(Column(clean(name), [_cell(value) for value in values], drop=at, right=number, cut=cut))
+        columns.append(Column(clean(name), [_format_cell(value) for value in values], drop=at, right=number, cut=cut))
     return [
         *draw_table(columns, shown.width if shown.format == "text" and not shown.verbose else None, paint, dense=True)
     ]
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -179,28 +179,30 @@ def _cell(value: Any) -> str:
         return f"{value:.3f}".rstrip("0").rstrip(".") if 0.001 <= abs(value) < 1e15 else repr(value)
     if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
         return clean(",".join(map(str, value)))
-    return clean(value if isinstance(value, str) else _dumped(value))
+    return clean(value if isinstance(value, str) else _to_json(value))
 
 
-def _dumped(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _ndjson(found: QueryResult) -> Iterator[str]:
-    return (_dumped(dict(zip(found.names, row, strict=True))) + "\n" for row in found.rows)
+def _ndjson_lines(found: QueryResult) -> Iterator[str]:
+    return (_to_json(dict(zip(found.names, row, strict=True))) + "\n" for row in found.rows)
 
 
-def _array(found: QueryResult) -> Iterator[str]:
-    rows = (_dumped(dict(zip(found.names, row, strict=True))) for row in found.rows)
+def _json_array_lines(found: QueryResult) -> Iterator[str]:
+    rows = (_to_json(dict(zip(found.names, row, strict=True))) for row in found.rows)
     first = next(rows, None)
     if first is None:
         return iter(["[]\n"])
     return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
 
 
-def _csv(found: QueryResult, *, safe: bool) -> Iterator[str]:
-    rows = ([_dumped(value) if isinstance(value, list | dict | bool) else value for value in row] for row in found.rows)
+def _csv_lines(found: QueryResult, *, safe: bool) -> Iterator[str]:
+    rows = (
+        [_to_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in found.rows
+    )
     return (csv_lines([row], safe=safe) for row in chain([found.names], rows))
 
 
-_PLAIN: Final = {"ndjson": _ndjson, "json": _array}
+_PLAIN: Final = {"ndjson": _ndjson_lines, "json": _json_array_lines}

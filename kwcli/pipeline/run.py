@@ -16,7 +16,7 @@ from decoders.wire.readable_text import clean
 from kwcli.capture_inputs import utf8_text
 from kwcli.key_logs import check_key_logs
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
-from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered, find_asked
+from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
 from kwcli.pipeline.plan import begin_planning, plan_all
 from kwcli.pipeline.read.request_logs import read_request_logs
@@ -53,22 +53,21 @@ def run(env: Environment, options: RunOptions) -> Exit:
     """Do `kw pipeline run`, or with `explain` write what it would do; the exit code. Raises Failure."""
     begun = env.monotonic()
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
-    found = find_asked(options)
+    found = find_captures_asked(options)
     if options.explain:
         return _explain(env, options, found)
     with open_store(options.out) as store:
         if store.recovered and not options.quiet:
             env.say(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
-        covered = add_covered(options, found, manifest)
+        covered = add_covered_captures(options, found, manifest)
         if manifest is None or not store.is_up_to_date(covered.files, options.for_rows()):
             return _fill(env, options, covered, store, begun)
         for problem in covered.problems:
             env.say(f"kw: {problem}")
         if not options.quiet:
-            env.say(
-                f"kw: {options.out}: {covered.state(manifest, as_json_values(options.for_rows()), up_to_date=True)}"
-            )
+            state = covered.describe_work(manifest, as_json_values(options.for_rows()), up_to_date=True)
+            env.say(f"kw: {options.out}: {state}")
         return _exit(options, covered, manifest.facts)
 
 
@@ -79,9 +78,9 @@ def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exi
     refuse_foreign(files, options.out)
     store = TableStore(files, options.out)
     manifest = store.manifest()
-    covered = add_covered(options, found, manifest)
+    covered = add_covered_captures(options, found, manifest)
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.for_rows())
-    state = covered.state(manifest, as_json_values(options.for_rows()), up_to_date=up_to_date)
+    state = covered.describe_work(manifest, as_json_values(options.for_rows()), up_to_date=up_to_date)
     planned = plan_all(options, _captures(covered))
     chosen = choose_engine(options, _size(covered.files), env.variables)
     lines = explain_lines(options, covered, planned, chosen, state, env.variables)
@@ -250,7 +249,7 @@ def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     if chosen.engine == "local":
         from kwcli.pipeline import local_engine
 
-        yield local_engine.run
+        yield local_engine.read_into_tables
         return
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.sessions import LEAN, own_session

@@ -14,12 +14,12 @@ from kwcli.pipeline.query_output import (
     ALL,
     QueryResult,
     columns_of,
-    different_names,
-    names_in,
-    not_there,
-    tables_about,
+    explain_missing_tables,
+    explain_unknown_table,
+    make_names_unique,
+    table_names,
+    tables_mentioned,
     terminal_rows,
-    what_lacks,
     write_result,
 )
 from kwcli.pipeline.sql_views import VIEWS, query_of
@@ -53,8 +53,10 @@ def run_query(
     from kwcli.pipeline.spark.sessions import own_session
 
     tables = Tables(folder)
-    check_query(query, columns_of(tables), {name: text for name in ALL if (text := what_lacks(name, tables))})
-    for name in tables_about(query, names_in(tables)):
+    check_query(
+        query, columns_of(tables), {name: text for name in ALL if (text := explain_missing_tables(name, tables))}
+    )
+    for name in tables_mentioned(query, table_names(tables)):
         if name in tables:
             tables.older_files(name)  # a file that cannot be read fails before Spark starts
     screen = terminal_rows(env, shown, limit)
@@ -78,11 +80,11 @@ def _views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
     """Name the tables and views that a query is about, for as long as it runs: each of them takes Spark a moment."""
     made: list[str] = []
     try:
-        for name in tables_about(query, names_in(tables)):
+        for name in tables_mentioned(query, table_names(tables)):
             if name in VIEWS:
                 spark.sql(query_of(name)).createOrReplaceTempView(name)
             else:
-                tables.read_there(spark, name).createOrReplaceTempView(name)
+                tables.read_by_spark(spark, name).createOrReplaceTempView(name)
             made.append(name)
         yield
     finally:
@@ -125,7 +127,7 @@ def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure
     if found is None:
         return None
     if found.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
-        text = not_there(found.getMessageParameters()["relationName"].strip("`"), tables)
+        text = explain_unknown_table(found.getMessageParameters()["relationName"].strip("`"), tables)
     else:
         first = str(found).strip().splitlines()[0]
         text = re.sub(r"^\[[\w.]+\] ", "", first).partition(" SQLSTATE:")[0]
@@ -163,7 +165,7 @@ def _found(frame: DataFrame, most: int | None) -> QueryResult:
     """The rows of an answer as JSON values, integers exact and times as RFC 3339; read one partition at a time."""
     from pyspark.sql import functions as spark_functions
 
-    names = different_names(frame.columns)
+    names = make_names_unique(frame.columns)
     if most is not None:
         frame = frame.limit(most)
     plain = frame.toDF(*(f"c{at}" for at in range(len(names))))

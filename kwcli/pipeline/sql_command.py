@@ -15,7 +15,7 @@ from kwcli.capture_inputs import InputProblem
 from kwcli.extras import install_extra
 from kwcli.input_files import is_tables, list_paths
 from kwcli.options import Clash, refuse_clashes, refuse_typed
-from kwcli.pipeline.query_output import names_in, read_query, show_views, tables_about
+from kwcli.pipeline.query_output import read_query, show_views, table_names, tables_mentioned
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
@@ -118,13 +118,13 @@ def _query_tables(env: Environment, shown: Settings, folders: Sequence[str], que
     found = [Tables(folder) for folder in folders]
     names = [name for name in found[0].files if all(name in one for one in found)]
     older: dict[str, int] = {}
-    for name in tables_about(query, names_in(Listed("", dict.fromkeys(names, ())))):
+    for name in tables_mentioned(query, table_names(Listed("", dict.fromkeys(names, ())))):
         for one in found:
             if name in MEANINGS:
                 older |= one.older_files(name)
     files = {name: [file for one in found for file in one.files[name]] for name in names}
     with closing(TablesDatabase(Listed(", ".join(folders), files, older), query)) as database:
-        database.answer(env, shown, limit)
+        database.write_answer(env, shown, limit)
     return Exit.DONE
 
 
@@ -140,9 +140,9 @@ def _query_captures(
     from kwcli.pipeline.capture_tables import read_captures, wants_bodies
     from kwcli.pipeline.duckdb_sql import SCRATCH, TablesDatabase
 
-    about = [name for name in tables_about(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
+    about = [name for name in tables_mentioned(query, [*TABLES, *VIEWS]) if name in TABLES] or ["exchanges"]
     with ScratchFolder(SCRATCH) as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
-        database.check()  # before anything is read
+        database.check_query()  # before anything is read
         try:
             tables = read_captures(env, shown, capture, filters, about, folder, bodies=wants_bodies(query))
         except OSError as error:
@@ -150,6 +150,6 @@ def _query_captures(
             if line is None:
                 raise
             raise Failure(line) from None
-        database.fill(Listed(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
-        database.answer(env, shown, limit)
+        database.replace_tables(Listed(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
+        database.write_answer(env, shown, limit)
     return tables.code

@@ -151,7 +151,7 @@ def test_every_view_has_its_columns(folder: str) -> None:
     tables = Tables(folder)
     with closing(TablesDatabase(Listed(folder, tables.files), "show")) as database:
         for name, columns in columns_of(tables).items():
-            assert database.columns(name) == columns
+            assert database.column_names(name) == columns
     assert set(COLUMNS) == set(VIEWS)
 
 

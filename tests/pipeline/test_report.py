@@ -13,7 +13,7 @@ import pytest
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import install_extra
 from kwcli.help.pages import read_page
-from kwcli.pipeline.report.command import report
+from kwcli.pipeline.report.command import run_report
 from kwcli.run_environment import Exit, Failure, Settings
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
@@ -35,7 +35,7 @@ def write(folder: Path, name: str, *words: str) -> Path:
 def found(folder: Path, **options: Any) -> dict[str, Any]:
     """The report as JSON; asserts its exit code."""
     env = world()
-    code = report(env, Settings(format="json"), str(folder), **options)
+    code = run_report(env, Settings(format="json"), str(folder), **options)
     assert isinstance(env.stdout, io.BytesIO)
     made: dict[str, Any] = json.loads(env.stdout.getvalue())
     found_some = "target" in options and made["old_versions"]["old"]
@@ -46,7 +46,7 @@ def found(folder: Path, **options: Any) -> dict[str, Any]:
 def shown(folder: Path, width: int | None, **options: Any) -> list[str]:
     """The lines of the report as text."""
     env = world()
-    assert report(env, Settings(format="text", width=width, **options), str(folder)) == Exit.DONE
+    assert run_report(env, Settings(format="text", width=width, **options), str(folder)) == Exit.DONE
     assert isinstance(env.stdout, io.BytesIO)
     return env.stdout.getvalue().decode().splitlines()
 

@@ -17,7 +17,13 @@ from decoders.analysis.slowest import Slowest
 from decoders.analysis.statistics import GroupStatistics, Statistics
 from decoders.analysis.tally import ClientVersions
 from decoders.exchanges.exchange import Exchange
-from kwcli.pipeline.report.feed_folds import feed_slowest, feed_statistics, feed_versions, gather, sort_into_bins
+from kwcli.pipeline.report.feed_folds import (
+    add_to_measures,
+    feed_slowest,
+    feed_statistics,
+    feed_versions,
+    sort_into_bins,
+)
 from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
 from kwcli.pipeline.tables.split_batches import by_table
 from tests.captures.shipped import CLEAN, segments
@@ -131,7 +137,7 @@ def test_values_get_the_bins_of_the_sketch(values: list[int]) -> None:
 def test_values_are_measured_exactly(rows: list[tuple[int, int, int]]) -> None:
     made = [GroupStatistics() for _ in range(4)]
     numbers, values = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
-    gather(CodedColumn(numbers, list(range(4))), made, values)
+    add_to_measures(CodedColumn(numbers, list(range(4))), made, values)
     for at, group in enumerate(made):
         its = [value for number, value, _ in rows if number == at]
         assert (group.values, group.total) == (len(its), sum(its))

@@ -14,7 +14,7 @@ import pytest
 
 from kwcli.extras import install_extra
 from kwcli.pipeline.plan import plan_splits
-from kwcli.pipeline.read.captures import SourceFile, _Remote, find_captures, open_ranges
+from kwcli.pipeline.read.captures import SourceFile, _RemoteFile, find_captures, open_ranges
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
@@ -285,18 +285,18 @@ def test_files_of_a_store_share_what_is_kept_of_them(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("kwcli.pipeline.read.captures._REMOTE_MIN", 1 << 10)
     system = fsspec.filesystem("memory")
     system.pipe_file("/side/by", CAPTURE * 10)
-    before = _Remote.count
+    before = _RemoteFile.count
     files = [open_ranges("memory://side/by", "by") for _ in range(16)]
     for file in files:
         assert file.read(5, 100) == CAPTURE[5:105]
-        assert isinstance(file, _Remote)
+        assert isinstance(file, _RemoteFile)
         assert len(file._kept) == 1 << 16
     for file in files:
         file.close()
         file.close()
-    assert _Remote.count == before
+    assert _RemoteFile.count == before
     with open_ranges("memory://side/by", "by") as file:
         file.read(5, 100)
-        assert isinstance(file, _Remote)
+        assert isinstance(file, _RemoteFile)
         assert len(file._kept) == 1 << 20
     system.rm("/side", recursive=True)

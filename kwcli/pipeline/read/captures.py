@@ -31,11 +31,11 @@ __all__ = [
     "FoundFile",
     "RangeFile",
     "SourceFile",
-    "as_input",
-    "begin_of",
+    "as_capture_source",
     "find_captures",
     "list_files",
     "open_ranges",
+    "read_beginning",
 ]
 
 # The scheme of a URL → the extra that reads it; "" where fsspec does so alone. All of them but file: need fsspec.
@@ -110,22 +110,22 @@ def list_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     """
     if word == "-":
         raise InputProblem("-: standard input can be read only once: write it to a file, or use kw sniff")
-    scheme = _scheme(word)
+    scheme = _scheme_of(word)
     if scheme is None:
-        yield from _local(word, word)
+        yield from _list_local_files(word, word)
     elif scheme == "file":
-        yield from _local(word, word[len("file://") :])
+        yield from _list_local_files(word, word[len("file://") :])
     else:
-        yield from _remote(word, scheme)
+        yield from _list_remote_files(word, scheme)
 
 
 def open_ranges(path: str, name: str) -> RangeFile:
     """Open a file that `list_files` found, by its path or URL; `name` is its name in problems."""
-    scheme = _scheme(path)
-    return _Local(path, name) if scheme is None else _Remote(path, name, scheme)
+    scheme = _scheme_of(path)
+    return _LocalFile(path, name) if scheme is None else _RemoteFile(path, name, scheme)
 
 
-def _scheme(word: str) -> str | None:
+def _scheme_of(word: str) -> str | None:
     match = _SCHEME.match(word)
     if match is None or os.path.lexists(word):
         return None
@@ -139,15 +139,15 @@ def _scheme(word: str) -> str | None:
 # -- local files -------------------------------------------------------------------------------------------------------
 
 
-def _local(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
+def _list_local_files(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     for found in list_paths(word, path):
         if found.error is not None:
             yield Problem(found.path, None, reason(found.error)), found.listed
         else:
-            yield _placed(found.path), found.listed
+            yield _stat_file(found.path), found.listed
 
 
-def _placed(path: str) -> FoundFile | Problem:
+def _stat_file(path: str) -> FoundFile | Problem:
     try:
         about = os.stat(path)
     except (OSError, ValueError) as error:
@@ -157,7 +157,7 @@ def _placed(path: str) -> FoundFile | Problem:
     return FoundFile(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
 
 
-class _Local:
+class _LocalFile:
     """A local file, read a piece at a time: a piece stays in the processor's cache."""
 
     def __init__(self, path: str, name: str) -> None:
@@ -182,7 +182,7 @@ class _Local:
     def close(self) -> None:
         self._file.close()
 
-    def __enter__(self) -> _Local:
+    def __enter__(self) -> _LocalFile:
         return self
 
     def __exit__(
@@ -195,7 +195,7 @@ class _Local:
 
 
 @contextmanager
-def _asked(name: str, scheme: str) -> Iterator[None]:
+def _store_errors_as_failures(name: str, scheme: str) -> Iterator[None]:
     """Turns what a store's library raises, which may be anything, into a Failure or InputProblem of one line."""
     try:
         yield
@@ -217,26 +217,26 @@ def _asked(name: str, scheme: str) -> Iterator[None]:
         raise InputProblem(f"{name}: {text or type(error).__name__}") from None
 
 
-def _system(url: str, scheme: str) -> tuple[Any, str]:
+def _open_file_system(url: str, scheme: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
-    with _asked(url, scheme):
+    with _store_errors_as_failures(url, scheme):
         from fsspec.core import url_to_fs
 
         system, path = url_to_fs(url)
         return system, str(path)
 
 
-def _remote(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
-    system, path = _system(url, scheme)
+def _list_remote_files(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
+    system, path = _open_file_system(url, scheme)
     whole = url.rstrip("/")
     prefix = whole[: -len(path)] if whole.endswith(path) else "" if _SCHEME.match(path) else f"{scheme}://"
-    with _asked(url, scheme):
-        found = _found(system, path, SCHEMES[scheme])
+    with _store_errors_as_failures(url, scheme):
+        found = _list_url(system, path, SCHEMES[scheme])
         listed: list[tuple[Any, Any, bool]] = []
         for one, about in found:
             if about["type"] == "directory":
                 rows = sorted(system.find(one, detail=True).items())
-                listed += [(name, row, True) for name, row in rows if not _hidden(name[len(one) :])]
+                listed += [(name, row, True) for name, row in rows if not _is_hidden(name[len(one) :])]
             else:
                 listed.append((one, about, one != path))
     if not listed:
@@ -244,7 +244,7 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
     for name, row, inside in listed:
         about = row
         if about.get("size") is None:  # a list of links, not of files
-            with _asked(prefix + str(name), scheme):
+            with _store_errors_as_failures(prefix + str(name), scheme):
                 about = system.info(name)
         stamp = next((str(about[key]) for key in _STAMPS if about.get(key)), "")
         full = prefix + str(name)
@@ -252,7 +252,7 @@ def _remote(url: str, scheme: str) -> Iterator[tuple[FoundFile, bool]]:
         yield FoundFile(full, full, int(about.get("size") or 0), stamp, identity), inside
 
 
-def _found(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
+def _list_url(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
     """The file or folder of this name, else the files that it is a pattern of, each with its information."""
     try:
         about = system.info(path)
@@ -265,11 +265,11 @@ def _found(system: Any, path: str, extra: str) -> list[tuple[str, Any]]:
         return sorted(system.glob(path, detail=True).items()) if glob.has_magic(path) else []
 
 
-def _hidden(path: str) -> bool:
+def _is_hidden(path: str) -> bool:
     return any(part.startswith(".") for part in path.split("/"))
 
 
-class _Remote:
+class _RemoteFile:
     """A file of a remote store, fetched in large ranges, of which one is kept; in smaller ones where many are open."""
 
     count = 0  # of the files that are open
@@ -277,30 +277,30 @@ class _Remote:
     def __init__(self, path: str, name: str, scheme: str) -> None:
         self._name = name
         self._scheme = scheme
-        self._system, self._path = _system(path, scheme)
+        self._system, self._path = _open_file_system(path, scheme)
         self._at = 0
         self._kept = b""
-        with _asked(name, scheme):
+        with _store_errors_as_failures(name, scheme):
             about = self._system.info(self._path)
         if about.get("size") is None:
             raise InputProblem(f"{name}: the server does not say how large it is: download it first")
         self._size = int(about["size"])
         self._open = True
-        _Remote.count += 1
+        _RemoteFile.count += 1
 
     def read(self, at: int, size: int) -> bytes:
         size = min(size, self._size - at)
         if size <= 0:
             return b""
         if not self._at <= at <= at + size <= self._at + len(self._kept):
-            most = min(_REMOTE_SIZE, max(REMOTE_HELD_MAX // max(_Remote.count, 1), _REMOTE_MIN))
+            most = min(_REMOTE_SIZE, max(REMOTE_HELD_MAX // max(_RemoteFile.count, 1), _REMOTE_MIN))
             begin = at if self._size > most else 0
             end = min(begin + max(size, most), self._size)
-            with _asked(self._name, self._scheme):
-                self._kept, self._at = self._fetched(begin, end), begin
+            with _store_errors_as_failures(self._name, self._scheme):
+                self._kept, self._at = self._fetch_range(begin, end), begin
         return self._kept[at - self._at : at - self._at + size]
 
-    def _fetched(self, begin: int, end: int) -> bytes:
+    def _fetch_range(self, begin: int, end: int) -> bytes:
         if SCHEMES[self._scheme] != "http":
             return bytes(self._system.cat_file(self._path, start=begin, end=end))
         # Opened like this, fsspec raises ValueError for a server that gives whole files only.
@@ -317,9 +317,9 @@ class _Remote:
         self._kept = b""
         if self._open:
             self._open = False
-            _Remote.count -= 1
+            _RemoteFile.count -= 1
 
-    def __enter__(self) -> _Remote:
+    def __enter__(self) -> _RemoteFile:
         return self
 
     def __exit__(
@@ -377,7 +377,7 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
     notes: list[str] = []
     for point, word in [("", word) for word in words] + list(points):
         passed: set[tuple[object, ...]] = set()
-        for place, listed in _places(word):
+        for place, listed in _list_found_files(word):
             if isinstance(place, Problem):
                 problems.append(place)
                 continue
@@ -386,7 +386,7 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
                 if listed and (not place.size or not is_named_capture(place.name)) and not (kind.capture or kind.log):
                     passed.add(place.identity)
                 else:
-                    _keep(found, place, point, kind)
+                    _add_source_file(found, place, point, kind)
             except InputProblem as problem:
                 problems.append(problem_of(place.name, problem))
         if passed:
@@ -394,14 +394,14 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
     return FoundCaptures(list(found.values()), problems, notes)
 
 
-def _places(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
+def _list_found_files(word: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     try:
         yield from list_files(word)
     except InputProblem as problem:
         yield problem_of(word, problem), False
 
 
-def _keep(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str, kind: _Kind) -> None:
+def _add_source_file(found: dict[tuple[object, ...], SourceFile], place: FoundFile, point: str, kind: _Kind) -> None:
     known = found.get(place.identity)
     if known is None:
         found[place.identity] = SourceFile(
@@ -436,15 +436,15 @@ def _kind_of(place: FoundFile) -> _Kind:
         magic = file.read(0, 4)
         if magic in CAPTURE_MAGICS:
             return _Kind(capture=True)
-        head = begin_of(file, place.name)
+        head = read_beginning(file, place.name)
         return _Kind(head[:4] in CAPTURE_MAGICS, is_request_log(head), COMPRESSED.match(magic) is not None)
 
 
-def begin_of(file: RangeFile, name: str) -> bytes:
+def read_beginning(file: RangeFile, name: str) -> bytes:
     """The beginning of a file, decompressed where need be: enough to know a request log; less of a damaged file."""
     head = b""
     try:
-        for piece in as_input(file, name).plain():
+        for piece in as_capture_source(file, name).plain():
             head += piece[: _BEGIN_SIZE - len(head)]
             if len(head) >= _BEGIN_SIZE or head[:4] in CAPTURE_MAGICS:
                 break
@@ -453,7 +453,7 @@ def begin_of(file: RangeFile, name: str) -> bytes:
     return head
 
 
-def as_input(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:
+def as_capture_source(file: RangeFile, name: str, size: int | None = None) -> CaptureSource:
     """The first `size` bytes of a file (None: all) as a CaptureSource, which decompresses them where need be."""
     at = 0
 

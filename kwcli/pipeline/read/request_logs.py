@@ -15,7 +15,7 @@ from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
 from kwcli.capture_inputs import PIECE_SIZE, InputProblem, line_problems, utf8_text
 from kwcli.pipeline.job_spec import EngineResult
-from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, problem_of
@@ -55,12 +55,12 @@ class RequestLogDecoder:
             if piece.state:
                 lines.resume(piece.state)
             with open_ranges(piece.path, piece.name) as file:
-                for data in self._inflated(piece, file) if piece.inflate else self._pieces(piece, file):
-                    self._take(lines.feed(data), piece.path)
+                for data in self._inflate_lines(piece, file) if piece.inflate else self._read_piece(piece, file):
+                    self._add_rows(lines.feed(data), piece.path)
             if piece.goes_on:
                 self.left[piece.file] = GrowingState(piece.end, lines.export(), lines.waiting)
             else:
-                self._take(lines.finish(), piece.path)
+                self._add_rows(lines.finish(), piece.path)
         except InputProblem as problem:
             self.problems.append(problem_of(piece.name, problem))
         except DecodeError as problem:  # of the state that the piece begins with
@@ -72,7 +72,7 @@ class RequestLogDecoder:
             Problem(piece.name, None, text.removeprefix(f"{piece.name}: ")) for text in line_problems(piece.name, lines)
         ]
 
-    def _pieces(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
+    def _read_piece(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
         at = piece.begin
         while at < piece.end:
             data = file.read(at, min(PIECE_SIZE, piece.end - at))
@@ -82,12 +82,12 @@ class RequestLogDecoder:
             self.taken += len(data)
             yield data
 
-    def _inflated(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
-        source = as_input(file, piece.name, piece.size)
+    def _inflate_lines(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
+        source = as_capture_source(file, piece.name, piece.size)
         yield from source.plain()
         self.taken += piece.size
 
-    def _take(self, rows: Sequence[Settled], path: str) -> None:
+    def _add_rows(self, rows: Sequence[Settled], path: str) -> None:
         columns, choice = self._columns, self._choice
         for row in rows:
             if row.kind == "exchange":

@@ -98,7 +98,7 @@ class RowBatcher:
         self._write_ended = write_ended
         self._observe = observe
 
-    def take(self, rows: Iterable[Row]) -> None:
+    def add_rows(self, rows: Iterable[Row]) -> None:
         """Add rows in the order settled; full batches are written."""
         columns, choice, observe = self._columns, self._choice, self._observe
         everything, add = choice.everything, columns.add

@@ -11,7 +11,7 @@ from decoders.capture.merge import before, merged
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.capture_inputs import PIECE_SIZE, InputProblem
-from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.splits import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -84,14 +84,14 @@ class SplitReader:
             yield from read_between(self.split, place, end.at if number == end.piece else None)
 
     def __iter__(self) -> Iterator[list[Segment]]:
-        feeds = [self._piece(number, piece) for number, piece in enumerate(self.split.pieces)]
+        feeds = [self._read_piece(number, piece) for number, piece in enumerate(self.split.pieces)]
         if self.split.merged:
             yield from merged(feeds, [piece.low_ns or 0 for piece in self.split.pieces])
         else:
             for feed in feeds:
                 yield from feed
 
-    def _piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
+    def _read_piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """The segments of a piece; what is wrong with it is added to `problems`, not raised."""
         reader = CaptureReader(before=before(piece.file))
         if piece.grows and piece.state and not _is_readable(piece.state):  # another version of kw left it
@@ -100,9 +100,9 @@ class SplitReader:
         try:
             with open_ranges(piece.path, piece.name) as file:
                 if piece.inflate:
-                    yield from self._inflated(piece, file, reader)
+                    yield from self._read_inflated(piece, file, reader)
                 else:
-                    yield from self._ranges(number, piece, file, reader)
+                    yield from self._read_ranges(number, piece, file, reader)
             if reader.problem is not None:
                 self.problems.append(problem_of(piece.name, reader.problem))
         except InputProblem as problem:
@@ -110,10 +110,10 @@ class SplitReader:
         except DecodeError as problem:  # of the state that the piece begins with
             text = f"bytes {piece.begin:,} to {piece.end:,} were not read: {problem.text}"
             self.problems.append(Problem(piece.name, None, text))
-        self._count(reader)
+        self._add_counts(reader)
 
-    def _inflated(self, piece: FileRange, file: RangeFile, reader: CaptureReader) -> Iterator[list[Segment]]:
-        source = as_input(file, piece.name, piece.size)
+    def _read_inflated(self, piece: FileRange, file: RangeFile, reader: CaptureReader) -> Iterator[list[Segment]]:
+        source = as_capture_source(file, piece.name, piece.size)
         taken = 0
         try:
             for data in source.pieces():
@@ -125,7 +125,9 @@ class SplitReader:
         finally:
             reader.finish()
 
-    def _ranges(self, number: int, piece: FileRange, file: RangeFile, reader: CaptureReader) -> Iterator[list[Segment]]:
+    def _read_ranges(
+        self, number: int, piece: FileRange, file: RangeFile, reader: CaptureReader
+    ) -> Iterator[list[Segment]]:
         if piece.state:
             reader.resume(piece.state)
         at = piece.lead
@@ -137,7 +139,7 @@ class SplitReader:
                     data = file.read(at, min(PIECE_SIZE, stop - at))
                     if not data:
                         if at < piece.begin:  # the bytes up to there are not this piece's
-                            self._count(reader, -1)
+                            self._add_counts(reader, -1)
                             since = reader.fragmented
                         raise InputProblem(f"{piece.name}: has become shorter while it was read")
                     found = reader.feed(data)
@@ -151,7 +153,7 @@ class SplitReader:
                 if stop == piece.own and not piece.grows:
                     since = reader.fragmented
                 if stop == piece.begin:
-                    self._count(reader, -1)
+                    self._add_counts(reader, -1)
                 if stop == piece.handed:
                     until = reader.fragmented
             if piece.goes_on:
@@ -160,7 +162,7 @@ class SplitReader:
             if piece.file not in self.left:
                 reader.finish(since, until)
 
-    def _count(self, reader: CaptureReader, sign: int = 1) -> None:
+    def _add_counts(self, reader: CaptureReader, sign: int = 1) -> None:
         for name, count in reader.counts.items():
             self.counts[name] += sign * count
 

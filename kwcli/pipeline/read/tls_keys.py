@@ -13,7 +13,7 @@ from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
 from kwcli.capture_inputs import InputProblem
 from kwcli.key_logs import KeyLogFiles, search_captures
-from kwcli.pipeline.read.captures import as_input, open_ranges
+from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ _SECRETS_MAX: Final = 64 << 20
 
 def captures_with_secrets(files: Iterable[SourceFile]) -> tuple[str, ...]:
     """The paths of the captures that hold, or may hold, secrets before their first packet."""
-    return tuple(file.path for file in files if _may_hold(file))
+    return tuple(file.path for file in files if _may_hold_secrets(file))
 
 
-def _may_hold(file: SourceFile) -> bool:
+def _may_hold_secrets(file: SourceFile) -> bool:
     found: list[bytes] = []
     reader = CaptureReader()
     reader.on_secrets = found.append
     try:
         with open_ranges(file.path, file.name) as source:
-            piece = next(as_input(source, file.name, file.size).pieces(), b"")
+            piece = next(as_capture_source(source, file.name, file.size).pieces(), b"")
     except (InputProblem, OSError):
         return False  # reported when the capture is read
     reader.feed(piece[:_HEAD])
@@ -66,7 +66,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
         try:
             with open_ranges(path, path) as source:
                 taken = 0
-                for piece in as_input(source, path).pieces():
+                for piece in as_capture_source(source, path).pieces():
                     reader.feed(piece)
                     taken += len(piece)
                     if reader.counts["packets"] or reader.problem is not None or taken > _SECRETS_MAX:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment, Settings
 
 
-def report(
+def run_report(
     env: Environment,
     shown: Settings,
     folder: str,
@@ -36,7 +36,7 @@ def report(
     page.check()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure(f"reading tables needs pyarrow: {install_extra('report')}")
-    found = _found(env, folder, release, master, wanted=not shown.quiet)
+    found = _make_report(env, folder, release, master, wanted=not shown.quiet)
     breaking = count_breaking(found) if target is not None else 0
     code = findings_code(env, Exit.DONE, breaking, release, quiet=shown.quiet)
     write_report(env, shown, found, page.html_path, env.stdout.write)
@@ -44,30 +44,30 @@ def report(
     return code
 
 
-def _found(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
+def _make_report(env: Environment, folder: str, release: str, master: str | None, *, wanted: bool) -> Report:
     from kwcli.pipeline.report.read_tables import Tables
-    from kwcli.pipeline.report.run_exchange_folds import fold_here, fold_there, has_bodies
-    from kwcli.pipeline.report.run_folds import count_all, count_here
+    from kwcli.pipeline.report.run_exchange_folds import fold_by_spark, fold_locally, has_bodies
+    from kwcli.pipeline.report.run_folds import count_all, count_locally
     from kwcli.report.build_report import build_report
     from kwcli.terminal.progress import Progress
 
     tables = Tables(folder)
     if master is not None:
-        from kwcli.pipeline.report.run_folds import count_there
+        from kwcli.pipeline.report.run_folds import count_by_spark
         from kwcli.pipeline.spark.sessions import own_session
 
         for name in tables.files:
             tables.older_files(name)  # a file that cannot be read fails before Spark starts
         with own_session(master, env) as spark:
-            found = count_all(tables, count_there(spark, tables))
+            found = count_all(tables, count_by_spark(spark, tables))
             if has_bodies(tables):
-                found = fold_there(spark, tables).beside(found)
+                found = fold_by_spark(spark, tables).beside(found)
             return build_report(found, release)
     progress = Progress(env, None, wanted=wanted)
     try:
-        found = count_all(tables, count_here(tables, progress))
+        found = count_all(tables, count_locally(tables, progress))
         if has_bodies(tables):
-            found = fold_here(tables, progress).beside(found)
+            found = fold_locally(tables, progress).beside(found)
         return build_report(found, release)
     finally:
         progress.hide()

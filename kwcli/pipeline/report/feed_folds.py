@@ -21,11 +21,11 @@ from kwcli.pipeline.report.numpy_group_by import (
     CodedColumn,
     Numbers,
     combine_columns,
-    counts,
-    greatest,
-    least,
+    count_by_group,
+    greatest_by_group,
+    least_by_group,
     number_densely,
-    sums,
+    sum_by_group,
 )
 
 if TYPE_CHECKING:
@@ -63,23 +63,23 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
     times = rows.integers("time_ns")
     first, last = int(times.min()), int(times.max())
     statistics.extend_time(first, last)
-    picked, groups = _grouped(statistics, rows, only)
+    picked, groups = _group_rows(statistics, rows, only)
     size = len(groups.values)
     made = [GroupStatistics() for _ in range(size)]
-    found = _outcomes(rows, picked, groups, made)
+    found = _count_outcomes(rows, picked, groups, made)
     if rows.lengths("error_codes").any():
-        _errors(statistics, rows, picked, groups, made, found)
-    measured = _measured(statistics.metric, rows, picked, found)
+        _count_errors(statistics, rows, picked, groups, made, found)
+    measured = _measure_rows(statistics.metric, rows, picked, found)
     if statistics.metric == "latency":
-        _waits(rows, picked, groups, made)
-    _measure(groups, made, measured)
+        _count_waits(rows, picked, groups, made)
+    _add_measured_rows(groups, made, measured)
     shift = statistics.slices()[2].bit_length() - 1
     if statistics.over_time:
-        _place(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
+        _set_slices(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
     statistics.take(zip(groups.values, made, strict=True), first, last, shift)
 
 
-def _grouped(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None) -> tuple[Numbers, CodedColumn]:
+def _group_rows(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None) -> tuple[Numbers, CodedColumn]:
     """The rows that count, and the group key of each; a row that is about several values is there for each of them."""
     picked = np.arange(rows.size, dtype=np.int64)
     lists = [name for name in statistics.by if name in LISTS]
@@ -94,17 +94,17 @@ def _grouped(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | 
             assert values is not None
             parts.append(values)
         elif name == "time":
-            parts.append(_buckets(rows.integers("time_ns")[picked], statistics.bucket_ns))
+            parts.append(_buckets_of(rows.integers("time_ns")[picked], statistics.bucket_ns))
         else:
-            parts.append(rows.dimension(name).at(picked))
+            parts.append(rows.dimension(name).take_rows(picked))
     if only is not None:
         wanted = np.array([value in only for value in parts[-1].values] or [False])
         kept = np.flatnonzero(wanted[parts[-1].numbers])
-        picked, parts = picked[kept], [part.at(kept) for part in parts]
+        picked, parts = picked[kept], [part.take_rows(kept) for part in parts]
     return picked, combine_columns(parts, len(picked))
 
 
-def _buckets(times: Numbers, width: int) -> CodedColumn:
+def _buckets_of(times: Numbers, width: int) -> CodedColumn:
     if not len(times):
         return CodedColumn(times, [])
     begun = times // width
@@ -113,15 +113,15 @@ def _buckets(times: Numbers, width: int) -> CodedColumn:
     return CodedColumn(places, [(number + low) * width for number in different.tolist()])
 
 
-def _outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> Numbers:
+def _count_outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> Numbers:
     """Set the counts and sizes of the groups; the result has a 0 for each row, to count its error codes in."""
     numbers, size = groups.numbers, len(made)
     status = {
         name: np.bincount(numbers[rows.is_value("status", name)[picked]], minlength=size).tolist()
         for name in ("unanswered", "undecoded")
     }
-    sent, got = (sums(numbers, _sizes(rows, side)[picked], size) for side in ("request", "response"))
-    for at, each in enumerate(counts(numbers, size)):
+    sent, got = (sum_by_group(numbers, _frame_sizes(rows, side)[picked], size) for side in ("request", "response"))
+    for at, each in enumerate(count_by_group(numbers, size)):
         group = made[at]
         group.count = each
         group.unanswered, group.undecoded = status["unanswered"][at], status["undecoded"][at]
@@ -129,7 +129,7 @@ def _outcomes(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: li
     return np.zeros(len(picked), np.int64)
 
 
-def _errors(
+def _count_errors(
     statistics: Statistics,
     rows: BatchColumns,
     picked: Numbers,
@@ -151,51 +151,55 @@ def _errors(
         if topic is not None or error is not None:
             key = groups.values[number]
             its = topics[place] or [None] * len(some)
-            some = [code for code, about in zip(some, its, strict=True) if _counts(code, about, key, topic, error)]
+            some = [
+                code
+                for code, about in zip(some, its, strict=True)
+                if _is_error_of_group(code, about, key, topic, error)
+            ]
         if some:
             group.failed += 1
             group.codes.update(some)
             found[row] = len(some)
 
 
-def _counts(code: int, its: str | None, key: Key, topic: int | None, error: int | None) -> bool:
+def _is_error_of_group(code: int, its: str | None, key: Key, topic: int | None, error: int | None) -> bool:
     if topic is not None and key[topic] is not None and its is not None and its != key[topic]:
         return False
     return error is None or error_name(code) == key[error]
 
 
-def _measured(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) -> MeasuredRows:
+def _measure_rows(metric: str, rows: BatchColumns, picked: Numbers, found: Numbers) -> MeasuredRows:
     if metric == "errors":
         return MeasuredRows(found > 0, found)
     if metric == "bytes":
-        values = (_sizes(rows, "request") + _sizes(rows, "response"))[picked]
+        values = (_frame_sizes(rows, "request") + _frame_sizes(rows, "response"))[picked]
         return MeasuredRows(np.ones(len(picked), np.bool_), values)
     if metric == "throttle":
         values = rows.integers("throttle_time_ms")[picked] * NS_PER_MS
         return MeasuredRows(values > 0, values)
-    where = _timed(rows)
+    where = _has_own_latency(rows)
     return MeasuredRows(where[picked], (rows.integers("response_ns") - rows.integers("request_end_ns"))[picked])
 
 
-def _sizes(rows: BatchColumns, side: str) -> Numbers:
+def _frame_sizes(rows: BatchColumns, side: str) -> Numbers:
     """The sizes of the requests or responses; 0 for those inside an Envelope, which are in the Envelope's size."""
-    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.present("envelope")
+    sizes: Numbers = rows.integers(f"{side}_size") * ~rows.is_present("envelope")
     return sizes
 
 
-def _timed(rows: BatchColumns) -> Any:
+def _has_own_latency(rows: BatchColumns) -> Any:
     """The rows that have a latency of their own."""
-    paired = rows.present("request_end_ns") & rows.present("response_ns")
-    return paired & ~rows.present("waited_ns") & ~rows.present("envelope")
+    paired = rows.is_present("request_end_ns") & rows.is_present("response_ns")
+    return paired & ~rows.is_present("waited_ns") & ~rows.is_present("envelope")
 
 
-def _waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
-    waits = np.flatnonzero(rows.present("waited_ns")[picked])
+def _count_waits(rows: BatchColumns, picked: Numbers, groups: CodedColumn, made: list[GroupStatistics]) -> None:
+    waits = np.flatnonzero(rows.is_present("waited_ns")[picked])
     if not len(waits):
         return
     numbers = groups.numbers[waits]
-    waited = sums(numbers, rows.integers("waited_ns")[picked][waits], len(made))
-    for group, times, total in zip(made, counts(numbers, len(made)), waited, strict=True):
+    waited = sum_by_group(numbers, rows.integers("waited_ns")[picked][waits], len(made))
+    for group, times, total in zip(made, count_by_group(numbers, len(made)), waited, strict=True):
         group.waited, group.waited_ns = times, total
 
 
@@ -212,30 +216,32 @@ def sort_into_bins(values: Numbers) -> CodedColumn:
     return CodedColumn(places, [each + low for each in different.tolist()])
 
 
-def gather(groups: CodedColumn, made: list[GroupStatistics], values: Numbers, weights: Numbers | None = None) -> None:
+def add_to_measures(
+    groups: CodedColumn, made: list[GroupStatistics], values: Numbers, weights: Numbers | None = None
+) -> None:
     """Add values, each `weights` times, to the measures of their rows' groups."""
     if not len(values):
         return
     binned = sort_into_bins(values)
     size, width = len(made), len(binned.values)
     pairs, places = number_densely(groups.numbers * width + binned.numbers, size * width)
-    each = sums(places, weights, len(pairs)) if weights is not None else counts(places, len(pairs))
+    each = sum_by_group(places, weights, len(pairs)) if weights is not None else count_by_group(places, len(pairs))
     found: list[Counter[int]] = [Counter() for _ in made]
     for pair, times in zip(pairs.tolist(), each, strict=True):
         found[pair // width][binned.values[pair % width]] = times
-    totals = sums(groups.numbers, values if weights is None else values * weights, size)
-    lows, highs = least(groups.numbers, values, size), greatest(groups.numbers, values, size)
+    totals = sum_by_group(groups.numbers, values if weights is None else values * weights, size)
+    lows, highs = least_by_group(groups.numbers, values, size), greatest_by_group(groups.numbers, values, size)
     for group, its, total, low, high in zip(made, found, totals, lows, highs, strict=True):
         if its:
             group.gather(its, total, low, high)
 
 
-def _measure(groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows) -> None:
+def _add_measured_rows(groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows) -> None:
     rows = np.flatnonzero(measured.where)
-    gather(groups.at(rows), made, measured.values[rows])
+    add_to_measures(groups.take_rows(rows), made, measured.values[rows])
 
 
-def _place(
+def _set_slices(
     groups: CodedColumn, made: list[GroupStatistics], measured: MeasuredRows, slices: Numbers, join: Join
 ) -> None:
     """Set the value of each group in each time slice."""
@@ -245,7 +251,7 @@ def _place(
     numbers, values, slices = groups.numbers[rows], measured.values[rows], slices[rows]
     low, width = int(slices.min()), int(slices.max()) - int(slices.min()) + 1
     pairs, places = number_densely(numbers * width + slices - low, len(made) * width)
-    joined = (sums if join is add_amounts else greatest)(places, values, len(pairs))
+    joined = (sum_by_group if join is add_amounts else greatest_by_group)(places, values, len(pairs))
     for pair, value in zip(pairs.tolist(), joined, strict=True):
         made[pair // width].slices[pair % width + low] = value
 
@@ -293,7 +299,7 @@ class SlowRow:
 
 def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
     """Add the exchanges that took longest, and all that took as long as the last of them."""
-    where = _timed(rows)
+    where = _has_own_latency(rows)
     took = (rows.integers("response_ns") - rows.integers("request_end_ns"))[where]
     if not len(took) or not slowest.most:
         return
@@ -306,11 +312,11 @@ def feed_slowest(slowest: Slowest, rows: BatchColumns) -> None:
 
 def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
     """Count which client used which version of which API."""
-    at = np.flatnonzero(rows.present("api_key") & rows.present("api_version"))
-    groups = combine_columns([rows.dimension(name).at(at) for name in USES], len(at))
+    at = np.flatnonzero(rows.is_present("api_key") & rows.is_present("api_version"))
+    groups = combine_columns([rows.dimension(name).take_rows(at) for name in USES], len(at))
     times, size = rows.integers("time_ns")[at], len(groups.values)
-    firsts, lasts = least(groups.numbers, times, size), greatest(groups.numbers, times, size)
-    for key, *amounts in zip(groups.values, counts(groups.numbers, size), firsts, lasts, strict=True):
+    firsts, lasts = least_by_group(groups.numbers, times, size), greatest_by_group(groups.numbers, times, size)
+    for key, *amounts in zip(groups.values, count_by_group(groups.numbers, size), firsts, lasts, strict=True):
         versions.take(key, amounts)
 
 
@@ -319,32 +325,32 @@ def tally_rows(tally: Tally, rows: BatchColumns) -> None:
     groups = combine_columns([rows.dimension(name) for name in tally.by], rows.size)
     size = len(groups.values)
     _, *names = tally.amounts
-    columns = [sums(groups.numbers, rows.integers(name), size) for name in names]
-    for key, *amounts in zip(groups.values, counts(groups.numbers, size), *columns, strict=True):
+    columns = [sum_by_group(groups.numbers, rows.integers(name), size) for name in names]
+    for key, *amounts in zip(groups.values, count_by_group(groups.numbers, size), *columns, strict=True):
         tally.take(key, amounts)
 
 
-def count_batches(found: BatchSizes, rows: BatchColumns) -> None:
+def count_record_batches(found: BatchSizes, rows: BatchColumns) -> None:
     """Count the record batches of each API and topic."""
     at = np.flatnonzero(rows.integers("batches") > 0)
-    groups = combine_columns([rows.coded_column(name).at(at) for name in ("api", "topic", "topic_id")], len(at))
+    groups = combine_columns([rows.coded_column(name).take_rows(at) for name in ("api", "topic", "topic_id")], len(at))
     size = len(groups.values)
     batches, records, amount = (rows.integers(name)[at] for name in ("batches", "records", "bytes"))
-    columns = [sums(groups.numbers, column, size) for column in (batches, records, amount)]
+    columns = [sum_by_group(groups.numbers, column, size) for column in (batches, records, amount)]
     made = [TopicBatches(*amounts) for amounts in zip(*columns, strict=True)]
-    gather(groups, [its.sizes for its in made], _each(amount, batches), batches)
-    gather(groups, [its.counts for its in made], _each(records, batches), batches)
+    add_to_measures(groups, [its.sizes for its in made], _average_per_batch(amount, batches), batches)
+    add_to_measures(groups, [its.counts for its in made], _average_per_batch(records, batches), batches)
     codecs = combine_columns(
-        [CodedColumn(groups.numbers, list(range(size))), rows.coded_column("codec").at(at)], len(at)
+        [CodedColumn(groups.numbers, list(range(size))), rows.coded_column("codec").take_rows(at)], len(at)
     )
-    times = sums(codecs.numbers, batches, len(codecs.values))
+    times = sum_by_group(codecs.numbers, batches, len(codecs.values))
     for (group, codec), its_batches in zip(codecs.values, times, strict=True):
         made[group].codecs[codec or ""] += its_batches
     for (api, topic, topic_id), its in zip(groups.values, made, strict=True):
         found.take((api, topic or topic_id), its)
 
 
-def _each(amount: Numbers, batches: Numbers) -> Numbers:
+def _average_per_batch(amount: Numbers, batches: Numbers) -> Numbers:
     """The average amount of one batch in each row, rounded."""
     found: Numbers = (amount + batches // 2) // batches
     return found

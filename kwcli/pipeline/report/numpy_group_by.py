@@ -26,7 +26,7 @@ class CodedColumn(NamedTuple):
     numbers: Numbers
     values: list[Any]
 
-    def at(self, rows: Numbers) -> CodedColumn:
+    def take_rows(self, rows: Numbers) -> CodedColumn:
         """The column of some of the rows."""
         return CodedColumn(self.numbers[rows], self.values)
 
@@ -79,18 +79,18 @@ def integers(column: pa.Array) -> Numbers:
     return values
 
 
-def present(column: pa.Array) -> npt.NDArray[np.bool_]:
+def is_present(column: pa.Array) -> npt.NDArray[np.bool_]:
     """Where a column is not null."""
     known: npt.NDArray[np.bool_] = pc.is_valid(column).to_numpy(zero_copy_only=False)
     return known
 
 
-def counts(numbers: Numbers, groups: int) -> list[int]:
+def count_by_group(numbers: Numbers, groups: int) -> list[int]:
     """How many rows each group has."""
     return list(np.bincount(numbers, minlength=groups).tolist())
 
 
-def sums(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
+def sum_by_group(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
     """The sum of each group's values, exact for any int64: their low and high halves are added up apart."""
     low = np.zeros(groups, np.int64)
     high = np.zeros(groups, np.int64)
@@ -99,14 +99,14 @@ def sums(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
     return [(above << 32) + below for above, below in zip(high.tolist(), low.tolist(), strict=True)]
 
 
-def least(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
+def least_by_group(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
     """The least of each group's values; the greatest int64 for a group without values."""
     found = np.full(groups, np.iinfo(np.int64).max)
     np.minimum.at(found, numbers, values)
     return list(found.tolist())
 
 
-def greatest(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
+def greatest_by_group(numbers: Numbers, values: Numbers, groups: int) -> list[int]:
     """The greatest of each group's values; the least int64 for a group without values."""
     found = np.full(groups, np.iinfo(np.int64).min)
     np.maximum.at(found, numbers, values)
@@ -127,33 +127,33 @@ class BatchColumns:
     def column(self, name: str) -> pa.Array:
         """A column as it is; lists of error codes, of their names and topics without the errors that are expected."""
         if name in ERRORS:
-            return self._once("errors", name, lambda: _unexpected(self._batch, name))
+            return self._make_once("errors", name, lambda: _drop_expected_errors(self._batch, name))
         return self._batch.column(name)
 
     def integers(self, name: str) -> Numbers:
         """A column of integers, null as 0."""
-        return self._once("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
+        return self._make_once("integers", name, lambda: integers(self.column(name)))  # type: ignore[no-any-return]
 
-    def present(self, name: str) -> Any:
+    def is_present(self, name: str) -> Any:
         """Where a column is not null."""
-        return self._once("known", name, lambda: present(self.column(name)))
+        return self._make_once("known", name, lambda: is_present(self.column(name)))
 
     def coded_column(self, name: str) -> CodedColumn:
         """A column as a CodedColumn."""
-        return self._once("coded", name, lambda: code_column(self.column(name)))  # type: ignore[no-any-return]
+        return self._make_once("coded", name, lambda: code_column(self.column(name)))  # type: ignore[no-any-return]
 
     def dimension(self, name: str) -> CodedColumn:
         """The column of a dimension that has one value a row."""
         make = DIMENSIONS.get(name)
-        return self._once("dimension", name, partial(make, self)) if make else self.coded_column(name)
+        return self._make_once("dimension", name, partial(make, self)) if make else self.coded_column(name)
 
     def lengths(self, name: str) -> Numbers:
         """How many elements a column of lists has in each row."""
-        return self._once("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
+        return self._make_once("lengths", name, lambda: integers(pc.list_value_length(self.column(name))))  # type: ignore[no-any-return]
 
     def elements(self, name: str) -> tuple[Numbers, CodedColumn]:
         """The rows and the values of a column of lists; a row without elements has None."""
-        return self._once("elements", name, lambda: _elements(self.column(name)))  # type: ignore[no-any-return]
+        return self._make_once("elements", name, lambda: _elements(self.column(name)))  # type: ignore[no-any-return]
 
     def is_value(self, name: str, value: str) -> Any:
         """Where a column has this value."""
@@ -161,7 +161,7 @@ class BatchColumns:
         wanted = np.array([each == value for each in found.values] or [False])
         return wanted[found.numbers]
 
-    def _once(self, kind: str, name: str, make: Callable[[], Any]) -> Any:
+    def _make_once(self, kind: str, name: str, make: Callable[[], Any]) -> Any:
         key = (kind, name)
         if key not in self._known:
             self._known[key] = make()
@@ -198,7 +198,7 @@ LISTS: Final = {"topic": "topics", "group": "groups", "error": "error_names"}
 ERRORS: Final = frozenset({"error_codes", "error_names", "error_topics"})
 
 
-def _unexpected(batch: pa.RecordBatch, name: str) -> pa.Array:
+def _drop_expected_errors(batch: pa.RecordBatch, name: str) -> pa.Array:
     """A column of lists about error codes, without the elements for errors that are expected."""
     column, expected = batch.column(name), batch.column("error_expected")
     kept = pc.invert(pc.list_flatten(expected))
@@ -219,7 +219,7 @@ def _elements(column: pa.Array) -> tuple[Numbers, CodedColumn]:
         first = np.full(len(different), len(parents), np.int64)
         np.minimum.at(first, places, np.arange(len(parents), dtype=np.int64))
         first.sort()
-        parents, found = parents[first], found.at(first)
+        parents, found = parents[first], found.take_rows(first)
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
         values = [*found.values, None]

@@ -87,7 +87,7 @@ class Tables:
             self._older[name] = {self._folder.path(path): version for path, version in found.items()}
         return self._older[name]
 
-    def read_there(self, spark: SparkSession, name: str) -> DataFrame:
+    def read_by_spark(self, spark: SparkSession, name: str) -> DataFrame:
         """All rows of a table, read by Spark, with the date that their folder names.
 
         Failure for a file that lacks a column that its version has: Spark would put null for it.
@@ -106,7 +106,7 @@ class Tables:
         # A column that a file lacks is null with this schema; where it means a value, it is put in by version.
         for version in sorted({older.get(path, TABLES_VERSION) for path in self.files[name]}):
             paths = [path for path in self.files[name] if older.get(path, TABLES_VERSION) == version]
-            rows = spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*map(_escaped, paths))
+            rows = spark.read.schema(schema).option("basePath", f"{root}/{name}").parquet(*map(_escape_pattern, paths))
             for column in missing_columns(name, version):
                 if column.absent is not None:
                     kind = schema[column.name].dataType
@@ -115,9 +115,9 @@ class Tables:
         assert whole is not None
         return whole
 
-    def read_wire_there(self, spark: SparkSession, name: str) -> DataFrame:
+    def read_wire_by_spark(self, spark: SparkSession, name: str) -> DataFrame:
         """The rows of a table that come from captures, read by Spark."""
-        rows = self.read_there(spark, name)
+        rows = self.read_by_spark(spark, name)
         return rows.filter(f"{_SOURCE} = 'wire'") if name in LOGGED else rows
 
     def batches(self, name: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -131,21 +131,21 @@ class Tables:
         """
         few = [column for column in columns if column in _FEW]
         for path in self.files[name]:
-            with self._opened(name, path, few) as file:
+            with self._open_file(name, path, few) as file:
                 there = set(file.schema_arrow.names)
                 apart = name in LOGGED and _SOURCE in there
                 asked = [column for column in (*columns, *([_SOURCE] if apart else [])) if column in there]
                 try:
                     for batch in file.iter_batches(most, columns=list(dict.fromkeys(asked)) or [_TIME]):
-                        yield add_missing_columns(name, _wire(batch) if apart else batch, columns, few)
+                        yield add_missing_columns(name, _rows_of_captures(batch) if apart else batch, columns, few)
                 except (OSError, pa.ArrowException) as problem:
-                    raise self._failure(name, problem) from None
+                    raise self._reading_failure(name, problem) from None
 
-    def _opened(self, name: str, path: str, few: list[str]) -> pq.ParquetFile:
+    def _open_file(self, name: str, path: str, few: list[str]) -> pq.ParquetFile:
         try:
             file = pq.ParquetFile(path, read_dictionary=few, pre_buffer=False)
         except (OSError, pa.ArrowException) as problem:
-            raise self._failure(name, problem) from None
+            raise self._reading_failure(name, problem) from None
         try:
             check_file_columns(name, file.schema_arrow, f"{self.place}/{name}")
         except Failure:
@@ -153,17 +153,17 @@ class Tables:
             raise
         return file
 
-    def _failure(self, name: str, problem: Exception) -> Failure:
+    def _reading_failure(self, name: str, problem: Exception) -> Failure:
         return Failure(f"{self.place}/{name}: {str(problem).splitlines()[0]:.300}")
 
 
-def _wire(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _rows_of_captures(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The rows that come from captures, not from a request log."""
     wire = pc.equal(batch.column(_SOURCE), "wire")
     return batch if pc.all(wire).as_py() is not False else batch.filter(wire)
 
 
-def _escaped(path: str) -> str:
+def _escape_pattern(path: str) -> str:
     """The name of a file for Spark, which reads a name as a pattern."""
     return _PATTERN.sub(r"\\\g<0>", path)
 
@@ -178,13 +178,13 @@ def join_small_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordB
         waiting.append(batch)
         rows += batch.num_rows
         if rows >= BATCH // 2:
-            yield _joined(waiting)
+            yield _join_batches(waiting)
             waiting, rows = [], 0
     if waiting:
-        yield _joined(waiting)
+        yield _join_batches(waiting)
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _join_batches(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()

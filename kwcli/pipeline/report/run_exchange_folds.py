@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.tables.stored_exchanges import ConnectionKey
     from kwcli.terminal.progress import Progress
 
-__all__ = ["fold_here", "fold_there", "has_bodies"]
+__all__ = ["fold_by_spark", "fold_locally", "has_bodies"]
 
 _COLUMNS: Final = {"exchanges": EXCHANGE_COLUMNS, "skipped": SKIPPED_COLUMNS}
 _STATE: Final = "state binary"
@@ -46,30 +46,30 @@ def has_bodies(tables: Tables) -> bool:
     return first is not None and first.column(0).null_count < first.num_rows
 
 
-def fold_here(tables: Tables, progress: Progress | None = None) -> ReportFolds:
+def fold_locally(tables: Tables, progress: Progress | None = None) -> ReportFolds:
     """The folds over all rows, counted on this machine."""
-    folds, done, numbers = _folds(tables), 0, number_connections(tables)
+    folds, done, numbers = _new_folds(tables), 0, number_connections(tables)
     if progress is not None:
         progress.expect(sum(tables.rows[name] for name in _COLUMNS if name in tables))
     for name, columns in _COLUMNS.items():
         reader = StoredRowReader(numbers)
         for batch in tables.read(name, columns, AT_ONCE) if name in tables else ():
-            _feed(folds, reader, batch)
+            _feed_batch(folds, reader, batch)
             done += batch.num_rows
             if progress is not None:
                 progress.show(done, done)
-    _hear_ends(folds, tables, numbers)
+    _add_connection_ends(folds, tables, numbers)
     return folds
 
 
-def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
+def fold_by_spark(spark: SparkSession, tables: Tables) -> ReportFolds:
     """The folds over all rows, counted on Spark: each task has folds, merged here. Failure says why a task failed."""
-    whole, numbers = _folds(tables), number_connections(tables)
+    whole, numbers = _new_folds(tables), number_connections(tables)
     fold_part = partial(_fold_part, numbers)
     for name, columns in _COLUMNS.items():
         if name not in tables or not tables.files[name]:
             continue
-        rows = tables.read_wire_there(spark, name).select(*columns)
+        rows = tables.read_wire_by_spark(spark, name).select(*columns)
         try:
             found = rows.mapInArrow(fold_part, _STATE).collect()
         except Exception as problem:
@@ -78,17 +78,17 @@ def fold_there(spark: SparkSession, tables: Tables) -> ReportFolds:
             part = ReportFolds(PLAIN)
             part.resume(bytes(row.state))
             whole.merge(part)
-    _hear_ends(whole, tables, numbers)
+    _add_connection_ends(whole, tables, numbers)
     return whole
 
 
-def _hear_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKey, int]) -> None:
+def _add_connection_ends(folds: ReportFolds, tables: Tables, numbers: Mapping[ConnectionKey, int]) -> None:
     """Add how connections ended: it is one row for each, so they are always read on this machine."""
     for ended in read_ends(tables, numbers):
         folds.found["findings"].end(ended)
 
 
-def _folds(tables: Tables) -> ReportFolds:
+def _new_folds(tables: Tables) -> ReportFolds:
     folds = ReportFolds(PLAIN)
     folds.found["findings"].set_capture_faults(list(tables.facts.get("faults", ())))
     return folds
@@ -99,11 +99,11 @@ def _fold_part(numbers: Mapping[ConnectionKey, int], batches: Iterator[pa.Record
     folds, reader = ReportFolds(PLAIN), StoredRowReader(numbers)
     for batch in batches:
         for at in range(0, batch.num_rows, AT_ONCE):
-            _feed(folds, reader, batch.slice(at, AT_ONCE))
+            _feed_batch(folds, reader, batch.slice(at, AT_ONCE))
     yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})
 
 
-def _feed(folds: ReportFolds, reader: StoredRowReader, batch: pa.RecordBatch) -> None:
+def _feed_batch(folds: ReportFolds, reader: StoredRowReader, batch: pa.RecordBatch) -> None:
     """Add the rows of a batch to the folds; rows that cannot be read are left out: `kw report DIR` tells of them."""
     for row in batch.to_pylist():
         try:

@@ -48,13 +48,17 @@ class FoldPlan(NamedTuple):
     columns: tuple[str, ...]
 
 
-def _statistics(by: tuple[str, ...], metric: str, bucket_ns: int = NS, only: frozenset[Any] | None = None) -> FoldPlan:
+def _statistics_plan(
+    by: tuple[str, ...], metric: str, bucket_ns: int = NS, only: frozenset[Any] | None = None
+) -> FoldPlan:
     columns = (*feed_folds.COLUMNS, *feed_folds.METRIC_COLUMNS[metric], *(name for word in by for name in _OF[word]))
     make = partial(Statistics, by, metric, bucket_ns=bucket_ns)
     return FoldPlan("exchanges", make, partial(feed_folds.feed_statistics, only=only), columns)
 
 
-def _tally(table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()) -> FoldPlan:
+def _tally_plan(
+    table: str, by: tuple[str, ...], amounts: tuple[str, ...] = (), columns: tuple[str, ...] = ()
+) -> FoldPlan:
     return FoldPlan(
         table, partial(Tally, by, sums("count", *amounts)), feed_folds.tally_rows, (*(columns or by), *amounts)
     )
@@ -66,10 +70,10 @@ _TRAFFIC: Final = tuple(
     for side in ("client", "server")
 )
 FIRST: Final[dict[str, FoldPlan]] = {
-    "all": _statistics((), "latency"),
-    **{f"latency {name}": _statistics((name,), "latency") for name in BY},
-    "errors": _statistics(("api", "error"), "errors"),
-    **{f"throttle {name}": _statistics((name,), "throttle") for name in ("client", "api")},
+    "all": _statistics_plan((), "latency"),
+    **{f"latency {name}": _statistics_plan((name,), "latency") for name in BY},
+    "errors": _statistics_plan(("api", "error"), "errors"),
+    **{f"throttle {name}": _statistics_plan((name,), "throttle") for name in ("client", "api")},
     "slowest": FoldPlan(
         "exchanges", partial(Slowest, SLOWEST, feed_folds.WHERE), feed_folds.feed_slowest, feed_folds.SLOWEST_COLUMNS
     ),
@@ -77,22 +81,22 @@ FIRST: Final[dict[str, FoldPlan]] = {
         *("exchanges", ClientVersions, feed_folds.feed_versions),
         ("time_ns", "client", "client_id", "client_software_name", "client_software_version", "api_key", "api_version"),
     ),
-    "batches": FoldPlan("topic_partitions", BatchSizes, feed_folds.count_batches, feed_folds.BATCH_COLUMNS),
-    "connections": _tally("connections", ("kafka", "closed", "opened"), (*_TRAFFIC, "exchanges")),
-    "clients": _tally(
+    "batches": FoldPlan("topic_partitions", BatchSizes, feed_folds.count_record_batches, feed_folds.BATCH_COLUMNS),
+    "connections": _tally_plan("connections", ("kafka", "closed", "opened"), (*_TRAFFIC, "exchanges")),
+    "clients": _tally_plan(
         "connections", ("kafka", "client"), (*_TRAFFIC, "exchanges"), columns=("kafka", "client", "client_id")
     ),
-    "foreign": _tally("connections", ("kafka", "broker", "reason", "detail")),
-    "skipped": _tally("skipped", ("reason", "direction"), ("size",)),
+    "foreign": _tally_plan("connections", ("kafka", "broker", "reason", "detail")),
+    "skipped": _tally_plan("skipped", ("reason", "direction"), ("size",)),
 }
 
 
 def second_round(bucket_ns: int, matters: Mapping[str, Iterable[Any]]) -> dict[str, FoldPlan]:
     """The folds of the second round, over time: of all exchanges, and of the values of each dimension in `matters`."""
     return {
-        "time": _statistics(("time",), "latency", bucket_ns),
+        "time": _statistics_plan(("time",), "latency", bucket_ns),
         **{
-            f"time {name}": _statistics(("time", name), "latency", bucket_ns, frozenset(values))
+            f"time {name}": _statistics_plan(("time", name), "latency", bucket_ns, frozenset(values))
             for name, values in matters.items()
         },
     }
@@ -115,12 +119,12 @@ class Folds:
         """The columns that the folds read."""
         return list(dict.fromkeys(name for each in self._counted.values() for name in each.columns))
 
-    def count(self, batch: pa.RecordBatch) -> None:
+    def count_batch(self, batch: pa.RecordBatch) -> None:
         """Count a batch in all folds."""
         rows = BatchColumns(batch)
         self.rows += rows.size
         for name, fold in list(self.found.items()):
-            self._guarded(name, partial(self._counted[name].tell, fold, rows))
+            self._give_up_on_error(name, partial(self._counted[name].tell, fold, rows))
 
     def merge(self, other: Self) -> None:
         """Add the counts of other folds over the table."""
@@ -128,7 +132,7 @@ class Folds:
         for name, text in other.full.items():
             self._give_up(name, text)
         for name, fold in list(self.found.items()):
-            self._guarded(name, partial(fold.merge, other.found[name]))
+            self._give_up_on_error(name, partial(fold.merge, other.found[name]))
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -140,9 +144,9 @@ class Folds:
         for name, text in full.items():
             self._give_up(name, text)
         for name, fold in list(self.found.items()):
-            self._guarded(name, partial(fold.resume, states[name]))
+            self._give_up_on_error(name, partial(fold.resume, states[name]))
 
-    def _guarded(self, name: str, work: Callable[[], None]) -> None:
+    def _give_up_on_error(self, name: str, work: Callable[[], None]) -> None:
         try:
             work()
         except LimitExceeded as problem:
@@ -170,7 +174,7 @@ _NICE: Final[tuple[int, ...]] = (
 RunFolds = Callable[[Mapping[str, FoldPlan], str], Folds]
 
 
-def count_here(tables: Tables, progress: Progress | None = None) -> RunFolds:
+def count_locally(tables: Tables, progress: Progress | None = None) -> RunFolds:
     """The function that counts folds over a table on this machine."""
     rows = {name: rows for name, rows in tables.rows.items() if name in NAMES}
     done, exchanges = 0, 0
@@ -181,7 +185,7 @@ def count_here(tables: Tables, progress: Progress | None = None) -> RunFolds:
         nonlocal done, exchanges
         folds = Folds(counted, table)
         for batch in tables.batches(table, folds.columns):
-            folds.count(batch)
+            folds.count_batch(batch)
             done += batch.num_rows
             exchanges = max(exchanges, folds.rows)
             if progress is not None:
@@ -205,7 +209,9 @@ def count_all(tables: Tables, run: RunFolds) -> FoldResults:
     bucket_ns = 10**9
     if rows["exchanges"]:
         bucket_ns = bucket_width(found["all"].first_ns, found["all"].last_ns)
-        matters = {name: _matters(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found}
+        matters = {
+            name: _values_that_matter(found[f"latency {name}"], name) for name in BY if f"latency {name}" in found
+        }
         folds = run(second_round(bucket_ns, matters), "exchanges")
         found |= folds.found
         full |= folds.full
@@ -220,7 +226,7 @@ def bucket_width(first_ns: int, last_ns: int) -> int:
     return last_ns - first_ns + 1
 
 
-def _matters(statistics: Any, name: str) -> set[Any]:
+def _values_that_matter(statistics: Any, name: str) -> set[Any]:
     rows = [row for row in statistics.rows() if "others" not in row]
     slow = sorted((row for row in rows if row["values"]), key=lambda row: row["p99"], reverse=True)[:SLOW]
     busy = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]
@@ -233,14 +239,14 @@ def _matters(statistics: Any, name: str) -> set[Any]:
 _STATE = "state binary"
 
 
-def count_there(spark: SparkSession, tables: Tables) -> RunFolds:
+def count_by_spark(spark: SparkSession, tables: Tables) -> RunFolds:
     """The function that counts folds over a table on Spark. Failure says in one line why a task failed."""
 
     def run(counted: Mapping[str, FoldPlan], table: str) -> Folds:
         whole = Folds(counted, table)
         if not tables.files[table]:
             return whole
-        rows = tables.read_wire_there(spark, table).select(*whole.columns)
+        rows = tables.read_wire_by_spark(spark, table).select(*whole.columns)
         states = rows.mapInArrow(partial(count_part, counted, table), _STATE)
         try:
             found = states.collect()
@@ -261,5 +267,5 @@ def count_part(
     """The work of one Spark task: its rows in, the state of its folds out."""
     folds = Folds(counted, table)
     for batch in join_small_batches(batches):
-        folds.count(batch)
+        folds.count_batch(batch)
     yield pa.RecordBatch.from_pydict({"state": pa.array([folds.export()], pa.binary())})

@@ -229,7 +229,7 @@ class PartitionStitcher:
         except DecodeError as problem:
             settled, patch = [], None
             self._lose(part.key, problem)
-        self._batchers[point].take(settled)
+        self._batchers[point].add_rows(settled)
         if run is not None:
             self._rows.append((self._split, run, *_verdict(patch), None, None))
 
@@ -266,7 +266,7 @@ class PartitionStitcher:
 
     def _end(self) -> None:
         if self._stitcher is not None and self._at is not None:
-            self._batchers[self._at[0]].take(self._stitcher.finish())
+            self._batchers[self._at[0]].add_rows(self._stitcher.finish())
         self._stitcher = None
 
     def _write(self, batch: pa.RecordBatch, *, ended: bool) -> None:

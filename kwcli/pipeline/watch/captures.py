@@ -36,7 +36,14 @@ from kwcli.capture_inputs import CAPTURE_MAGICS, InputProblem, is_request_log
 from kwcli.inflating import COMPRESSED
 from kwcli.input_files import is_named_capture
 from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
-from kwcli.pipeline.read.captures import FoundFile, SourceFile, as_input, begin_of, list_files, open_ranges
+from kwcli.pipeline.read.captures import (
+    FoundFile,
+    SourceFile,
+    as_capture_source,
+    list_files,
+    open_ranges,
+    read_beginning,
+)
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
@@ -290,7 +297,7 @@ class WatchedFiles:
         """A file that was not seen before; None where it is neither a capture nor a request log."""
         inflate = COMPRESSED.match(head[:4]) is not None
         if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and is_request_log(
-            begin_of(opened, found.name)
+            read_beginning(opened, found.name)
         ):
             digest = hashlib.sha256(head).hexdigest()
             made = TrackedFile(point, found.path, found.name, _place_of(found), digest, len(head), 0)
@@ -298,7 +305,7 @@ class WatchedFiles:
             return made
         if inflate:
             try:
-                begin = next(as_input(opened, found.name).pieces(), b"")
+                begin = next(as_capture_source(opened, found.name).pieces(), b"")
             except InputProblem:
                 begin = b""
             if begin[:4] not in CAPTURE_MAGICS:
