@@ -49,9 +49,9 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
         return None
     if pairing.sasl.attempt is not None:
         return None
-    for flow in (client, client.peer):
-        flow.sync()
-        if not flow.started or flow.ended or flow.held or flow.far:
+    for half in (client, client.peer):
+        half.sync()
+        if not half.started or half.ended or half.held or half.far:
             return None
     for direction in directions:
         if (
@@ -77,11 +77,11 @@ def _inside(direction: FrameDirection) -> list[Any]:
 class Checkpoint:
     """The state of a clean run at the end of a batch."""
 
-    __slots__ = ("client", "client_id", "client_raw", "directions", "flows", "login", "rows", "software", "waiting")
+    __slots__ = ("client", "client_id", "client_raw", "directions", "halves", "login", "rows", "software", "waiting")
 
     def __init__(self, clean_run: CleanRun) -> None:
         pairing = clean_run.pairing
-        self.flows = tuple((flow.packets, flow.place, flow.last_ns) for flow in clean_run.flows)
+        self.halves = tuple((half.packets, half.place, half.last_ns) for half in clean_run.halves)
         first, second = clean_run.directions
         self.directions = (
             (_state(first), first.place, first.begun, first.parts[:]),
@@ -102,7 +102,7 @@ class CleanRun:
         self.after = after  # the clean run begins after the segment with this packet number
         self.since: int | None = after  # `after`, as long as that segment is in the current batch; else None
         client = connection.first if pairing.client_first else connection.second
-        self.flows: tuple[Half, Half] = (client, client.peer)
+        self.halves: tuple[Half, Half] = (client, client.peer)
         self.directions = (pairing.requests, pairing.responses)
         self.required_state = agreed
         self.low: int | None = None
@@ -123,8 +123,8 @@ class CleanRun:
 
     def has_new_packets(self) -> bool:
         """Whether any packet has come since the last commit."""
-        first, second = self.flows
-        return first.packets != self.checkpoint.flows[0][0] or second.packets != self.checkpoint.flows[1][0]
+        first, second = self.halves
+        return first.packets != self.checkpoint.halves[0][0] or second.packets != self.checkpoint.halves[1][0]
 
     def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
         """Take a row of the batch; of most rows only correlation id, first and last packet, and projection are kept."""
@@ -146,8 +146,8 @@ class CleanRun:
         self.rows, self.made, self.late, self.odd = [], [], [], False
         if odd or not self._believed(rows):
             return None
-        for flow in self.flows:
-            flow.sync()
+        for half in self.halves:
+            half.sync()
         self.checkpoint = Checkpoint(self)
         self.orphans += orphans
         self.count += len(rows)
@@ -176,7 +176,7 @@ class CleanRun:
     @property
     def empty(self) -> bool:
         """Whether nothing in the clean run is believed."""
-        return self.checkpoint.flows == self.begin.flows
+        return self.checkpoint.halves == self.begin.halves
 
     def pack_run(self) -> bytes:
         """The blob of the clean run's RUN part, which is then handed on."""
@@ -197,9 +197,9 @@ class CleanRun:
         `until` is the number of the first packet after the clean run, None if it lasts to the end of the split.
         """
         begin, checkpoint = self.begin, self.checkpoint
-        flows = [
+        halves = [
             [now[0] - then[0], now[1] - then[1], now[2]]
-            for now, then in zip(checkpoint.flows, begin.flows, strict=True)
+            for now, then in zip(checkpoint.halves, begin.halves, strict=True)
         ]
         directions = [
             [list(state), place - then[1], begun - then[1], parts]
@@ -210,7 +210,7 @@ class CleanRun:
             each.extra, each.outcome = extra, "complete"
             waiting.append([each.correlation_id, saved(each, REQUEST)])
         names = [checkpoint.client_raw, checkpoint.client_id, checkpoint.software]
-        return pack([until, flows, directions, waiting, names, self.count])
+        return pack([until, halves, directions, waiting, names, self.count])
 
 
 def _most(settled: list[tuple[int, int, int]]) -> int:

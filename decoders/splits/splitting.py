@@ -61,7 +61,7 @@ class Watcher(Protocol):
     def flush(self) -> None:
         """Called when the chunks given so far have to be taken (`Watched.take_chunks`) before reassembly goes on."""
 
-    def before(self, flow: Half | None, segment: Segment) -> None:
+    def before(self, half: Half | None, segment: Segment) -> None:
         """Called before a segment that the fast path does not take."""
 
     def after(self, segment: Segment) -> None:
@@ -88,25 +88,25 @@ class Watched(Reassembly):
         """Whether these segments must be fed one by one, so that `given` has all chunks."""
         return segments[-1][1] >= self._drowsy_ns
 
-    def begins(self, flow: Half | None, segment: Segment) -> bool:
+    def begins(self, half: Half | None, segment: Segment) -> bool:
         """Whether a segment is the SYN of a new connection."""
         if not segment[5] & SYN:
             return False
         first = segment[3] + 1 & MASK
-        return not self._connections.repeats(segment[0], first, segment[1]) if flow is None else replaces(flow, first)
+        return not self._connections.repeats(segment[0], first, segment[1]) if half is None else replaces(half, first)
 
     def is_nothing(self, segment: Segment) -> bool:
         """Whether a segment that neither belongs to an open connection nor begins one is dropped."""
         return bool(segment[5] & (SYN | RST)) or self._connections.late(segment) is not None
 
-    def _slow(self, flow: Half | None, segment: Segment) -> None:
-        if flow is not None and flow.connection.drowsy:
+    def _slow(self, half: Half | None, segment: Segment) -> None:
+        if half is not None and half.connection.drowsy:
             self._watcher.flush()
-        super()._slow(flow, segment)
+        super()._slow(half, segment)
 
-    def _unusual(self, flow: Half | None, segment: Segment) -> None:
-        self._watcher.before(flow, segment)
-        super()._unusual(flow, segment)
+    def _unusual(self, half: Half | None, segment: Segment) -> None:
+        self._watcher.before(half, segment)
+        super()._unusual(half, segment)
         self._watcher.after(segment)
 
     def _close(self, connection: Connection, how: How) -> None:
@@ -515,12 +515,12 @@ class Splitter:
         """Decode the chunks that reassembly has given so far."""
         self._pair(self._watched.take_chunks())
 
-    def before(self, flow: Half | None, segment: Segment) -> None:
+    def before(self, half: Half | None, segment: Segment) -> None:
         """Take an unusual segment: it ends a clean run, or begins a connection, or is handed on."""
         track = self._track(segment[0])
-        begins = self._watched.begins(flow, segment)
+        begins = self._watched.begins(half, segment)
         if track.fresh is not None:
-            if not begins and (flow is not None or self._watched.is_nothing(segment)):
+            if not begins and (half is not None or self._watched.is_nothing(segment)):
                 return
             self.flush()
             self._end_fresh(track, track.fresh, segment[2])
@@ -533,10 +533,10 @@ class Splitter:
 
     def after(self, segment: Segment) -> None:
         """Begin a clean run after this segment, if one may begin."""
-        flow = self._watched.flow(segment[0])
-        if flow is None:
+        half = self._watched.find_half(segment[0])
+        if half is None:
             return
-        track, connection = self._track(segment[0]), flow.connection
+        track, connection = self._track(segment[0]), half.connection
         fresh = track.fresh
         if fresh is not None:
             if fresh.connection is not connection:  # the first, or one that took the ports without a SYN
@@ -565,7 +565,7 @@ class Splitter:
         """Note that a connection is over. If a clean run ends, its connection was silent: stitchers find that out."""
         target = self._routes.get(connection.number)
         if isinstance(target, CleanRun):
-            self._end(self._track(target.flows[0].key), target, packet)
+            self._end(self._track(target.halves[0].key), target, packet)
         elif target is not None:
             self._over.append(target)
 

@@ -62,11 +62,11 @@ class AdoptedRun:
         )
         self.segments: list[Segment] = []  # to feed before the segments that `reread` gives: none
         self.agreed = False
-        flow = engine.reassembly.flow(self._required_state[0]) if self._required_state else None
-        pairing = None if flow is None else self._context.pairings.get(flow.connection.number)
-        if flow is None or pairing is None:
+        half = engine.reassembly.find_half(self._required_state[0]) if self._required_state else None
+        pairing = None if half is None else self._context.pairings.get(half.connection.number)
+        if half is None or pairing is None:
             return
-        self._connection: Connection = flow.connection
+        self._connection: Connection = half.connection
         self._pairing: Pairing = pairing
         self._added: int = pairing.requests.place - self._place
         self._server_place = pairing.responses.place
@@ -115,10 +115,10 @@ class AdoptedRun:
     def absorb(self, tail: list[Any]) -> None:
         """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
-        _, flows, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
+        _, halves, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
-        for flow, row in zip((client, client.peer), flows, strict=True):
-            _add(flow, row)
+        for half, row in zip((client, client.peer), halves, strict=True):
+            _add(half, row)
         connection.drowsy = False
         connection.settle()
         budget, places = pairing.budget, (self._client_place, self._server_place)
@@ -143,12 +143,12 @@ class AdoptedRun:
         pairing.ends.exchanges += count
 
 
-def _add(flow: Half, state: list[Any]) -> None:
+def _add(half: Half, state: list[Any]) -> None:
     packets, size, last_ns = fields(state, int, int, int)
-    flow.sync()
-    flow.packets += packets
-    flow.place += size
-    flow.last_ns = last_ns if packets else flow.last_ns
+    half.sync()
+    half.packets += packets
+    half.place += size
+    half.last_ns = last_ns if packets else half.last_ns
 
 
 def _frame(exchange: Exchange) -> Frame:

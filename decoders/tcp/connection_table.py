@@ -43,10 +43,10 @@ SWEEP_MIN: Final = 4096
 
 
 class Connections:
-    """All connections of a capture. `flows` has both directions of the open ones, by key."""
+    """All connections of a capture. `halves`: both halves of the open ones, by key."""
 
     def __init__(self) -> None:
-        self.flows: dict[bytes, Half] = {}
+        self.halves: dict[bytes, Half] = {}
         self.count = 0
         # Key → first and next raw number, time of the end; ordered, for the oldest are taken from the front.
         self._ended: OrderedDict[bytes, tuple[int, int, int]] = OrderedDict()
@@ -54,35 +54,35 @@ class Connections:
 
     def by_number(self) -> dict[int, Connection]:
         """The open connections in order of appearance."""
-        known = {flow.connection.number: flow.connection for flow in self.flows.values()}
+        known = {half.connection.number: half.connection for half in self.halves.values()}
         numbers = sorted(known)
         return known if numbers == list(known) else {number: known[number] for number in numbers}
 
     def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Half:
-        """Add a new connection; gives the flow with this key, which is `first` if it is the initiator."""
+        """Add a new connection; gives the half with this key, which is `first` if it is the initiator."""
         self.count += 1
         source, target = endpoints(key)
         if initiator:
             connection = Connection(self.count, source, target, time_ns, opened=False)
-            flow = connection.first
+            half = connection.first
         else:
             connection = Connection(self.count, target, source, time_ns, opened=False)
-            flow = connection.second
+            half = connection.second
         connection.began_packet = connection.at_packet = packet
-        flow.key, flow.peer.key = key, turned(key)
-        for half in (flow, flow.peer):
-            self.flows[half.key] = half
-            self._ended.pop(half.key, None)
-        return flow
+        half.key, half.peer.key = key, turned(key)
+        for each in (half, half.peer):
+            self.halves[each.key] = each
+            self._ended.pop(each.key, None)
+        return half
 
     def end(self, connection: Connection, *, remembered: bool = True) -> None:
         """Remove a connection that is over; if `remembered`, keep its end for a while, as segments may follow."""
         connection.over = True
         time_ns = connection.last_ns
-        for flow in (connection.first, connection.second):
-            self.flows.pop(flow.key, None)  # both have the same key where an endpoint talks to itself
-            if flow.place and remembered:
-                self._ended[flow.key] = (flow.first & MASK, flow.place & MASK, time_ns)
+        for half in (connection.first, connection.second):
+            self.halves.pop(half.key, None)  # both have the same key where an endpoint talks to itself
+            if half.place and remembered:
+                self._ended[half.key] = (half.first & MASK, half.place & MASK, time_ns)
         while len(self._ended) > CLOSED_MAX or (self._ended and self._oldest_ns() < time_ns - FORGOTTEN_NS):
             self._ended.popitem(last=False)
 
@@ -117,7 +117,7 @@ class Connections:
 
     def drowsy(self, now_ns: int) -> list[Connection]:
         """Connections that have been silent for half the time after which they are over."""
-        known = {id(flow.connection): flow.connection for flow in self.flows.values()}
+        known = {id(half.connection): half.connection for half in self.halves.values()}
         return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
 
     def silent(self, now_ns: int) -> list[Connection]:
@@ -125,7 +125,7 @@ class Connections:
 
         They are the connections that were silent for too long, and when there are too many, the longest silent tenth.
         """
-        if len(self.flows) < 2 * self._sweep_at:
+        if len(self.halves) < 2 * self._sweep_at:
             return []
         known = sorted(self.by_number().values(), key=lambda connection: (connection.last_ns, connection.number))
         surplus = len(known) - CONNECTIONS_MAX * 9 // 10 if len(known) >= CONNECTIONS_MAX else 0
@@ -138,20 +138,20 @@ class Connections:
         return gone
 
     def export_one(self, connection: Connection) -> object:
-        """The state of an open connection, and which direction takes the segments: where an endpoint talks to itself
+        """The state of an open connection, and which half takes the segments: where an endpoint talks to itself
         both have one key.
         """
-        return [connection.export(), self.flows[connection.first.key] is connection.first]
+        return [connection.export(), self.halves[connection.first.key] is connection.first]
 
     def resume_one(self, state: object, number: int | None = None) -> Connection:
         """Restore the connection that `export_one` gave, with its own number or another. Raises DecodeError."""
         row, first_takes = fields(state, list, bool)
         connection = Connection.resumed(row if number is None else [number, *row[1:]])
         first, second = connection.first, connection.second
-        if turned(first.key) != second.key or first.key in self.flows or second.key in self.flows:
+        if turned(first.key) != second.key or first.key in self.halves or second.key in self.halves:
             raise Malformed("a saved state with a connection twice")
-        for flow in (second, first) if first_takes else (first, second):
-            self.flows[flow.key] = flow
+        for half in (second, first) if first_takes else (first, second):
+            self.halves[half.key] = half
         return connection
 
     def export(self) -> object:
@@ -162,7 +162,7 @@ class Connections:
     def resume(self, state: object) -> None:
         """Restore the state that `export` gave. Raises DecodeError when it is something else."""
         rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
-        self.flows = {}
+        self.halves = {}
         for row in rows:
             self.resume_one(row)
         if len(self.by_number()) < len(rows):

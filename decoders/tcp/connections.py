@@ -1,7 +1,7 @@
-"""A TCP connection and its two directions: how much each has sent, how far each has come, what waits behind a hole.
+"""A TCP connection and its two halves, a direction each: how much each sent, how far it came, what waits behind a hole.
 
 Sequence numbers are kept *long*: the 32 bits of the wire with the number of wrap-arounds above them, so that they
-compare and subtract as plain numbers. A direction's `place` is the long number of the next byte it will give.
+compare and subtract as plain numbers. A half's `place` is the long number of the next byte it will give.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ __all__ = [
 
 MASK: Final = 0xFFFF_FFFF
 # Values of `Half.next` that no sequence number has.
-UNSEEN: Final = 1 << 32  # nothing is known of this direction; above every acknowledgement
+UNSEEN: Final = 1 << 32  # nothing is known of this half; above every acknowledgement
 WAITING: Final = -1  # this connection takes the slow path: something is missing; below every acknowledgement
 # Captures swap packets that went through different queues: rarely by more than a handful, never for seconds.
 PATIENCE: Final = 32
 PATIENCE_NS: Final = 3 * 10**9
-# Segments after which a direction without SYN begins, acknowledged or not; the same for a stray run of segments.
+# Segments after which a half without SYN begins, acknowledged or not; the same for a stray run of segments.
 SURE: Final = 3
 # A step beyond this is no hole and no retransmission: windows are smaller (RFC 7323 allows 1 GiB, nobody has it).
 FAR: Final = 1 << 28
@@ -116,7 +116,7 @@ class Half:
         self.acked = 0  # highest number the peer has acknowledged, 0: none known
         self.heard = 0  # what the peer acknowledged first, as long as the start is not sure
         self.sent = 0  # number of the first segment if that was one without bytes
-        # Few directions ever hold much for long, and an empty list has 56 bytes: a direction without segments has none.
+        # Few halves ever hold much for long, and an empty list has 56 bytes: a half without segments has none.
         self.held: Sequence[Entry] = ()  # ascending, not overlapping, all behind `place`
         self.held_size = 0
         self.far: Sequence[Entry] = ()
@@ -191,11 +191,11 @@ class Half:
         return [] if self.far else run
 
     def is_sure(self) -> bool:
-        """Whether nothing comes before the first held segment of a direction whose SYN is not in the capture."""
+        """Whether nothing comes before the first held segment of a half whose SYN is not in the capture."""
         if not self.connection.known:
             return False
         start = self.held[0][0]
-        if self.peer.syn:  # the SYN of this direction is late, or lost
+        if self.peer.syn:  # the SYN of this half is late, or lost
             return self.sure >= start
         if self.heard:
             return self.heard + 1 >= start or self.sure >= start
@@ -319,7 +319,7 @@ class Half:
         return end if end > self.place + (not self.held) else 0
 
     def lacks(self, number: int) -> bool:
-        """Whether the sender of acknowledgement `number` has bytes of this direction that are not given yet."""
+        """Whether the sender of acknowledgement `number` has bytes of this half that are not given yet."""
         if self.started:
             return 1 < ahead(number, self.place) < FAR
         return bool(self.held) and 0 < ahead(number, self.held[0][0]) < FAR
@@ -365,7 +365,7 @@ class Half:
         self.mark = (acked, top, heard, packets, packet, time_ns)
         self.held_size = sum(len(entry[5]) + SEGMENT_COST for entry in self.held)
         if len(key) not in (12, 36) or not self._is_sound():
-            raise Malformed("a saved direction of a connection that cannot be one")
+            raise Malformed("a saved half of a connection that cannot be one")
 
     def _is_sound(self) -> bool:
         """Whether a restored state is one that segments lead to, as far as the code relies on that.
@@ -444,7 +444,7 @@ class Connection:
 
     @property
     def held_size(self) -> int:
-        """The size of what both directions hold."""
+        """The size of what both halves hold."""
         return self.first.held_size + self.second.held_size
 
     @property
@@ -460,25 +460,25 @@ class Connection:
 
     def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
         """The oldest mark with which patience has ended by now; None where that changes nothing."""
-        flows = (self.first, self.second)
-        return min((flow.since for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)), default=None)
+        halves = (self.first, self.second)
+        return min((half.since for half in halves if half.lapses(time_ns, packet, self.at, idle=idle)), default=None)
 
     def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
         """End patience with what the marks of that time hold.
 
         What is known now was known since the connection's latest packet, so many looks come to the same as one.
         """
-        flows = (self.first, self.second)
-        for flow in [flow for flow in flows if flow.lapses(time_ns, packet, self.at, idle=idle)]:
-            if flow.since == since:
-                flow.lapse(*self.at)
+        halves = (self.first, self.second)
+        for half in [half for half in halves if half.lapses(time_ns, packet, self.at, idle=idle)]:
+            if half.since == since:
+                half.lapse(*self.at)
 
     def due_ns(self, reset: tuple[int, int] | None) -> int:
         """The time before which time alone does nothing to the connection; `reset`: time and packet of a RST."""
         if not self.known:
             return EVER  # it waits for packets of others
         due = [self.last_ns + IDLE_NS + 1]
-        due += [flow.since[0] + PATIENCE_NS for flow in (self.first, self.second) if flow.may_lapse(self.at)]
+        due += [half.since[0] + PATIENCE_NS for half in (self.first, self.second) if half.may_lapse(self.at)]
         if reset is not None:
             due.append(reset[0] + PATIENCE_NS)
         return min(due)
@@ -495,9 +495,9 @@ class Connection:
 
     def park(self) -> None:
         """Send the next segment down the slow path."""
-        for flow in (self.first, self.second):
-            flow.sync()
-            flow.next = WAITING
+        for half in (self.first, self.second):
+            half.sync()
+            half.next = WAITING
 
     def doze(self) -> None:
         """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
@@ -514,10 +514,10 @@ class Connection:
         """Decide between fast and slow path for what follows; True when something is held, or missing."""
         first, second = self.first, self.second
         waits = bool(first.held or second.held or first.hole() or second.hole())
-        for flow in (first, second):
-            flow.next = WAITING if waits or self.reset else flow.place & MASK if flow.started else UNSEEN
-            if not waits and flow.acked is not flow.place:
-                flow.share()
+        for half in (first, second):
+            half.next = WAITING if waits or self.reset else half.place & MASK if half.started else UNSEEN
+            if not waits and half.acked is not half.place:
+                half.share()
         return waits
 
     def export(self) -> object:
@@ -559,7 +559,7 @@ def ahead(number: int, place: int) -> int:
 
 
 def deadlocked(first: Half, second: Half) -> tuple[Entry | None, Entry | None]:
-    """The next segments of two directions of which each waits for bytes that the other one holds (no real TCP does)."""
+    """The next segments of two halves of which each waits for bytes that the other one holds (no real TCP does)."""
     if not (first.held and second.held):
         return None, None
     entry, other = first.held[0], second.held[0]
@@ -593,6 +593,6 @@ def _address(data: bytes) -> str:
 
 
 def turned(key: bytes) -> bytes:
-    """The key of the other direction."""
+    """The key of the other half."""
     size = (len(key) - 4) // 2
     return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

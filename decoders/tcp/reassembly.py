@@ -1,12 +1,12 @@
-"""TCP segments in, in the order of the capture; chunks (`chunks.py`) out: each direction's bytes in stream order.
+"""TCP segments in, in the order of the capture; chunks (`chunks.py`) out: each half's bytes in stream order.
 
 The problem. A capture is not what the two hosts saw. Packets are missing, doubled, out of order, cut by the snap
 length; the beginning of a connection may be before the capture; ports are used again. A reader that waits for ever for
 a missing packet says nothing, one that never waits cuts frames that would have been whole.
 
-The idea. A segment that continues its direction and acknowledges nothing unseen takes the fast path of `feed` (`python
+The idea. A segment that continues its half and acknowledges nothing unseen takes the fast path of `feed` (`python
 -m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before them are
-missing, or the sender has acknowledged bytes of the other direction that are not given yet, so that a response never
+missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a response never
 overtakes its request. The connection stays on the slow path until nothing of it is held.
 
 ```
@@ -20,7 +20,7 @@ broker  ◄───────────────────────
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
   (`Half.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's
   end.
-- Without a SYN a direction begins at its first segment once some packets have passed and none is likely to precede it
+- Without a SYN a half begins at its first segment once some packets have passed and none is likely to precede it
   (`Half.is_sure`).
 - A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
   people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
@@ -65,7 +65,7 @@ from decoders.wire.state_serialization import fields, pack, unpack
 
 __all__ = ["Delivery", "Reassembly"]
 
-# Segments held by the two directions of a connection in, chunks out: what can be given, and what is given up.
+# What is held of a connection, given and given up
 
 
 class Delivery:
@@ -77,11 +77,11 @@ class Delivery:
         self.time_ns = 0
         self.packet = 0
 
-    def hold(self, flow: Half, entry: Entry) -> None:
+    def hold(self, half: Half, entry: Entry) -> None:
         """Keep a segment until it can be given."""
-        before = flow.held_size
-        flow.hold(entry)
-        self.held += flow.held_size - before
+        before = half.held_size
+        half.hold(entry)
+        self.held += half.held_size - before
 
     def release(self, connection: Connection) -> None:
         """Give what can be given, in the order in which it was captured."""
@@ -102,12 +102,12 @@ class Delivery:
         self.release(connection)
         pending = [connection.first, connection.second]
         while pending:
-            flow = pending[0]
-            end = flow.hole()
-            if not flow.held:
-                end = min(end, flow.sure)
-            if flow.place < end <= flow.sure:
-                self._skip(flow, end)
+            half = pending[0]
+            end = half.hole()
+            if not half.held:
+                end = min(end, half.sure)
+            if half.place < end <= half.sure:
+                self._skip(half, end)
                 self.release(connection)
                 pending = [connection.first, connection.second]
             else:
@@ -115,22 +115,22 @@ class Delivery:
 
     def force(self, connection: Connection) -> bool:
         """Give up the first thing that is waited for; False if there is none."""
-        flows = (connection.first, connection.second)
-        unsure = [flow for flow in flows if flow.held and not flow.started]
+        halves = (connection.first, connection.second)
+        unsure = [half for half in halves if half.held and not half.started]
         if unsure:
-            for flow in unsure:
-                flow.begin(flow.held[0][0])
+            for half in unsure:
+                half.begin(half.held[0][0])
             self.release(connection)
             return True
-        for flow in flows:
-            end = flow.hole()
+        for half in halves:
+            end = half.hole()
             if end:
-                self._skip(flow, end)
+                self._skip(half, end)
                 self.release(connection)
                 return True
-        for flow in flows:
-            if flow.held:  # behind an acknowledgement of bytes that nobody has sent
-                self._give(flow)
+        for half in halves:
+            if half.held:  # behind an acknowledgement of bytes that nobody has sent
+                self._give(half)
                 self.release(connection)
                 return True
         return False
@@ -141,61 +141,61 @@ class Delivery:
         while self.force(connection):
             pass
 
-    def again(self, flow: Half, start: int, end: int, *, twice: bool) -> bool:
+    def again(self, half: Half, start: int, end: int, *, twice: bool) -> bool:
         """Give an event for bytes that were sent again; True instead where the capture merely has a packet twice."""
-        start = max(start, flow.first)
-        if start >= end or (twice and end == flow.place):
+        start = max(start, half.first)
+        if start >= end or (twice and end == half.place):
             return start < end
-        flow.again += 1
-        self.out.append((flow, self.time_ns, self.packet, Retransmission(start - flow.first, end - start)))
+        half.again += 1
+        self.out.append((half, self.time_ns, self.packet, Retransmission(start - half.first, end - start)))
         return False
 
-    def gap(self, flow: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
+    def gap(self, half: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Give a gap: bytes that are not there."""
-        flow.gaps += 1
-        flow.missing += size
-        self.out.append((flow, time_ns, packet, Gap(size, why)))
+        half.gaps += 1
+        half.missing += size
+        self.out.append((half, time_ns, packet, Gap(size, why)))
 
-    def jump(self, flow: Half, place: int, time_ns: int, packet: int) -> None:
+    def jump(self, half: Half, place: int, time_ns: int, packet: int) -> None:
         """Give a jump: the stream goes on farther off than any window reaches, with no number of bytes between."""
-        flow.gaps += 1
-        flow.jumps += ((flow.place - flow.first - flow.ended, flow.first),)
-        flow.first += place - flow.place
-        flow.place = place
-        self.out.append((flow, time_ns, packet, Gap(0, "jump")))
+        half.gaps += 1
+        half.jumps += ((half.place - half.first - half.ended, half.first),)
+        half.first += place - half.place
+        half.place = place
+        self.out.append((half, time_ns, packet, Gap(0, "jump")))
 
-    def forget(self, flow: Half) -> None:
-        """Let go of what a flow holds."""
-        self.held -= flow.held_size
-        flow.held, flow.held_size, flow.far = (), 0, ()
+    def forget(self, half: Half) -> None:
+        """Let go of what a half holds."""
+        self.held -= half.held_size
+        half.held, half.held_size, half.far = (), 0, ()
 
-    def _give(self, flow: Half) -> None:
-        """Give the first held segment of a flow."""
-        start, end, time_ns, packet, _, data, role = flow.take_first()
-        flow.held_size -= len(data) + SEGMENT_COST
+    def _give(self, half: Half) -> None:
+        """Give the first held segment of a half."""
+        start, end, time_ns, packet, _, data, role = half.take_first()
+        half.held_size -= len(data) + SEGMENT_COST
         self.held -= len(data) + SEGMENT_COST
-        flow.place = end
-        connection = flow.connection
+        half.place = end
+        connection = half.connection
         if data:
-            self.out.append((flow, time_ns, packet, data))
+            self.out.append((half, time_ns, packet, data))
         if end - start > len(data):
-            self.gap(flow, end - start - len(data), "snaplen", time_ns, packet)
+            self.gap(half, end - start - len(data), "snaplen", time_ns, packet)
         if role == ENDS:
-            flow.ended = True
-            flow.place += 1
+            half.ended = True
+            half.place += 1
         elif role == RESETS:
-            connection.reset = connection.reset or flow
-        elif connection.reset is flow:
+            connection.reset = connection.reset or half
+        elif connection.reset is half:
             connection.reset = None  # it goes on: that was somebody else's reset
 
-    def _skip(self, flow: Half, end: int) -> None:
+    def _skip(self, half: Half, end: int) -> None:
         """Give up the bytes up to number `end`: they are lost."""
-        _, _, time_ns, packet, *_ = flow.held[0] if flow.held else (0, 0, self.time_ns, self.packet)
-        if end - flow.place >= FAR:
-            self.jump(flow, end, time_ns, packet)
-        elif end - flow.place > 1 or not flow.held or flow.held[0][6] != RESETS:  # else it is a FIN
-            self.gap(flow, end - flow.place, "lost", time_ns, packet)
-        flow.place = end
+        _, _, time_ns, packet, *_ = half.held[0] if half.held else (0, 0, self.time_ns, self.packet)
+        if end - half.place >= FAR:
+            self.jump(half, end, time_ns, packet)
+        elif end - half.place > 1 or not half.held or half.held[0][6] != RESETS:  # else it is a FIN
+            self.gap(half, end - half.place, "lost", time_ns, packet)
+        half.place = end
 
 
 FIN: Final = 1
@@ -242,25 +242,25 @@ class Reassembly:
             return self._feed_long(segments)
         out: list[Chunk] = []
         self._delivery.out = out
-        append, flows, slow = out.append, self._connections.flows, self._slow
+        append, halves, slow = out.append, self._connections.halves, self._slow
         for key, time_ns, packet, seq, ack, flags, data, cut in segments:
             try:
-                flow = flows[key]
+                half = halves[key]
             except KeyError:
                 slow(None, (key, time_ns, packet, seq, ack, flags, data, cut))
                 continue
-            if seq == flow.next and ack <= flow.peer.next and not (flags & SPECIAL or cut):
+            if seq == half.next and ack <= half.peer.next and not (flags & SPECIAL or cut):
                 if data:
                     after = seq + len(data)
                     if after > MASK:
-                        slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
+                        slow(half, (key, time_ns, packet, seq, ack, flags, data, cut))
                         continue
-                    flow.next = after
-                    append((flow, time_ns, packet, data))
-                flow.last_ns = time_ns
-                flow.packets += 1
+                    half.next = after
+                    append((half, time_ns, packet, data))
+                half.last_ns = time_ns
+                half.packets += 1
             else:
-                slow(flow, (key, time_ns, packet, seq, ack, flags, data, cut))
+                slow(half, (key, time_ns, packet, seq, ack, flags, data, cut))
         if segments:
             self._delivery.time_ns, self._delivery.packet = segments[-1][1:3]
         elif now_ns >= self._delivery.time_ns + TICK_NS:
@@ -282,9 +282,9 @@ class Reassembly:
         """Note that the capture goes on to this time and packet, without segments of these connections."""
         self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
-    def flow(self, key: bytes) -> Half | None:
-        """The direction with this key of an open connection."""
-        return self._connections.flows.get(key)
+    def find_half(self, key: bytes) -> Half | None:
+        """The half with this key of an open connection."""
+        return self._connections.halves.get(key)
 
     def count(self) -> None:
         """Count one connection more, of which no segment comes here."""
@@ -313,28 +313,28 @@ class Reassembly:
                 begin = index
         return out + self.feed(segments[begin:])
 
-    def _slow(self, flow: Half | None, segment: Segment) -> None:
+    def _slow(self, half: Half | None, segment: Segment) -> None:
         """Take any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
-        if flow is not None:
-            self._pass(flow.connection)
-            if flow.connection.over:
-                flow = None
-            elif flow.connection.drowsy:
-                flow.connection.wake()
+        if half is not None:
+            self._pass(half.connection)
+            if half.connection.over:
+                half = None
+            elif half.connection.drowsy:
+                half.connection.wake()
                 out = self._delivery.out
                 out += self.feed([segment])
                 self._delivery.out = out
                 return
-        self._unusual(flow, segment)
+        self._unusual(half, segment)
 
-    def _unusual(self, flow: Half | None, segment: Segment) -> None:
+    def _unusual(self, half: Half | None, segment: Segment) -> None:
         """Take a segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
-        flow = self._synchronize(flow, segment) if flags & SYN else flow or self._join(segment)
-        if flow is None:
+        half = self._synchronize(half, segment) if flags & SYN else half or self._join(segment)
+        if half is None:
             return
-        connection, peer = flow.connection, flow.peer
+        connection, peer = half.connection, half.peer
         connection.at_ns, connection.at_packet = time_ns, packet
         connection.park()
         if flags & ACK:
@@ -343,10 +343,10 @@ class Reassembly:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
         if flags & (RST | ZERO_WINDOW):
-            flow.note_trouble(time_ns, resets=bool(flags & RST))
-        self._take(flow, segment)
-        flow.last_ns = time_ns
-        flow.packets += 1
+            half.note_trouble(time_ns, resets=bool(flags & RST))
+        self._take(half, segment)
+        half.last_ns = time_ns
+        half.packets += 1
         if not connection.over:
             self._advance(connection)
         if self._delivery.held > HELD_MAX:
@@ -354,119 +354,119 @@ class Reassembly:
         if self._looks():
             self._look()
 
-    def _take(self, flow: Half, segment: Segment) -> None:
+    def _take(self, half: Half, segment: Segment) -> None:
         """Hold the bytes and the end that a segment brings; `_advance` gives them."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
         role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN
-        start = flow.long(seq + (flags & SYN == SYN) & MASK)
+        start = half.long(seq + (flags & SYN == SYN) & MASK)
         if role == RESETS:
             data, size = b"", 0
-            if not flow.started and not flow.held:
-                flow.begin(start)
-            if start > flow.place - FAR:
-                start = max(start, flow.held_until())
+            if not half.started and not half.held:
+                half.begin(start)
+            if start > half.place - FAR:
+                start = max(start, half.held_until())
         elif not size and not role:
-            if not (flow.started or flow.held or flow.sent):
-                flow.sent = start
+            if not (half.started or half.held or half.sent):
+                half.sent = start
             return
-        elif size == 1 and not (role or flow.started or flow.held):
-            flow.sent = flow.sent or start  # a keep-alive that carries a byte: no Kafka message has one byte
+        elif size == 1 and not (role or half.started or half.held):
+            half.sent = half.sent or start  # a keep-alive that carries a byte: no Kafka message has one byte
             return
-        if abs(start - flow.place) >= FAR:
-            self._stray(flow, segment)
+        if abs(start - half.place) >= FAR:
+            self._stray(half, segment)
             return
         end = start + size
         ack = ack if flags & ACK else -1
         delivery = self._delivery
-        if flow.started and start < flow.place:
-            if size > 1 or end != flow.place:
-                twice = time_ns - flow.last_ns < TWICE_NS
-                self.counts["twice"] += delivery.again(flow, start, min(end, flow.place), twice=twice)
-            data = data[flow.place - start :]
-            start = flow.place
+        if half.started and start < half.place:
+            if size > 1 or end != half.place:
+                twice = time_ns - half.last_ns < TWICE_NS
+                self.counts["twice"] += delivery.again(half, start, min(end, half.place), twice=twice)
+            data = data[half.place - start :]
+            start = half.place
         if start < end:
-            delivery.hold(flow, (start, end, time_ns, packet, ack, data, PLAIN))
-        if role == RESETS or (role == ENDS and end >= start and not flow.ended):
-            delivery.hold(flow, (end, end, time_ns, packet, ack, b"", role))
+            delivery.hold(half, (start, end, time_ns, packet, ack, data, PLAIN))
+        if role == RESETS or (role == ENDS and end >= start and not half.ended):
+            delivery.hold(half, (end, end, time_ns, packet, ack, b"", role))
 
-    def _stray(self, flow: Half, segment: Segment) -> None:
+    def _stray(self, half: Half, segment: Segment) -> None:
         """Take a segment far from where the stream is: it is believed, with its run, once that has SURE segments."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
         size = len(data) + cut
         if not size or flags & (SYN | RST):
             return
-        run = flow.stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
+        run = half.stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
         if not run:
             return
         self.counts["stray"] -= len(run)
         place = run[0][0]
-        if flow.peer.place and flags & ACK and abs(ahead(ack, flow.peer.place)) >= FAR:
-            # Both directions are elsewhere: the ports serve a new connection, whose SYN was not captured.
-            self._close(flow.connection, "idle")
-            flow = self._open(segment, initiator=True)
-            flow.packets, flow.last_ns = len(run), time_ns
+        if half.peer.place and flags & ACK and abs(ahead(ack, half.peer.place)) >= FAR:
+            # Both halves are elsewhere: the ports serve a new connection, whose SYN was not captured.
+            self._close(half.connection, "idle")
+            half = self._open(segment, initiator=True)
+            half.packets, half.last_ns = len(run), time_ns
         else:
-            self._delivery.flush(flow.connection)
-            step = ahead(place, flow.place) if flow.started else 0
+            self._delivery.flush(half.connection)
+            step = ahead(place, half.place) if half.started else 0
             if 0 < step < FAR:  # flush() has brought the stream near it
-                self._delivery.gap(flow, step, "lost", *run[0][2:4])
-                flow.place += step
+                self._delivery.gap(half, step, "lost", *run[0][2:4])
+                half.place += step
             elif step:
-                self._delivery.jump(flow, flow.place + step, *run[0][2:4])
-        flow.begin_again(place)
+                self._delivery.jump(half, half.place + step, *run[0][2:4])
+        half.begin_again(place)
         for entry in run:
-            self._delivery.hold(flow, entry)
-        self._advance(flow.connection)
+            self._delivery.hold(half, entry)
+        self._advance(half.connection)
 
     def _advance(self, connection: Connection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
         connection.meet(time_ns, packet, idle=False)
         delivery.release(connection)
-        flows = (connection.first, connection.second)
+        halves = (connection.first, connection.second)
         if connection in self._waiting:
-            for flow in flows:
-                flow.watch(time_ns, packet)
+            for half in halves:
+                half.watch(time_ns, packet)
             delivery.lose(connection)
-        while max(flow.held_size for flow in flows) > OUT_OF_ORDER_MAX and delivery.force(connection):
+        while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.force(connection):
             pass
         self._settle(connection)
 
     # Beginning and end of connections
 
-    def _synchronize(self, flow: Half | None, segment: Segment) -> Half | None:
-        """The flow that a SYN begins, or None when it is a copy of one that was seen."""
+    def _synchronize(self, half: Half | None, segment: Segment) -> Half | None:
+        """The half that a SYN begins, or None when it is a copy of one that was seen."""
         key, time_ns, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
-        if flow is None:
+        if half is None:
             if self._connections.repeats(key, first, time_ns):
                 return None
-        elif replaces(flow, first):
-            self._close(flow.connection, "idle")
-            flow = None
+        elif replaces(half, first):
+            self._close(half.connection, "idle")
+            half = None
         else:
-            if flow.syn:
+            if half.syn:
                 return None
-            if flow.started and flow.place > flow.first:
-                flow.syn = True  # it comes after the first bytes
+            if half.started and half.place > half.first:
+                half.syn = True  # it comes after the first bytes
                 return None
-        if flow is None:
-            flow = self._open(segment, initiator=not flags & ACK)
-        connection = flow.connection
-        connection.park()  # from now on `place` alone says where a direction is
-        if not (flow.size or flow.peer.size):
+        if half is None:
+            half = self._open(segment, initiator=not flags & ACK)
+        connection = half.connection
+        connection.park()  # from now on `place` alone says where a half is
+        if not (half.size or half.peer.size):
             # Once chunks were given the beginning counts as unseen, and that stays so: stages may have read it.
             connection.opened = True
-        fresh = not (flow.started or flow.peer.started)
-        if fresh and (flow is connection.second) != bool(flags & ACK):
+        fresh = not (half.started or half.peer.started)
+        if fresh and (half is connection.second) != bool(flags & ACK):
             connection.first, connection.second = connection.second, connection.first
-        flow.begin(flow.long(first))
-        flow.syn = True
-        if flags & ACK and not flow.peer.started and 0 <= flow.peer.behind(ack) < LATE:
-            flow.peer.begin(flow.peer.long(ack))
-        return flow
+        half.begin(half.long(first))
+        half.syn = True
+        if flags & ACK and not half.peer.started and 0 <= half.peer.behind(ack) < LATE:
+            half.peer.begin(half.peer.long(ack))
+        return half
 
     def _join(self, segment: Segment) -> Half | None:
         """A new connection for a segment without SYN; None for a RST, or if it belongs to a connection that is over."""
@@ -495,13 +495,13 @@ class Reassembly:
         out: list[Chunk] = []
         delivery.out = out
         first = segment[3] + 1 & MASK
-        flow = self._connections.flows.get(segment[0])
-        if flow is not None:
-            self._pass(flow.connection)
-            if not flow.connection.over:
-                if replaces(flow, first):
-                    self._close(flow.connection, "idle")
-                return flow.connection.over, out
+        half = self._connections.halves.get(segment[0])
+        if half is not None:
+            self._pass(half.connection)
+            if not half.connection.over:
+                if replaces(half, first):
+                    self._close(half.connection, "idle")
+                return half.connection.over, out
         return not self._connections.repeats(segment[0], first, segment[1]), out
 
     # What the passing of time does, and how a connection ends
@@ -552,9 +552,9 @@ class Reassembly:
             self._waiting.discard(connection)
         elif connection not in self._waiting:
             self._waiting.add(connection)
-            for flow in (connection.first, connection.second):
-                flow.sure = 0
-                flow.remember(self._delivery.time_ns, self._delivery.packet)
+            for half in (connection.first, connection.second):
+                half.sure = 0
+                half.remember(self._delivery.time_ns, self._delivery.packet)
         if not connection.reset:
             self._resets.pop(connection, None)
         elif connection not in self._resets:
@@ -597,7 +597,7 @@ class Reassembly:
         delivery = self._delivery
         time_ns, packet = delivery.time_ns, delivery.packet
         delivery.time_ns, delivery.packet = connection.at
-        connection.park()  # from now on `place` alone says how far a direction has come
+        connection.park()  # from now on `place` alone says how far a half has come
         delivery.flush(connection)
         delivery.time_ns, delivery.packet = time_ns, packet
         self._waiting.discard(connection)
@@ -609,8 +609,8 @@ class Reassembly:
         if how != "capture_end":
             time_ns = connection.last_ns
         delivery.out.append((connection.first, time_ns, packet, _CLOSES[how]))
-        for flow in (connection.first, connection.second):
-            delivery.forget(flow)
+        for half in (connection.first, connection.second):
+            delivery.forget(half)
         self._connections.end(connection, remembered=how != "capture_end")
 
     # Handing over
@@ -675,8 +675,8 @@ class Reassembly:
         self._delivery.held = sum(connection.held_size for connection in known.values())
 
 
-def replaces(flow: Half, first: int) -> bool:
-    """Whether a SYN begins another connection than that of `flow`; `first` is the raw number behind the SYN."""
-    flow.sync()
-    behind = flow.behind(first)
-    return behind != 0 if flow.syn else not 0 <= behind < LATE
+def replaces(half: Half, first: int) -> bool:
+    """Whether a SYN begins another connection than that of `half`; `first` is the raw number behind the SYN."""
+    half.sync()
+    behind = half.behind(first)
+    return behind != 0 if half.syn else not 0 <= behind < LATE

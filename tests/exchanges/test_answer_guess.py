@@ -49,9 +49,9 @@ def answers_of(name: str) -> tuple[list[Segment], dict[tuple[str, int, bytes], t
     segments = segments_of(name)
     for segment in segments:
         rows += engine.feed([segment])
-        flow = engine.reassembly.flow(segment[0])
-        if flow is not None:
-            sources[segment[0]] = flow.source
+        half = engine.reassembly.find_half(segment[0])
+        if half is not None:
+            sources[segment[0]] = half.source
     rows += engine.finish()
     for row in rows:
         if isinstance(row, Exchange) and row.request_raw and row.response_raw and row.api_key is not None:

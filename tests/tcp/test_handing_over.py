@@ -34,8 +34,8 @@ def check_every_cut(segments: list[Segment]) -> list[tuple[object, ...]]:
     for segment in segments:
         states.append((len(chunks), stage.export()))
         chunks += named(stage.feed([segment]))
-        flows = [flow for each in stage.connections().values() for flow in (each.first, each.second)]
-        assert stage._delivery.held == sum(flow.held_size for flow in flows)
+        halves = [half for each in stage.connections().values() for half in (each.first, each.second)]
+        assert stage._delivery.held == sum(half.held_size for half in halves)
     states.append((len(chunks), stage.export()))
     chunks += named(stage.finish())
     assert stage._delivery.held == 0

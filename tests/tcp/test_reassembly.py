@@ -285,9 +285,9 @@ def test_every_hole_of_a_lossy_capture_costs_the_same_patience() -> None:
     segments = [segment for segment in lossy(1000, 2000, 1) if segment[2] % 9 or not segment[6]]
     stage = Reassembly()
     stage.feed(segments)
-    flow = stage.connections()[1].first
-    assert len(flow.held) < 40
-    assert flow.gaps > 100
+    half = stage.connections()[1].first
+    assert len(half.held) < 40
+    assert half.gaps > 100
 
 
 def test_time_that_passes_without_segments_ends_waiting() -> None:

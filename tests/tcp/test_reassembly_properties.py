@@ -202,10 +202,10 @@ def test_nonsense_does_no_harm(rows: list[tuple[bytes, int, int, int, int, int, 
         segments.append((key, time_ns, number, seq, ack, flags, bytes(size), cut))
     stage = Reassembly()
     chunks = stage.feed(segments)
-    assert stage._delivery.held == sum(flow.held_size for flow in stage._connections.flows.values())
+    assert stage._delivery.held == sum(half.held_size for half in stage._connections.halves.values())
     chunks += stage.finish()
     assert stage._delivery.held == 0
-    assert not stage._connections.flows
+    assert not stage._connections.halves
     check_order(chunks)
     other = play_in_pieces(segments, Random(seed))
     assert [(h.source, h.connection.number, *rest) for h, *rest in other] == [
