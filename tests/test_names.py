@@ -33,7 +33,14 @@ NO_PARTICIPLE: Final = frozenset(NO_PARTICIPLES.split())
 
 # Folder → words for a value that has another name there: what its class, or the field, calls it.
 IN_AND_OUT: Final = re.compile(r"\bin[,;:] .*\bout\b")
-OTHER_WORDS: Final[dict[str, dict[str, str]]] = {}
+OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
+    "decoders/tcp/": {"flow": "half", "flows": "halves"},
+    "decoders/splits/": {"flow": "half", "flows": "halves"},
+    "decoders/frames/": {"lane": "direction", "run": "unframed", "suspect": "side"},
+    "decoders/exchanges/": {"lane": "direction", "lanes": "directions", "suspect": "side"},
+    "decoders/exchanges/connection_pairing.py": {"run": "unframed", "runs": "other rows"},
+    "decoders/exchanges/pairer": {"run": "unframed", "runs": "other rows"},
+}
 
 
 @cache

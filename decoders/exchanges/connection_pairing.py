@@ -190,7 +190,7 @@ CORRELATION: Final = Struct(">i")
 class PairingContext:
     """What the connections of one engine share, as far as pairing uses it."""
 
-    __slots__ = ("budget", "connections", "guesses", "out", "owners", "runs", "specs", "summary", "topics")
+    __slots__ = ("budget", "connections", "guesses", "other_rows", "out", "owners", "specs", "summary", "topics")
 
     def __init__(self, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give an Ended for each connection
@@ -203,18 +203,18 @@ class PairingContext:
         self.budget = MemoryBudget()
         self.summary = Summary()
         self.out: list[Settled] = []
-        self.runs = 0  # how many rows of `out` are no exchange
+        self.other_rows = 0  # how many rows of `out` are no exchange
 
     def skip(self, skipped: Skipped) -> None:
         """Report bytes that are no exchange."""
         self.summary.skipped[skipped.reason] += 1
         self.summary.skipped_bytes[skipped.reason] += skipped.size
         self.out.append(skipped)
-        self.runs += 1
+        self.other_rows += 1
 
 
 class Pairing:
-    """One Kafka connection: its two lanes, its requests in flight, its SASL phase, its client.
+    """One Kafka connection: its two directions, its requests in flight, its SASL phase, its client.
 
     A connection without bytes for a while (`rest`) drops the attributes that are in their initial state. Callers that
     need one of these attributes call `wake` first.
@@ -249,7 +249,7 @@ class Pairing:
         self.budget: MemoryBudget = context.budget
         self.ends = ends
         self.client_first = client_first  # the client is the first half of the connection
-        self.client: Half | None = None  # the client's half, while the halves have these lanes
+        self.client: Half | None = None  # the client's half, while the halves have these directions as their state
         self.client_raw: bytes | None = None  # of the latest request
         self.client_id: str | None = None
         self.software: ClientSoftware | None = None
@@ -257,7 +257,7 @@ class Pairing:
         self.opening = opening  # no frame has come yet, and the next one is the first of the stream
         self.closing: How | None = None
         self.resting = False
-        self.client_place = self.server_place = 0  # places of the lanes that `rest` dropped
+        self.client_place = self.server_place = 0  # places of the directions that `rest` dropped
         self._equip()
 
     def _equip(self) -> None:
@@ -270,7 +270,7 @@ class Pairing:
         self.requests.place, self.responses.place = self.client_place, self.server_place
 
     def rest(self) -> bool:
-        """Drop the attributes in their initial state, but keep the places of the lanes; False if more is under way."""
+        """Drop the attributes in their initial state, but keep the places of the directions; False if more goes on."""
         directions = (self.requests, self.responses)
         if self.in_flight or self.early or not all(direction.is_plain() for direction in directions):
             return False
@@ -293,7 +293,7 @@ class Pairing:
     # Called by framing.
 
     def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
-        """Why the bytes at `at`, of a lane in step, cannot be the head of a frame of this size; None where they can."""
+        """Why the bytes at `at`, of a direction in step, cannot be the head of such a frame; None where they can."""
         if not direction.request:
             return self._response_objection(direction, data, at, size)
         if self.opening:
@@ -325,7 +325,7 @@ class Pairing:
         return "oversized" if size > FRAME_MAX else "lost"
 
     def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
-        """A verdict whether a frame begins at `at` of a lane that has lost its step."""
+        """A verdict whether a frame begins at `at` of a direction that has lost its step."""
         if direction.request:
             verdict = request_verdict(data, at, self.client_raw)
             if verdict == NO and self.client_raw is not None:
@@ -497,9 +497,9 @@ class Pairing:
         """Skip a frame of known size, of which not even the header is there."""
         detail = {"snaplen": "cut by the snap length", "incomplete": "cut off by the end of the connection"}
         size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
-        run = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
+        unframed = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
         direction.lossy = True
-        self.skipped(direction, run, frame.last_ns)
+        self.skipped(direction, unframed, frame.last_ns)
 
     # SASL.
 
@@ -664,15 +664,16 @@ class Pairing:
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
-    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
-        """Report a run of skipped bytes that is over."""
-        if not run.size and run.detail not in UNKNOWN_SIZES.values():
+    def skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
+        """Report skipped bytes that are over."""
+        if not unframed.size and unframed.detail not in UNKNOWN_SIZES.values():
             return
-        detail = run.detail
+        detail = unframed.detail
         if until_ns:
-            detail += f", in step again after {(until_ns - run.time_ns) / 1e6:.3f} ms"
+            detail += f", in step again after {(until_ns - unframed.time_ns) / 1e6:.3f} ms"
         side: Side = "request" if direction.request else "response"
-        self.context.skip(Skipped(self.ends, side, run.size, run.reason, detail, run.time_ns, until_ns, run.packet))
+        size, reason, time_ns = unframed.size, unframed.reason, unframed.time_ns
+        self.context.skip(Skipped(self.ends, side, size, reason, detail, time_ns, until_ns, unframed.packet))
 
     def close(self, how: How, reason: str | None = None) -> None:
         """End the connection: settle all that waits. `reason`: why requests were not answered, where that is known."""

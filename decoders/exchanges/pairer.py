@@ -156,7 +156,7 @@ class Context(PairingContext):
 
 
 def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
-    """Pair the frames in chunks; `unusual` is called for events and for halves that have no lane."""
+    """Pair the frames in chunks; `unusual` is called for events and for halves that have no direction."""
     budget = context.budget
     plain = context.specs.plain.get
     names = context.topics.names
@@ -176,7 +176,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
             while size - at >= RESPONSE_HEAD:
                 need, correlation_id = response_form(data, at)
                 after = at + 4 + need
-                owner = direction.owner  # type: ignore[assignment]  # whose lanes come here
+                owner = direction.owner  # type: ignore[assignment]  # whose directions come here
                 table = owner.in_flight
                 exchange = table.get(correlation_id)
                 if need < 4 or after > size or not isinstance(exchange, Exchange):
@@ -204,7 +204,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 spec = plain(code)
                 if after > size or spec is None or not 0 <= length <= need - 10:
                     break
-                owner = direction.owner  # type: ignore[assignment]  # whose lanes come here
+                owner = direction.owner  # type: ignore[assignment]  # whose directions come here
                 table = owner.in_flight
                 if correlation_id in table or len(table) >= IN_FLIGHT_MAX:
                     break
@@ -318,8 +318,8 @@ class Pairer:
         if self.context.history is not None:
             self.context.history.feed(out[self._remembered :])
             self._remembered = 0
-        self.context.summary.exchanges += len(out) - self.context.runs
-        self.context.runs = 0
+        self.context.summary.exchanges += len(out) - self.context.other_rows
+        self.context.other_rows = 0
         return out
 
     def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
@@ -539,7 +539,7 @@ class Pairer:
 
     def _give(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
-        self.context.runs += 1
+        self.context.other_rows += 1
 
     def _end_undecided(self, undecided: UndecidedConnection, how: How, time_ns: int) -> None:
         """End a connection that has not proved to be Kafka; brokers known until then still vouch for it."""

@@ -16,7 +16,7 @@ from decoders.exchanges.connection_pairing import Pairing, begin, put_no_respons
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.pairer import Context
-from decoders.frames.detect import UndecidedConnection, UndecidedSide
+from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
 from decoders.tcp.chunks import Chunk, Gap
 from decoders.tcp.connections import Connection
@@ -28,13 +28,13 @@ REQUEST: Final = (
     *("api_key", "api_version", "correlation_id", "client_id", "client_software", "login", "outcome", "extra", "place"),
     *("time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_size", "request_raw"),
 )
-LANE: Final = (
+DIRECTION: Final = (
     *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),
 )
-RUN: Final = ("reason", "detail", "time_ns", "packet", "size")
+UNFRAMED: Final = ("reason", "detail", "time_ns", "packet", "size")
 FRAME: Final = (*("data", "size", "first_ns", "first_packet", "last_ns", "last_packet", "place", "missing", "again"),)
-SUSPECT: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
+UNDECIDED_SIDE: Final = ("followed", "opening", "window", "starts", "asked", "pairs", "first")
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign", "tokens", "answers")
 PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login")
 COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
@@ -168,7 +168,7 @@ def export_pairing(pairing: Pairing) -> list[Any]:
 
 
 def _direction(direction: FrameDirection) -> list[Any]:
-    return [saved(direction, LANE), None if direction.run is None else saved(direction.run, RUN)]
+    return [saved(direction, DIRECTION), None if direction.unframed is None else saved(direction.unframed, UNFRAMED)]
 
 
 def resume_pairing(context: Context, state: object) -> None:
@@ -225,11 +225,11 @@ def resume_request(context: Context, pairing: Pairing, state: object) -> Exchang
 
 def _resume_direction(direction: FrameDirection, state: list[Any]) -> None:
     if len(state) != 2:
-        raise Malformed("a saved lane of another kind")
-    put(direction, LANE, state[0])
+        raise Malformed("a saved direction of another kind")
+    put(direction, DIRECTION, state[0])
     if state[1] is not None:
-        direction.run = Unframed("lost", "", 0, 0)
-        put(direction.run, RUN, state[1])
+        direction.unframed = Unframed("lost", "", 0, 0)
+        put(direction.unframed, UNFRAMED, state[1])
 
 
 def export_undecided(undecided: UndecidedConnection) -> list[Any]:
@@ -243,7 +243,7 @@ def export_undecided(undecided: UndecidedConnection) -> list[Any]:
             for half, time_ns, packet, data in undecided.chunks
         ],
         saved(undecided, UNDECIDED),
-        [saved(undecided.sides[first], SUSPECT) for first in (True, False)],
+        [saved(undecided.sides[first], UNDECIDED_SIDE) for first in (True, False)],
     ]
 
 
@@ -256,8 +256,7 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
     undecided = UndecidedConnection(connection, time_ns)
     put(undecided, UNDECIDED, plain)
     for first, row in zip((True, False), sides, strict=True):
-        suspect: UndecidedSide = undecided.sides[first]
-        put(suspect, SUSPECT, row)
+        put(undecided.sides[first], UNDECIDED_SIDE, row)
     undecided.chunks = [_chunk(connection, row) for row in chunks]
     context.undecided[number] = undecided
 

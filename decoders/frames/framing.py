@@ -1,4 +1,4 @@
-"""Chunks of one direction in, Kafka frames out, by their 4-byte size field, and runs of the bytes between frames.
+"""Chunks of one direction in, Kafka frames out, by their 4-byte size field, and the bytes between frames.
 
 The problem. A Kafka stream has no marks: a frame is a size field and so many bytes. A reader that takes wrong bytes for
 a size field reads garbage to the end of the connection. Captures have holes, and some begin inside a frame.
@@ -10,14 +10,14 @@ size │ body ……………… hole ………… body │ size │ body │   
      └───────── need bytes ────────┘  ▲                     the next one begins where it must
                                       └ still in step
 size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `frame_search.find` looks for a head;
-                                             ▲              what lies between is an `Unframed` run
+                                             ▲              what lies between is an `Unframed`
                                              └ the frame found is in `doubt` until its last byte has come and it decodes
 ```
 
 Whether a head can be right is asked of the connection's pairing object (`Owner`), which knows the requests, the client
 id and the SASL phase. The common case, a frame in one chunk, is in exchanges/pairer.py.
 
-What always holds: every byte of a direction is in exactly one frame or one `Unframed` run, and `place` counts them all.
+What always holds: every byte of a direction is in exactly one frame or one `Unframed`, and `place` counts them all.
 A frame's bytes are kept with the size field before them, up to the first hole.
 
 What is given up: bytes behind a hole inside a frame are not decoded; of a frame beyond FRAME_MAX only the first bytes
@@ -49,7 +49,7 @@ Missing = Literal["", "lost", "snaplen", "limit", "incomplete"]
 Reason = Literal["lost", "midstream", "garbage", "oversized", "encrypted"]
 # The beginning of the sentence about captures that start inside streams.
 BEGINS_LATE: Final = "the capture starts in the middle"
-# The details of a run that may have no bytes: how many are missing is not known.
+# The details of an Unframed that may have no bytes: how many are missing is not known.
 JUMP: Final = "sequence numbers jump"
 UNOPENED: Final = "TLS records that no key decrypts"
 UNKNOWN_SIZES: Final = {"jump": JUMP, "encrypted": UNOPENED}
@@ -119,8 +119,8 @@ class Owner(Protocol):
     def frame(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
 
-    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
-        """A run of skipped bytes is over; `until_ns` is 0 when the connection ended before a frame was found again."""
+    def skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
+        """Skipped bytes are over; `until_ns` is 0 when the connection ended before a frame was found again."""
 
     def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a direction in step, cannot be that of a frame of this size; None if it can."""
@@ -136,8 +136,8 @@ class FrameDirection:
     """One direction of a Kafka connection on its way from bytes to frames.
 
     `need` is the size of the frame under way with its size field (0 between frames), `left` how many bytes of it are
-    still to come; `parts` are the bytes there are, also of a head not yet whole. `run` has the skipped bytes while a
-    frame is looked for, and while the frame found is in `doubt`.
+    still to come; `parts` are the bytes there are, also of a head not yet whole. `unframed` has the skipped bytes while
+    a frame is looked for, and while the frame found is in `doubt`.
     """
 
     __slots__ = (
@@ -157,7 +157,7 @@ class FrameDirection:
         "place",
         "ready",
         "request",
-        "run",
+        "unframed",
     )
 
     def __init__(self, owner: Owner, *, request: bool) -> None:
@@ -171,7 +171,7 @@ class FrameDirection:
         self.first = (0, 0)  # time and packet of the first byte of `parts`
         self.last = (0, 0)  # of the latest bytes of the frame under way
         self.missing: Missing = ""
-        self.run: Unframed | None = None
+        self.unframed: Unframed | None = None
         self.doubt = False
         self.place = 0  # in the stream: behind the last byte taken
         self.begun = 0  # the place where the frame under way begins
@@ -183,12 +183,12 @@ class FrameDirection:
         """Whether the direction is as new but for its place: in step between two frames, and nothing ever missing."""
         if self.mode != self.ready or self.mode not in (REQUEST, RESPONSE):
             return False
-        return not (self.need or self.parts or self.missing or self.again or self.lossy or self.doubt or self.run)
+        return not (self.need or self.parts or self.missing or self.again or self.lossy or self.doubt or self.unframed)
 
     def set_ready(self, mode: int) -> None:
         """Set the mode between frames: ASK, REQUEST or RESPONSE."""
         self.ready = mode
-        if self.mode in (ASK, REQUEST, RESPONSE) and not self.parts and not self.need and self.run is None:
+        if self.mode in (ASK, REQUEST, RESPONSE) and not self.parts and not self.need and self.unframed is None:
             self.mode = mode
 
 
@@ -197,17 +197,17 @@ def lose_step(direction: FrameDirection, reason: Reason, detail: str, time_ns: i
     direction.lossy = True
     direction.lost_packet = packet
     direction.mode = ASK
-    if direction.run is None:
-        direction.run = Unframed(reason, detail, time_ns, packet)
+    if direction.unframed is None:
+        direction.unframed = Unframed(reason, detail, time_ns, packet)
     if direction.parts:
         dropped = sum(map(len, direction.parts))
-        direction.run.size += dropped
+        direction.unframed.size += dropped
         direction.owner.budget.held -= dropped
-        direction.run.time_ns, direction.run.packet = min(
-            (direction.run.time_ns, direction.run.packet), direction.first
+        direction.unframed.time_ns, direction.unframed.packet = min(
+            (direction.unframed.time_ns, direction.unframed.packet), direction.first
         )
         direction.parts = []
-    direction.run.size += size
+    direction.unframed.size += size
 
 
 def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes) -> None:
@@ -226,7 +226,7 @@ def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes
         first, data = _join(direction, here, data)
     look = at
     while at < len(data):
-        if direction.run is not None:
+        if direction.unframed is not None:
             found = _seek(direction, first, data, at, look)
             if found < 0:
                 return
@@ -242,11 +242,11 @@ def _join(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tupl
     direction.owner.budget.held -= len(head)
     direction.parts = []
     if (
-        direction.run is not None
+        direction.unframed is not None
         and len(joined) >= REQUEST_HEAD
         and direction.owner.plausible(direction, joined, 0) == NO
     ):
-        direction.run.size += len(head)
+        direction.unframed.size += len(head)
         return here, data
     return direction.first, joined
 
@@ -304,9 +304,9 @@ def _deliver(direction: FrameDirection, frame: Frame, took: int) -> bool:
             return False
         direction.doubt = verdict != YES
         direction.mode = ASK if direction.doubt else direction.ready
-        if direction.run is not None:
-            run, direction.run = direction.run, None
-            direction.owner.skipped(direction, run, frame.first_ns)
+        if direction.unframed is not None:
+            unframed, direction.unframed = direction.unframed, None
+            direction.owner.skipped(direction, unframed, frame.first_ns)
     direction.owner.frame(direction, frame)
     return True
 
@@ -359,13 +359,13 @@ _DETAILS: Final[dict[str, str]] = {
 
 def _seek(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
     """Look for a frame from `at` on; its offset, or -1: all from `begin` is skipped, or kept as too short to judge."""
-    run = direction.run
-    assert run is not None
+    unframed = direction.unframed
+    assert unframed is not None
     if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.plausible(direction, data, 0) == NO:
         _carry(direction, data, first)
         return -1
     found = find(direction.owner.plausible, direction.owner.candidates, direction, data, at)
-    run.size += (found if found >= 0 else len(data)) - begin
+    unframed.size += (found if found >= 0 else len(data)) - begin
     direction.doubt = found >= 0
     return found
 
@@ -378,7 +378,7 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
     direction.lossy = True
     direction.lost_packet = packet
     direction.place += size
-    if direction.parts and not direction.need and direction.run is None:
+    if direction.parts and not direction.need and direction.unframed is None:
         head = b"".join(direction.parts)
         if len(head) >= 4 and 0 <= SIZE.unpack_from(head)[0] <= FRAME_MAX:
             direction.owner.budget.held -= len(head)
@@ -426,9 +426,9 @@ def close(direction: FrameDirection) -> None:
         _break_off(direction, "incomplete")
     elif direction.parts:
         lose_step(direction, "lost", "cut off inside the head of a frame", *direction.first)
-    if direction.run is not None:
-        run, direction.run = direction.run, None
-        direction.owner.skipped(direction, run, 0)
+    if direction.unframed is not None:
+        unframed, direction.unframed = direction.unframed, None
+        direction.owner.skipped(direction, unframed, 0)
 
 
 def give_up(direction: FrameDirection, kept: int) -> None:

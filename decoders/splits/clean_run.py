@@ -56,7 +56,7 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
     for direction in directions:
         if (
             direction.doubt
-            or direction.run is not None
+            or direction.unframed is not None
             or direction.missing
             or (direction.parts and not direction.need)
         ):

@@ -276,4 +276,4 @@ class Recorder:
 
 def _in_step(direction: FrameDirection) -> bool:
     """Whether the engine knows where the next frame of a direction begins."""
-    return direction.run is None and not direction.doubt and (direction.need > 0 or not direction.parts)
+    return direction.unframed is None and not direction.doubt and (direction.need > 0 or not direction.parts)
