@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.exchange import rfc3339
 from decoders.filters import Filter, FilterError, parse
-from kwcli.input_files import is_read_once
+from kwcli.reading.input_files import is_read_once
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean, find_api
 
@@ -126,7 +126,7 @@ def resolve_times(
                 name = "standard input" if word == "-" else word
                 text = f"kw cannot know when {name} begins and ends: give date and time, 2026-11-21T17:34:05Z"
                 raise Failure(f"--since, --until: {text}", Exit.USAGE)
-        from kwcli.capture_inputs import capture_span
+        from kwcli.reading.capture_inputs import capture_span
 
         found = capture_span(files, env)
         if found is None and all(map(os.path.isfile, files)):

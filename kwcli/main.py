@@ -17,13 +17,12 @@ from typing import Final, NoReturn
 import click
 
 from kwcli.run_environment import (
-    SELDOM,
+    SELDOM_COLLECTIONS,
     Complaints,
     Environment,
     Exit,
     Failure,
     StoredRows,
-    own_folder_name,
     switch_on,
     unwritten,
 )
@@ -231,6 +230,8 @@ def _run(words: Sequence[str], env: Environment) -> int:
 
 def _profile_output(env: Environment, name: str | None) -> str:
     """`kw.output` of the profile with this name, else of the one in use; empty where that cannot be read."""
+    from kwcli.own_folders import own_folder_name
+
     active = os.path.join(own_folder_name("config", env.variables), "active-profile")  # no Path: it loads much
     if name is None and not env.variables.get("KW_PROFILE") and not os.path.exists(active):
         return ""
@@ -266,7 +267,7 @@ def main() -> int:
     """The entry point of the installed program. SIGTERM acts like Ctrl-C: everything decoded so far is written."""
     signal.signal(signal.SIGTERM, _interrupt)
     gc.freeze()
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*SELDOM_COLLECTIONS)
     env = Environment.of_process()
     sys.stderr = Complaints(env)
     code = run(sys.argv[1:], env)

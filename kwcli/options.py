@@ -13,7 +13,8 @@ from click.core import ParameterSource
 from decoders.named_tuple import NamedTuple
 from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
-from kwcli.run_environment import Environment, Exit, Failure, Settings, settings, switch_on
+from kwcli.output.settings import Settings, choose_settings
+from kwcli.run_environment import Environment, Exit, Failure, switch_on
 from kwcli.spelling import or_list
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ class OutputOptions(NamedTuple):
             raise Failure(f"-E is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.columns and self.output not in WITH_COLUMNS:
             raise Failure(f"--columns is for {or_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
-        found = settings(env, output=self.output, color=self.color, live=live)._replace(
+        found = choose_settings(env, output=self.output, color=self.color, live=live)._replace(
             verbose=self.verbose,
             quiet=self.quiet,
             columns=self.fields or self.columns,

@@ -1,4 +1,9 @@
-"""Files and folders that only the user may read, and the removal of files that killed processes left."""
+"""Files and folders that only the user may read, and the removal of files that killed processes left.
+
+They are for what kw records of other people's traffic. A regular file that was there before becomes private too:
+whoever reads it at its place would read the new traffic. A folder that is there already keeps its mode. Devices, FIFOs
+and descriptors (/dev/stdout, /dev/fd/3) are others' and stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,12 @@ import os
 import re
 import stat
 from contextlib import suppress
-from pathlib import Path
 from typing import IO, Final
 
 __all__ = [
     "ScratchFolder",
     "StagedFile",
-    "began",
     "can_be_changed_by_others",
-    "is_alive",
     "is_descriptor",
     "is_free",
     "lock",
@@ -25,13 +27,6 @@ __all__ = [
     "sweep_staged",
     "write_private",
 ]
-
-# A path in, a file or folder out that only its owner may read: for what kw records of other people's traffic.
-#
-# A regular file that was there before becomes private too: whoever reads it at its place would read the new traffic.
-# A folder that is there already keeps its mode. Devices, FIFOs and descriptors (/dev/stdout, /dev/fd/3) are others'
-# and stay as they are.
-
 
 _FILE: Final = 0o600
 _FOLDER: Final = 0o700
@@ -114,11 +109,7 @@ def make_folder(path: str) -> None:
             raise
 
 
-# Bytes in, a whole private file under its name out.
-#
-# The file is written beside its place as NAME.kw-12345678, under a lock that the kernel drops with its process,
-# however that ends. So a file of this form that nobody has locked was left by a process that was killed; the next
-# StagedFile in the folder removes it. Process numbers would not do: another machine or container may share the folder.
+# Files that get their name when they are whole
 
 
 _STAGED: Final = re.compile(r".+\.kw-[0-9a-f]{8}", re.DOTALL)
@@ -129,6 +120,11 @@ class StagedFile:
     """A file that is written under another name, `path`, and gets its own when it is whole.
 
     A link is followed: the file that it leads to is replaced. What is no regular file is written at its place.
+
+    The file is written beside its place as NAME.kw-12345678, under a lock that the kernel drops with its process,
+    however that ends. So a file of this form that nobody has locked was left by a process that was killed; the next
+    StagedFile in the folder removes it. Process numbers would not do: another machine or container may share the
+    folder.
     """
 
     def __init__(self, name: str) -> None:
@@ -216,40 +212,19 @@ def is_free(path: str) -> bool:
     return True
 
 
-# A process number in, whether the process runs and when it began out.
-
-
-def is_alive(process: int) -> bool:
-    """Whether a process with this number exists, of any user."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def began(process: int) -> str:
-    """When a process began, in the system's own units: process numbers are reused. Empty where unknown."""
-    try:
-        stat_line = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return ""
-    return stat_line.rpartition(")")[2].split()[19]
-
-
-# A prefix of kw's own in, a private folder in the system's temporary folder out, which goes with its process.
-#
-# The folder holds a file that is locked as a StagedFile is. So the next folder of this prefix can tell that a process
-# was killed, and it removes what that process left, which may be gigabytes of other people's traffic.
+# Folders that go with their process
 
 
 _MARK: Final = ".kw-scratch"
 
 
 class ScratchFolder:
-    """A new folder, `name`, for this process; removed by `cleanup`, at the latest when the program ends."""
+    """A new folder, `name`, for this process; removed by `cleanup`, at the latest when the program ends.
+
+    It is in the system's temporary folder, and holds a file that is locked as a StagedFile is. So the next folder of
+    this prefix can tell that a process was killed, and it removes what that process left, which may be gigabytes of
+    other people's traffic.
+    """
 
     def __init__(self, prefix: str) -> None:
         """Make the folder, and remove those of killed processes. Raises OSError."""

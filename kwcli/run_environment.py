@@ -1,23 +1,23 @@
-"""The environment of one run: streams, variables, clock, exit codes, the user's folders, the settings of output."""
+"""The environment of one run as one value: streams, variables, terminal facts and clocks; exit codes, and errors.
+
+Commands touch the process only through an `Environment`, so that a test can hand them another one.
+"""
 
 from __future__ import annotations
 
 import errno
-import gc
 import io
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from decoders.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from decoders.exchanges.exchange import Ended, Settled
     from kwcli.terminal.pager import PagedOutput
     from kwcli.terminal_escaping import Writable
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _UNWRITABLE: Final = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.ENXIO, errno.EROFS, errno.ESTALE
 })  # fmt: skip
+
+# Thresholds of gc: a hundred times those of Python. A process that holds thousands of exchanges would spend a fifth of
+# its time in collections.
+SELDOM_COLLECTIONS: Final = (100_000, 50, 100)
 
 
 class Exit(IntEnum):
@@ -56,104 +60,6 @@ class Failure(Exception):
         super().__init__(text)
         self.text = text
         self.code = code
-
-
-# A kind of folder and variables in, the user's own folder out.
-
-
-Kind = Literal["cache", "config", "state"]
-# The variable that names the base folder of all programs, and the folder's place in the user's home without it.
-_HOMES: Final[dict[Kind, tuple[str, str]]] = {
-    "cache": ("XDG_CACHE_HOME", ".cache"),
-    "config": ("XDG_CONFIG_HOME", ".config"),
-    "state": ("XDG_STATE_HOME", ".local/state"),
-}
-
-
-def own_folder_name(kind: Kind, variables: Mapping[str, str]) -> str:
-    """The name of kw's own folder of a kind: `$XDG_CACHE_HOME/kw` or `~/.cache/kw`; it may not exist yet."""
-    name, usual = _HOMES[kind]
-    above = variables.get(name) or os.path.join(variables.get("HOME") or os.path.expanduser("~"), usual)
-    return os.path.join(above, "kw")
-
-
-def own_folder(kind: Kind, variables: Mapping[str, str]) -> Path:
-    """kw's own folder of a kind, as a Path."""
-    from pathlib import Path
-
-    return Path(own_folder_name(kind, variables))
-
-
-# Options and environment in, the settings of the output out: format, width, colours.
-
-
-# Formats that have colours; every value in them is cleaned before it is written.
-PAINTED: Final = frozenset({"text", "table", "hex"})
-
-
-class Settings(NamedTuple):
-    """How output is shown. `width` None: lines of any width, nothing is shortened."""
-
-    format: str = "text"
-    width: int | None = None
-    color: bool = False
-    verbose: int = 0
-    quiet: bool = False
-    records: bool = False
-    reveal_secrets: bool = False
-    names: bool = False  # in JSON and similar formats, words beside numbers that have names
-    heading: bool = True  # write the names of the columns above them
-    prompt: bool = False  # rows are written as they settle, not in large pieces
-    csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
-    columns: Sequence[str] = ()  # the paths given by -e or --columns
-    marks: Sequence[str] = ()  # the words of -E: the marks around fields
-    zone: str = ""  # time zone of times for people, as find_zone (output/short_texts.py) takes it; empty: UTC
-
-    def allow_colors(self, env: Environment) -> None:
-        """Let colour codes pass to a terminal where these settings produce them."""
-        env.allow_colors(self.color and self.format in PAINTED)
-
-
-def settings(env: Environment, *, output: str, color: str, live: bool = False) -> Settings:
-    """Settings by the rules of every command: colours on a terminal only, NO_COLOR and COLUMNS honoured.
-
-    Raises Failure.
-    """
-    if env.csv_safe and output != "csv":
-        raise Failure("--csv-safe is for -o csv", Exit.USAGE)
-    found = Settings(
-        format=output,
-        width=env.columns,
-        color=_color(env, color),
-        prompt=live or env.stdout_terminal,
-        csv_safe=env.csv_safe,
-    )
-    found.allow_colors(env)
-    return found
-
-
-_OFF: Final = frozenset({"", "0", "false", "no", "never"})
-
-
-def _color(env: Environment, color: str) -> bool:
-    """Whether to use colours: by --color, else by variables (no-color.org, bixense.com/clicolors, force-color.org)."""
-    if color != "auto":
-        return color == "always"
-    variables = env.variables
-    if variables.get("NO_COLOR"):
-        return False
-    if force := variables.get("FORCE_COLOR"):
-        return force not in _OFF
-    if variables.get("CLICOLOR_FORCE", "0") not in _OFF:
-        return True
-    if variables.get("CLICOLOR", "1") == "0":
-        return False
-    return env.stdout_terminal and variables.get("TERM") != "dumb"
-
-
-# The outside world as one value: streams, variables, terminal facts and clocks, handed to every command.
-#
-# Commands touch the process only through an `Environment`, so that a test can hand them another one.
 
 
 class Readable(Protocol):
@@ -402,22 +308,3 @@ def _screened(stream: Writable) -> Writable:
     from kwcli.terminal_escaping import Terminal  # not loaded where the streams are pipes
 
     return Terminal(stream)
-
-
-# How often Python's garbage collector runs: seldom, since rows are many, small and without reference cycles.
-
-
-# Thresholds of gc: a hundred times those of Python. A process that holds thousands of exchanges would spend a fifth of
-# its time in collections.
-SELDOM: Final = (100_000, 50, 100)
-
-
-@contextmanager
-def seldom() -> Iterator[None]:
-    """A context in which the garbage collector runs seldom."""
-    before = gc.get_threshold()
-    gc.set_threshold(*SELDOM)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 __all__ = ["AuditRenderer", "SecurityRenderer", "find_target"]
 

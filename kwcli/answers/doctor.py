@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import CaptureOptions
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]
 

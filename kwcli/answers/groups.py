@@ -12,7 +12,7 @@ from kwcli.output.table import Column, draw_table
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["GROUP_LINES", "MemberNames", "format_assignment", "format_cause", "format_share", "group_details"]
 

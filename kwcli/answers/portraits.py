@@ -23,7 +23,7 @@ from kwcli.stats.text import OTHERS, others_note, wrap_note
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
     from decoders.exchanges.exchange import Settled
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["PORTRAITS", "PortraitRenderer"]
 

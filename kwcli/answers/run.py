@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import view_of
-from kwcli.input_files import is_named_capture, is_named_records
+from kwcli.reading.input_files import is_named_capture, is_named_records
 from kwcli.sniff.run import Sniffing
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from kwcli.answers.view import AnswerRenderer
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
-    from kwcli.run_environment import Environment, Exit, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment, Exit
 
 __all__ = ["answer", "show_portraits"]
 

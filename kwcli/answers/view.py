@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from decoders.analysis.fold import Fold, Row
     from decoders.exchanges.exchange import Ended
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["AnswerRenderer", "answer_record", "flat_text", "software_text", "view_of"]
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
     from kwcli.calling.records.print_records import RecordValues
     from kwcli.net.config.client_config import ConnectionOptions
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 # The APIs that take short words besides paths (Produce and Fetch), and the options that go with them.
 SHORT: Final = frozenset({PRODUCE, FETCH})

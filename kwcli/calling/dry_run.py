@@ -17,7 +17,7 @@ from kwcli.run_environment import Environment, Exit, Failure
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
     from kwcli.calling.request_builder import VersionChoice
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 
 # A request that is not sent in; its skeleton, its bytes, or its text in the editor out.

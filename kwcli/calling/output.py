@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from kwcli.calling.records.print_records import RecordValues, Said
     from kwcli.calling.version_table import Matrix
     from kwcli.output.renderers import Renderer, Write
+    from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
     from kwcli.output.value_writers import RecordWriter
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.run_environment import Environment
 
 
 class CallOutput:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from kwcli.net.config.client_config import ClientConfig
     from kwcli.net.metadata_requests import Kind
     from kwcli.net.session.blocking import Connection, Reply
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]
 # The part of `--node` before the colon → the kind of look-up.

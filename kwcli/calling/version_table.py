@@ -21,7 +21,7 @@ from kwcli.output.short_texts import Palette, cell_width, cut_left, palette, sho
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 ABSENT: Final = "–"
 GAP: Final = "  "

@@ -146,7 +146,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
     _check_tables(options)
     from kwcli.filter_options import resolve_times
-    from kwcli.input_files import key_log_names
+    from kwcli.reading.input_files import key_log_names
 
     words = [*options.sources, *(place for _, place in options.points)]
     since_ns, until_ns = resolve_times(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
@@ -228,8 +228,8 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_tables(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_without("doctor", ("thresholds",), "thresholds are for its findings")
-    from kwcli.input_files import key_log_names
     from kwcli.pipeline.watch.run import watch
+    from kwcli.reading.input_files import key_log_names
 
     keylogs = key_log_names(options.keylogs, env.variables)
     return watch(env, options._replace(filter=filters.text(), keylogs=keylogs), wanted)

@@ -18,8 +18,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
+from kwcli.own_folders import own_folder
 from kwcli.private_files import make_folder, open_private, write_private
-from kwcli.run_environment import Environment, Failure, own_folder
+from kwcli.run_environment import Environment, Failure
 
 if TYPE_CHECKING:
     from kwcli.net.cluster import ClusterClient

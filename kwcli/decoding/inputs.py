@@ -16,7 +16,7 @@ from decoders.frames.header_checks import NO, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import in_bytes
-from kwcli.capture_inputs import CAPTURE_MAGICS
+from kwcli.reading.capture_sources import CAPTURE_MAGICS
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

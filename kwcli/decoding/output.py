@@ -13,7 +13,8 @@ from kwcli.decoding.messages import NamedMessage, doubt_of
 from kwcli.output.value_writers import VALUE_WRITERS, record_writer
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 ARROWS: Final = {"request": "→", "response": "←"}
 # The most candidates that are listed; the others are hardly better than chance.

@@ -25,7 +25,8 @@ from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 
 def run(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:

@@ -14,7 +14,8 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.schema.model import Plan
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 __all__ = ["list_structures", "run_as"]
 

@@ -10,7 +10,8 @@ from typing import Final
 import click
 
 from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
-from kwcli.run_environment import Environment, Exit, Failure, settings
+from kwcli.output.settings import choose_settings
+from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.spelling import did_you_mean
 
 # Lines of prose that are longer than this are hard to read, however wide the terminal is.
@@ -41,7 +42,7 @@ def show_page(env: Environment, word: str, *, color: str, pager: bool) -> int:
     if not env.stdout_terminal:
         env.stdout.write(text.encode())
         return Exit.DONE
-    shown = settings(env, output="text", color=color)
+    shown = choose_settings(env, output="text", color=color)
     if pager:
         env.start_paging(short=True)  # less ends by itself
     env.allow_colors(True)

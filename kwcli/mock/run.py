@@ -18,8 +18,9 @@ from kwcli.mock.server import MockServer
 from kwcli.net.addresses import shown
 from kwcli.net.listening import advertised_host, is_loopback, listening
 from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
-from kwcli.run_environment import Environment, Exit, Failure, Settings
+from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 

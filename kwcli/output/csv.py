@@ -16,7 +16,7 @@ from kwcli.output.row_cells import RowReader, asked_columns
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 # What a formula begins with, in the widths that East Asian keyboards have too; and what spreadsheets skip before it.
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

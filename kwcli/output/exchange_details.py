@@ -16,7 +16,7 @@ from kwcli.output.short_texts import Palette, cell_width, cut, palette
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 

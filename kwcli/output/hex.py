@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from decoders.wire.conceal import Conceal
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 # Elements of an array of structs that are shown; the rest is only counted.
 ELEMENTS: Final = 4

@@ -14,7 +14,7 @@ from kwcli.output.value_writers import JsonWriter
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 # orjson refuses integers beyond 64 bits by itself; the record has none.
 OPTIONS: Final = orjson.OPT_APPEND_NEWLINE

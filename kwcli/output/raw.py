@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange, Settled
     from decoders.schema.model import Side
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["Raw"]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
     from kwcli.output.row_cells import RowColumn
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["Needs", "OncePiece", "Renderer", "Wanted", "Write", "asks_history", "has_columns", "needs", "open_renderer"]
 

@@ -20,7 +20,7 @@ from kwcli.spelling import did_you_mean
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
     Values = Callable[[Settled, dict[str, Any]], Sequence[Any]]
 

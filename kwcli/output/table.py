@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.renderers import Write
     from kwcli.output.row_cells import RowColumn
+    from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
-    from kwcli.run_environment import Settings
 
 # Columns of ready cells in, aligned lines out: where a terminal is too narrow, unimportant columns are left out, then
 # columns are cut.

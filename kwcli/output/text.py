@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
     from kwcli.output.facts.compile_facts import Facts
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 
 class LineLayout(NamedTuple):

@@ -12,7 +12,7 @@ from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 
 class RecordWriter(Protocol):

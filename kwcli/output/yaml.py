@@ -20,7 +20,7 @@ from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, pa
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 _WIDTH: Final = 120
 _DUMPER: Final = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.messages.body_json import Options
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.read.row_batches import BATCH_WEIGHT
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import NUMBER_BITS, PACKETS, ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.pipeline.tables.write import TableWriter
+from kwcli.reading.capture_sources import utf8_text
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Settled
     from kwcli.options import CaptureOptions, FilterOptions
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Environment, Exit, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment, Exit
 
 __all__ = ["CaptureTables", "read_captures"]
 

@@ -49,7 +49,8 @@ from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 # Types in columns.py → types of DuckDB.
 _TYPES: Final = {

@@ -32,11 +32,10 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Mark, Walk
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import InputProblem
-from kwcli.inflating import COMPRESSED
 from kwcli.pipeline.daemon_thread import BackgroundCall
 from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.splits import FileRange, Problem, Split, problem_of
+from kwcli.reading.inflating import COMPRESSED, InputProblem
 
 if TYPE_CHECKING:
     from kwcli.pipeline.read.captures import RangeFile, SourceFile

@@ -19,7 +19,8 @@ from kwcli.run_environment import Exit
 from kwcli.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 # Rows that a terminal gets without --limit.
 SCREEN: Final = 1000

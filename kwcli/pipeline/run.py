@@ -13,8 +13,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.readable_text import clean
-from kwcli.capture_inputs import utf8_text
-from kwcli.key_logs import check_key_logs
 from kwcli.pipeline.choose_engine import EngineChoice, choose_engine
 from kwcli.pipeline.covered_captures import CoveredCaptures, add_covered_captures, find_captures_asked
 from kwcli.pipeline.job_spec import EngineResult, JobSpec
@@ -26,6 +24,8 @@ from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign
 from kwcli.pipeline.tables.run_counts import RunCounts
+from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.key_logs import check_key_logs
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import CaptureCounts, fault_lines, is_cut, left_over
 

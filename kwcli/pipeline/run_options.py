@@ -36,7 +36,7 @@ class RunOptions(NamedTuple):
 
     def for_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
-        from kwcli.capture_inputs import utf8_text
+        from kwcli.reading.capture_sources import utf8_text
 
         keys = {"keylogs": [[utf8_text(name), _size(name)] for name in self.keylogs]} if self.keylogs else {}
         return keys | {

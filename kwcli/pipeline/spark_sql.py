@@ -28,8 +28,9 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from kwcli.output.settings import Settings
     from kwcli.pipeline.report.read_tables import Tables
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.run_environment import Environment
 
 _JSON: Final = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
 # Commands that only read.

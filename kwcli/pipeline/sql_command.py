@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import InputProblem
 from kwcli.extras import install_extra
-from kwcli.input_files import is_tables, list_paths
 from kwcli.options import Clash, refuse_clashes, refuse_typed
 from kwcli.pipeline.query_output import read_query, show_views, table_names, tables_mentioned
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
+from kwcli.reading.inflating import InputProblem
+from kwcli.reading.input_files import is_tables, list_paths
 from kwcli.run_environment import Exit, Failure, unwritten
 
 if TYPE_CHECKING:
     from kwcli.options import CaptureOptions, FilterOptions
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 # Options about reading captures: they have no meaning for tables that are there already.
 _CHOOSING: Final = (

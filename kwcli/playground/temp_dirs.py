@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from kwcli.private_files import began, is_alive
-from kwcli.run_environment import own_folder
+from kwcli.own_folders import own_folder
+from kwcli.playground.process_liveness import is_alive, process_start
 
 __all__ = ["Scratch", "clean_abandoned", "playgrounds_folder"]
 
@@ -32,7 +32,7 @@ class Scratch:
     def __init__(self, home: Path) -> None:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=home))
-        (self.folder / OWNER).write_text(f"{os.getpid()} {began(os.getpid())}\n")
+        (self.folder / OWNER).write_text(f"{os.getpid()} {process_start(os.getpid())}\n")
 
     def __enter__(self) -> Path:
         return self.folder
@@ -59,7 +59,7 @@ def _owned(folder: Path) -> bool:
     except (OSError, ValueError):
         # No owner yet: another playground is just making the folder. An older folder was never finished.
         return False if not folder.exists() else _fresh(folder)
-    return is_alive(process) and began(process) == since
+    return is_alive(process) and process_start(process) == since
 
 
 def _fresh(folder: Path) -> bool:

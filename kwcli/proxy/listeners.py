@@ -12,9 +12,10 @@ from typing import Final
 from kwcli.net.addresses import PORT_MAX, shown
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import listening
+from kwcli.own_folders import own_folder
 from kwcli.private_files import make_folder, sweep_staged, write_private
 from kwcli.proxy.relay.rewrite import Endpoint
-from kwcli.run_environment import Failure, own_folder
+from kwcli.run_environment import Failure
 
 SMALL: Final = 1000
 

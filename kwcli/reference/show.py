@@ -12,8 +12,9 @@ from decoders.apis import KEYS
 from decoders.protocol_facts.releases import RELEASES, spoken
 from decoders.protocol_facts.version_words import split_range
 from decoders.schema.model import Api
+from kwcli.output.settings import Settings
 from kwcli.output.short_texts import palette
-from kwcli.run_environment import Environment, Exit, Failure, Settings
+from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_version_of
 
 Row = dict[str, Any]

@@ -22,9 +22,9 @@ from kwcli.output.value_writers import JsonWriter
 
 if TYPE_CHECKING:
     from kwcli.output.renderers import Write
+    from kwcli.output.settings import Settings
     from kwcli.replay.dispatcher import ReplayCounts
     from kwcli.replay.replayed_client import Outcome
-    from kwcli.run_environment import Settings
 
 __all__ = ["ReplayOutput", "closing_lines"]
 

@@ -14,8 +14,9 @@ from kwcli.sniff.run import Sniffing, SniffView
 if TYPE_CHECKING:
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.options import CaptureOptions, FilterOptions, OutputOptions
+    from kwcli.output.settings import Settings
     from kwcli.replay import ReplayOptions
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.run_environment import Environment
 
 __all__ = ["run_replay"]
 

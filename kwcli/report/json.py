@@ -11,7 +11,7 @@ from decoders.schema.json_form import row_json
 from kwcli.report.build_report import PORTRAYED, Report, rows_at
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 # The paths of all lists in a report.
 LISTS: Final = (

@@ -11,7 +11,7 @@ from kwcli.report.build_report import Report, moment
 from kwcli.report.sections import SECTIONS, explain, first_rows, title_of, totals
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 __all__ = ["markdown"]
 

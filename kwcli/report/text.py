@@ -16,7 +16,7 @@ from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wra
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 # Rows of a table without -v.
 ROWS: Final = 10

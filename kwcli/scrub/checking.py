@@ -13,8 +13,8 @@ from decoders.exchanges.exchange import rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
 from decoders.scrubbing.batches import inflated
 from decoders.scrubbing.name_search import NameSearch, searchable
-from kwcli.capture_inputs import Captures
 from kwcli.output.short_texts import count_of
+from kwcli.reading.capture_inputs import Captures
 from kwcli.scrub.reading import KeptFacts, Reading
 from kwcli.scrub.writing import PROGRAM
 

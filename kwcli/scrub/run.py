@@ -39,12 +39,13 @@ import orjson
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.wire.primitives import uuid_text
-from kwcli.capture_inputs import STANDARD_INPUT, Captures
-from kwcli.input_files import key_log_names
-from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.short_texts import count_of
 from kwcli.overwriting import check_replaceable, is_names_table, is_scrubbed
 from kwcli.private_files import is_descriptor, open_private, write_private
+from kwcli.reading.capture_inputs import Captures
+from kwcli.reading.capture_sources import STANDARD_INPUT
+from kwcli.reading.input_files import key_log_names
+from kwcli.reading.key_logs import KeyLogFiles, search_captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading

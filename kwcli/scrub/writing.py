@@ -19,7 +19,7 @@ from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, Tls
 from kwcli.sniff.external_sort import BY_PACKET, PacketRecords
 
 if TYPE_CHECKING:
-    from kwcli.capture_inputs import Captures
+    from kwcli.reading.capture_inputs import Captures
     from kwcli.sniff.two_pass_files import OutFile
 
 __all__ = ["PROGRAM", "write_scrubbed"]

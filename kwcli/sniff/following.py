@@ -31,9 +31,9 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before
 from decoders.capture.packet_index import Walk
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import CAPTURE_MAGICS, PIECE_SIZE, capture_pieces, placed, reason
-from kwcli.inflating import COMPRESSED, InputProblem
-from kwcli.input_files import is_named_capture
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_offset, capture_pieces, error_reason
+from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem
+from kwcli.reading.input_files import is_named_capture
 from kwcli.sniff.find_ring_files import RingNames, find_ring
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Follower:
             self._file = _Growing(member.path, reader, member.begun_ns)
         except OSError as error:  # moved away or deleted since it was seen
             self._left[member.key] = member.size
-            self._say(f"{member.path}: {reason(error)}")
+            self._say(f"{member.path}: {error_reason(error)}")
 
     def _read(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
         """Segments of the bytes that are there now in the current file."""
@@ -238,7 +238,7 @@ class Follower:
         try:
             return file.read()
         except OSError as error:
-            raise InputProblem(f"{file.path}: {reason(error)} at byte {file.at:,}") from None
+            raise InputProblem(f"{file.path}: {error_reason(error)} at byte {file.at:,}") from None
 
     def _leave(self) -> None:
         """Finish the current file: nothing more comes of it."""
@@ -259,7 +259,7 @@ class Follower:
     def _say_problem(self, file: _Growing, then: str) -> None:
         problem = file.reader.problem
         assert problem is not None
-        self._say(f"{file.path}: {placed(problem.text, problem.offset)}{then}")
+        self._say(f"{file.path}: {add_offset(problem.text, problem.offset)}{then}")
 
     def _say(self, text: str) -> None:
         self.broken = True
@@ -275,7 +275,7 @@ class Follower:
         try:
             member = _look(named, None)
         except OSError as error:
-            raise InputProblem(f"{named}: {reason(error)}") from None
+            raise InputProblem(f"{named}: {error_reason(error)}") from None
         if member.problem is not None:
             raise InputProblem(member.problem)
         return member
@@ -372,7 +372,7 @@ def _look(path: str, known: _Member | None) -> _Member:
         try:
             problem, begun_ns = _look_inside(path)
         except PermissionError as error:
-            problem = f"{path}: {reason(error)}"
+            problem = f"{path}: {error_reason(error)}"
     return _Member(path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, begun_ns, problem)
 
 

@@ -11,14 +11,15 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.merge import file_of, number_of
-from kwcli.capture_inputs import utf8_text
 from kwcli.output.renderers import OncePiece, has_columns
+from kwcli.reading.capture_sources import utf8_text
 from kwcli.run_environment import OUTPUT_BUFFER
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange, Row, Settled
     from decoders.filters import Filter
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
     from kwcli.terminal.progress import Progress
 
 __all__ = ["WRITE_SIZE", "Output", "TableTaker", "name_files", "names_files", "number_in_file", "without_ends"]

@@ -14,11 +14,13 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Skipped
 from decoders.named_tuple import NamedTuple
 from decoders.tls.key_log import KeyLog
-from kwcli.capture_inputs import STANDARD_INPUT, Captures, InputProblem, placed, utf8_text
-from kwcli.input_files import is_read_once, key_log_names
-from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.output.renderers import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
+from kwcli.reading.capture_inputs import Captures
+from kwcli.reading.capture_sources import STANDARD_INPUT, add_offset, utf8_text
+from kwcli.reading.inflating import InputProblem
+from kwcli.reading.input_files import is_read_once, key_log_names
+from kwcli.reading.key_logs import KeyLogFiles, search_captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import (
     LOSSY,
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Settled
     from decoders.filters import Filter
     from kwcli.options import CaptureOptions, FilterOptions
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
     from kwcli.sniff.jobs import RenderJobs
     from kwcli.sniff.no_match_hint import Unmatched
     from kwcli.sniff.write_matching_packets import CutOut, ExchangePackets
@@ -408,7 +411,7 @@ class Sniffing:
             total = self._engine.summary.exchanges
             verb = "is" if self._shown == total == 1 else "are"
             before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange before it"
-        return f"{name}: {placed(problem.text, problem.offset)}; {before}"
+        return f"{name}: {add_offset(problem.text, problem.offset)}; {before}"
 
     # -- a file that grows ---------------------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from decoders.schema.model import Side
     from kwcli.options import CaptureOptions
     from kwcli.output.renderers import Needs, Renderer, Write
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
     from kwcli.telemetry.otlp import Exporter
 
 __all__ = ["watch"]

@@ -9,8 +9,8 @@ from typing import IO, TYPE_CHECKING, cast
 
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import CopyReader, PacketCopy
-from kwcli.capture_inputs import Captures
 from kwcli.private_files import StagedFile
+from kwcli.reading.capture_inputs import Captures
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class OutFile:
 
 def check_output(name: str, files: Sequence[str]) -> None:
     """Raise Failure (usage) where `name` cannot be written, or one of the files cannot be read twice."""
-    from kwcli.input_files import is_read_once
+    from kwcli.reading.input_files import is_read_once
 
     if name == "-":
         raise Failure("-w -: rows go to standard output; name a file: -w OUT.pcapng", Exit.USAGE)

@@ -50,8 +50,8 @@ from decoders.protocol_facts.keys import ENVELOPE
 from decoders.tcp.chunks import Segment
 from decoders.tcp.connections import ahead, turned
 from decoders.wire.primitives import uuid_bytes
-from kwcli.capture_inputs import Captures
 from kwcli.output.short_texts import count_of
+from kwcli.reading.capture_inputs import Captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
 from kwcli.sniff.packets_of_rows import NEVER_NS, MetConnection, SegmentLog

@@ -16,7 +16,7 @@ from kwcli.stats import SERVER_TIMES
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
     from kwcli.stats.view import StatsResult
 
 MARKS: Final = "▁▂▃▄▅▆▇█"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.schema.model import Side
     from kwcli.output.renderers import Write
-    from kwcli.run_environment import Settings
+    from kwcli.output.settings import Settings
 
 # Columns of a CSV when nothing was counted.
 _NOTHING: Final = ("count", "rate", "errors")

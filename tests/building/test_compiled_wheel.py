@@ -19,7 +19,7 @@ import pytest
 
 from decoders import errors
 from decoders.mypyc_modules import MODULES
-from kwcli.inflating import COMPRESSED, inflated
+from kwcli.reading.inflating import COMPRESSED, inflated
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = sorted(path for path in (ROOT / "captures").rglob("*.pcap*") if path.is_file())

@@ -8,8 +8,8 @@ from decoders.protocol_facts.likeness import likeness, stable
 from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.model import Versions
 from kwcli.calling.version_table import BrokerOffer, Matrix, table
+from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width, palette
-from kwcli.run_environment import Settings
 
 FEATURES = {"eligible.leader.replicas.version": "1", "metadata.version": "29"}
 

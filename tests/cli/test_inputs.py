@@ -15,7 +15,9 @@ import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 import pytest
 import zstandard
 
-from kwcli.capture_inputs import Captures, CaptureSource, InputProblem, capture_span, open_source
+from kwcli.reading.capture_inputs import Captures, capture_span
+from kwcli.reading.capture_sources import CaptureSource, open_source
+from kwcli.reading.inflating import InputProblem
 from tests.cli.worlds import world
 
 PLAIN = bytes.fromhex("d4c3b2a1") + bytes(range(256)) * 2000 + bytes(300_000)

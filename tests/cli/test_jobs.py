@@ -15,8 +15,8 @@ from typing import Final
 
 import pytest
 
-from kwcli import capture_inputs
 from kwcli.main import run
+from kwcli.reading import capture_inputs
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.sniff import jobs
 from kwcli.sniff import run as sniff_run

@@ -12,8 +12,9 @@ from decoders.exchanges.exchange import Summary
 from decoders.filters.fields import FIELDS
 from kwcli.output import FORMATS, RECORD_FORMATS
 from kwcli.output.renderers import open_renderer
+from kwcli.output.settings import choose_settings
 from kwcli.output.value_writers import VALUE_WRITERS
-from kwcli.run_environment import Exit, settings
+from kwcli.run_environment import Exit
 from kwcli.sniff.closing_lines import ShownCounts, closing_lines, is_lossy, left_over
 from kwcli.sniff.row_output import WRITE_SIZE, Output
 from kwcli.terminal.progress import Progress
@@ -44,7 +45,7 @@ def test_a_column_remembers_what_its_filter_remembers(name: str) -> None:
 def test_every_format_has_a_renderer(name: str) -> None:
     """The class that the table names takes rows; tests of secrets, damage and hostile text run over the same table."""
     pieces: list[bytes] = []
-    renderer = open_renderer(settings(world(), output=name, color="never"), pieces.append)
+    renderer = open_renderer(choose_settings(world(), output=name, color="never"), pieces.append)
     renderer.write([])
     renderer.notice([])
     renderer.close()
@@ -152,7 +153,7 @@ def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
 )
 def test_when_there_are_colours(terminal: bool, variables: dict[str, str], color: str, colored: bool) -> None:
     env = world(terminal=terminal, variables=variables)
-    made = settings(env, output="text", color=color)
+    made = choose_settings(env, output="text", color=color)
     assert made.color is colored
     assert made.prompt is terminal
 

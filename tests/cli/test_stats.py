@@ -17,9 +17,10 @@ import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.analysis.dimensions import METRICS as MEASURES
+from kwcli.output.settings import Settings
 from kwcli.output.short_texts import PLAIN
 from kwcli.output.table import Column, draw_table
-from kwcli.run_environment import Exit, Settings
+from kwcli.run_environment import Exit
 from kwcli.stats import BY, METRICS, SORTS, StatsOptions
 from kwcli.stats.options import MATTERS, check_options
 from kwcli.stats.text import COLUMNS, NUMBERS, SILENT, SPARK_TITLES, sparkline, text

@@ -22,7 +22,7 @@ from decoders.exchanges.exchange import Exchange, Settled
 from decoders.messages.exchange_json import to_json_dict
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE
 from decoders.tcp.chunks import Segment
-from kwcli.capture_inputs import open_source
+from kwcli.reading.capture_sources import open_source
 from tests.captures.shipped import FOLDER, NEGATIVE
 from tests.captures.shipped import segments as shipped_segments
 from tests.cli.worlds import kw, world

@@ -7,7 +7,7 @@ import orjson
 from decoders.exchanges.pairer import Pairer
 from decoders.tcp.reassembly import Reassembly
 from kwcli.output.json import LINES_MAX, Ndjson
-from kwcli.run_environment import Settings
+from kwcli.output.settings import Settings
 from tests.exchanges.talks import request
 from tests.messages.json_lines import to_json_bytes
 from tests.tcp.conversations import numbered

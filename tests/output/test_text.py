@@ -10,9 +10,9 @@ import pytest
 from decoders.exchanges.body_reader import Failure
 from decoders.exchanges.exchange import Exchange, Settled
 from kwcli.output.renderers import open_renderer
+from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
-from kwcli.run_environment import Settings
 from tests.output.fakes import TIME_NS, exchange, skipped
 
 WIDTHS = [60, 72, 80, 96, 100, 116, 120, 150, 180, 200, 250]

@@ -17,9 +17,9 @@ from decoders.exchanges.exchange import Settled
 from kwcli.output.facts.compile_facts import FactRoom
 from kwcli.output.facts.fact_functions import row_of
 from kwcli.output.renderers import Wanted, needs
+from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
 from kwcli.output.text import TextLines, layout
-from kwcli.run_environment import Settings
 from tests.apis.everything import layouts
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.output.fakes import exchange

@@ -13,8 +13,9 @@ import pytest
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.extras import install_extra
 from kwcli.help.pages import read_page
+from kwcli.output.settings import Settings
 from kwcli.pipeline.report.command import run_report
-from kwcli.run_environment import Exit, Failure, Settings
+from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 from tests.help.reading import block
 

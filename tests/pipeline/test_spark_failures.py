@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 WORKER = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
-  File "kwcli/capture_inputs.py", line 130, in _checked
+  File "kwcli/reading/capture_inputs.py", line 130, in _checked
     raise InputProblem(
 {last}
 """
@@ -32,7 +32,7 @@ Traceback (most recent call last):
     ("text", "said"),
     [
         (
-            WORKER.format(last="kwcli.capture_inputs.InputProblem: a.pcap: not a capture: empty"),
+            WORKER.format(last="kwcli.reading.capture_inputs.InputProblem: a.pcap: not a capture: empty"),
             "a.pcap: not a capture: empty",
         ),
         (WORKER.format(last="kwcli.run_environment.Failure: -f: no such field"), "-f: no such field"),

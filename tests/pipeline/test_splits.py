@@ -21,11 +21,12 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.capture.packet_index import Walk
 from decoders.tcp.chunks import Segment
-from kwcli.capture_inputs import InputProblem, open_source
 from kwcli.pipeline.plan import SplitPlan, plan_splits, splits_as_found
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.splits import Problem, Split
+from kwcli.reading.capture_sources import open_source
+from kwcli.reading.inflating import InputProblem
 from kwcli.run_environment import Environment
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import SECOND_NS, capture, damaged

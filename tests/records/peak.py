@@ -12,7 +12,7 @@ from io import BytesIO
 from pathlib import Path
 
 from kwcli.main import run
-from kwcli.run_environment import SELDOM, Environment
+from kwcli.run_environment import SELDOM_COLLECTIONS, Environment
 
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
@@ -22,7 +22,7 @@ def main() -> None:
     """Run the command for each file."""
     divide = sys.argv.index("--")
     words, files = sys.argv[1:divide], sys.argv[divide + 1 :]
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*SELDOM_COLLECTIONS)
     for file in files:
         gc.collect()
         _CLEAR.write_text("5", encoding="ascii")  # resets the peak

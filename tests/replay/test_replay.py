@@ -17,12 +17,13 @@ import pytest
 from decoders.protocol_facts.keys import PRODUCE
 from decoders.replaying.id_map import NameMap
 from kwcli.options import CaptureOptions, FilterOptions
+from kwcli.output.settings import Settings
 from kwcli.playground.run import MockCluster
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording
 from kwcli.replay.replayed_client import Outcome
-from kwcli.run_environment import Exit, Settings
+from kwcli.run_environment import Exit
 from kwcli.sniff.run import Sniffing, SniffView
 from tests.cli.worlds import kw, world
 

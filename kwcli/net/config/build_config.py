@@ -23,7 +23,8 @@ from kwcli.net.config.client_config import (
     Tls,
 )
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
-from kwcli.run_environment import Environment, Exit, Failure, own_folder
+from kwcli.own_folders import own_folder
+from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.net.config.client_properties import Pair

@@ -14,8 +14,9 @@ from decoders.wire.conceal import hole
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, hidden, shown_value
 from kwcli.net.config.merge_settings import SettingSource, choose
 from kwcli.net.config.unknown_properties import shown_name
+from kwcli.own_folders import own_folder
 from kwcli.private_files import can_be_changed_by_others, make_folder, write_private
-from kwcli.run_environment import Environment, Exit, Failure, own_folder
+from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from pathlib import Path

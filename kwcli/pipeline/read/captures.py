@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import CAPTURE_MAGICS, CaptureSource, InputProblem, is_request_log, reason
 from kwcli.extras import install_extra
-from kwcli.inflating import COMPRESSED
-from kwcli.input_files import OpenFiles, is_named_capture, list_paths
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.splits import Problem, problem_of
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, error_reason, is_request_log
+from kwcli.reading.inflating import COMPRESSED, InputProblem
+from kwcli.reading.input_files import OpenFiles, is_named_capture, list_paths
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _scheme_of(word: str) -> str | None:
 def _list_local_files(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     for found in list_paths(word, path):
         if found.error is not None:
-            yield Problem(found.path, None, reason(found.error)), found.listed
+            yield Problem(found.path, None, error_reason(found.error)), found.listed
         else:
             yield _stat_file(found.path), found.listed
 
@@ -151,7 +151,7 @@ def _stat_file(path: str) -> FoundFile | Problem:
     try:
         about = os.stat(path)
     except (OSError, ValueError) as error:
-        return Problem(path, None, reason(error))
+        return Problem(path, None, error_reason(error))
     if not stat.S_ISREG(about.st_mode):
         return Problem(path, None, "not a regular file: it can be read only once")
     return FoundFile(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
@@ -165,7 +165,7 @@ class _LocalFile:
         try:
             self._file = _FILES.open(path)
         except (OSError, ValueError) as error:
-            raise InputProblem(f"{name}: {reason(error)}") from None
+            raise InputProblem(f"{name}: {error_reason(error)}") from None
 
     def read(self, at: int, size: int) -> bytes:
         parts = []
@@ -176,7 +176,7 @@ class _LocalFile:
                 place += len(data)
                 size -= len(data)
         except OSError as error:
-            raise InputProblem(f"{self._name}: {reason(error)} at byte {at:,}") from None
+            raise InputProblem(f"{self._name}: {error_reason(error)} at byte {at:,}") from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ def _store_errors_as_failures(name: str, scheme: str) -> Iterator[None]:
         raise Failure(f"{name}: {scheme}:// needs an extra: {install_extra(extra)}") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise InputProblem(f"{name}: {reason(error)}") from None
+            raise InputProblem(f"{name}: {error_reason(error)}") from None
         if isinstance(error, FileNotFoundError):
             raise InputProblem(f"{name}: no such file") from None
         text = " ".join(str(error).split())

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 from decoders.capture.merge import before
 from decoders.errors import DecodeError
 from decoders.messages.request_log import RequestLogLines
-from kwcli.capture_inputs import PIECE_SIZE, InputProblem, line_problems, utf8_text
 from kwcli.pipeline.job_spec import EngineResult
 from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, problem_of
+from kwcli.reading.capture_inputs import line_problems
+from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.inflating import PIECE_SIZE, InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

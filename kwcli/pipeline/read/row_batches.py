@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge import file_of
 from decoders.messages.body_json import Options
-from kwcli.capture_inputs import utf8_text
 from kwcli.filter_options import select
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
+from kwcli.reading.capture_sources import utf8_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,9 +10,9 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import before, merged
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import PIECE_SIZE, InputProblem
 from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.splits import Problem, problem_of
+from kwcli.reading.inflating import PIECE_SIZE, InputProblem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
-from kwcli.capture_inputs import InputProblem
-from kwcli.key_logs import KeyLogFiles, search_captures
 from kwcli.pipeline.read.captures import as_capture_source, open_ranges
+from kwcli.reading.inflating import InputProblem
+from kwcli.reading.key_logs import KeyLogFiles, search_captures
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release
 
 if TYPE_CHECKING:
+    from kwcli.output.settings import Settings
     from kwcli.report.build_report import Report
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.run_environment import Environment
 
 
 def run_report(

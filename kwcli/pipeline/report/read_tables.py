@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.run_store import find_older_files, tables_at
 from kwcli.pipeline.tables.columns import TABLES, TABLES_VERSION
@@ -21,6 +20,7 @@ from kwcli.pipeline.tables.versions import (
     missing_columns,
     read_file_version,
 )
+from kwcli.reading.capture_sources import utf8_text
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

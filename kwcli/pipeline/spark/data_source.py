@@ -21,13 +21,13 @@ from decoders.capture.merge import file_of, number_of
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.connections import endpoints
 from decoders.wire.units import parse_time
-from kwcli.capture_inputs import utf8_text
 from kwcli.option_types import PortList
 from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.tables.rows import split_address
+from kwcli.reading.capture_sources import utf8_text
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:

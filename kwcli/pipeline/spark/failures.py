@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from kwcli.capture_inputs import utf8_text
+from kwcli.reading.capture_sources import utf8_text
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.settled_rows import SettledRowsWriter
 from kwcli.pipeline.spark.stage_schemas import ReadReport, StageInput, Travelling, parts_batch
-from kwcli.run_environment import seldom
 from kwcli.sniff.closing_lines import note_dropped_keys
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project, keys=keys)
     with failures_at(partial(place_of, split)):
         try:
-            with seldom():
+            with collect_garbage_seldom():
                 for segments in reading:
                     outbox.take(splitter.feed(segments))
                     if outbox.weight >= BATCH_WEIGHT:

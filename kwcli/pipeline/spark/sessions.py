@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
 from kwcli.extras import install_extra
+from kwcli.own_folders import own_folder
 from kwcli.pipeline.spark.failures import reason_in
 from kwcli.pipeline.spark.java import find_java, make_home
 from kwcli.private_files import ScratchFolder
-from kwcli.run_environment import Failure, own_folder
+from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -21,16 +21,16 @@ from decoders.schema.json_form import cell_text
 from decoders.splits.parts import Part, canonical
 from decoders.splits.stitching import Stitcher
 from decoders.tcp.connections import endpoints
-from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.read.row_batches import RowBatcher, RowFilter
 from kwcli.pipeline.read.split_reader import ReadPosition, SplitReader, read_between
 from kwcli.pipeline.read.splits import Problem
 from kwcli.pipeline.read.tls_keys import read_keys
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
 from kwcli.pipeline.tables.rows import split_address
-from kwcli.run_environment import seldom
+from kwcli.reading.capture_sources import utf8_text
 
 if TYPE_CHECKING:
     from decoders.splits.parts import RowCorrection
@@ -161,7 +161,7 @@ BATCH_SIZE: Final = 4 << 20
 def stitch(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
     stitching = PartitionStitcher(order)
-    with seldom(), failures_at(stitching.place):
+    with collect_garbage_seldom(), failures_at(stitching.place):
         for batch in batches:
             stitching.take(batch)
             yield from stitching.full()

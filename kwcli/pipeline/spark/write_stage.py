@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failures_at, place_of
+from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.settled_rows import read_settled_rows
 from kwcli.pipeline.spark.stage_schemas import STITCHED, StageInput, WriteReport, unpack_connections, unpack_rows
-from kwcli.run_environment import seldom
 
 __all__ = ["RESULT_DDL", "PartitionWriter", "RowSink", "write_tables"]
 
@@ -38,7 +38,7 @@ class RowSink(Protocol):
 
 def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
-    with seldom(), order.staging.writer(order.spec.tables) as writer:
+    with collect_garbage_seldom(), order.staging.writer(order.spec.tables) as writer:
         writing = PartitionWriter(order, writer)
         with failures_at(writing.place):
             for batch in batches:

@@ -31,10 +31,10 @@ from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text
-from kwcli.capture_inputs import utf8_text
 from kwcli.pipeline.tables.columns import SERVER_COLUMNS, SERVER_TIMES
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, partitions_of
+from kwcli.reading.capture_sources import utf8_text
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiVersion

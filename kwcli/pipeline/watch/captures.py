@@ -32,9 +32,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.capture_inputs import CAPTURE_MAGICS, InputProblem, is_request_log
-from kwcli.inflating import COMPRESSED
-from kwcli.input_files import is_named_capture
 from kwcli.pipeline.plan import WalkJob, group_by_time, walk_file
 from kwcli.pipeline.read.captures import (
     FoundFile,
@@ -47,6 +44,9 @@ from kwcli.pipeline.read.captures import (
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, is_request_log
+from kwcli.reading.inflating import COMPRESSED, InputProblem
+from kwcli.reading.input_files import is_named_capture
 from kwcli.run_environment import Failure
 from kwcli.sniff.following import first_packet_ns
 

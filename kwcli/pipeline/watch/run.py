@@ -41,7 +41,6 @@ from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
 from kwcli.answers.doctor import read_thresholds
 from kwcli.answers.view import answer_record
-from kwcli.key_logs import check_key_logs
 from kwcli.malloc_trim import Trimmer
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import choose_engine
@@ -57,6 +56,7 @@ from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
 from kwcli.pipeline.watch.findings import WatchFindings
 from kwcli.pipeline.watch.metrics import WatchProgress, metrics_text
+from kwcli.reading.key_logs import check_key_logs
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, left_over
 

@@ -16,11 +16,13 @@ from kwcli.net.http_request import HttpServer, ask_http
 from kwcli.output.short_texts import palette
 from kwcli.output.table import NOTHING, Column, draw_table
 from kwcli.output.value_writers import JsonWriter
+from kwcli.own_folders import own_folder
 from kwcli.proxy.control.http_control import token_file
-from kwcli.run_environment import Exit, Failure, own_folder
+from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Environment, Settings
+    from kwcli.output.settings import Settings
+    from kwcli.run_environment import Environment
 
 
 _LOOK_S = 0.5

@@ -23,7 +23,7 @@ from kwcli.malloc_trim import TRIM_S, Trimmer, tune
 from kwcli.proxy.log.log_protocol import DEFECT, LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
 from kwcli.proxy.log.log_writer import Recorder
-from kwcli.run_environment import SELDOM, Complaints, Environment, Failure
+from kwcli.run_environment import SELDOM_COLLECTIONS, Complaints, Environment, Failure
 
 __all__ = ["main"]
 
@@ -40,7 +40,7 @@ def main(descriptor: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     tune()
     gc.freeze()
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*SELDOM_COLLECTIONS)
     env = Environment.of_process()
     sys.stderr = Complaints(env)
     code = 0

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from kwcli.run_environment import Settings
+from kwcli.output.settings import Settings
 
 __all__ = [
     "CLIENT",

@@ -13,10 +13,10 @@ from typing import Any, Final
 from decoders.capture.files import CaptureReader
 from decoders.tcp.chunks import Chunk, Close
 from decoders.tcp.reassembly import Reassembly
+from kwcli.output.settings import Settings
 from kwcli.proxy.log.log_protocol import CLIENT, HEAD, SERVER, SIZE, LogPlan, MessageKind
 from kwcli.proxy.log.log_queue import LogQueue
 from kwcli.proxy.log.start_process import start
-from kwcli.run_environment import Settings
 from tests.cli.worlds import kw
 
 FOLDER: Final = Path(__file__).resolve().parents[3] / "captures"

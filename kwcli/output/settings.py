@@ -1,0 +1,75 @@
+"""The settings of the output, from options and environment: format, width, colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from decoders.named_tuple import NamedTuple
+from kwcli.run_environment import Exit, Failure
+
+if TYPE_CHECKING:
+    from kwcli.run_environment import Environment
+
+# Formats that have colours; every value in them is cleaned before it is written.
+PAINTED: Final = frozenset({"text", "table", "hex"})
+
+
+class Settings(NamedTuple):
+    """How output is shown. `width` None: lines of any width, nothing is shortened."""
+
+    format: str = "text"
+    width: int | None = None
+    color: bool = False
+    verbose: int = 0
+    quiet: bool = False
+    records: bool = False
+    reveal_secrets: bool = False
+    names: bool = False  # in JSON and similar formats, words beside numbers that have names
+    heading: bool = True  # write the names of the columns above them
+    prompt: bool = False  # rows are written as they settle, not in large pieces
+    csv_safe: bool = False  # no cell of CSV is a formula to a spreadsheet
+    columns: Sequence[str] = ()  # the paths given by -e or --columns
+    marks: Sequence[str] = ()  # the words of -E: the marks around fields
+    zone: str = ""  # time zone of times for people, as find_zone (output/short_texts.py) takes it; empty: UTC
+
+    def allow_colors(self, env: Environment) -> None:
+        """Let colour codes pass to a terminal where these settings produce them."""
+        env.allow_colors(self.color and self.format in PAINTED)
+
+
+def choose_settings(env: Environment, *, output: str, color: str, live: bool = False) -> Settings:
+    """Settings by the rules of every command: colours on a terminal only, NO_COLOR and COLUMNS honoured.
+
+    Raises Failure.
+    """
+    if env.csv_safe and output != "csv":
+        raise Failure("--csv-safe is for -o csv", Exit.USAGE)
+    found = Settings(
+        format=output,
+        width=env.columns,
+        color=_color(env, color),
+        prompt=live or env.stdout_terminal,
+        csv_safe=env.csv_safe,
+    )
+    found.allow_colors(env)
+    return found
+
+
+_OFF: Final = frozenset({"", "0", "false", "no", "never"})
+
+
+def _color(env: Environment, color: str) -> bool:
+    """Whether to use colours: by --color, else by variables (no-color.org, bixense.com/clicolors, force-color.org)."""
+    if color != "auto":
+        return color == "always"
+    variables = env.variables
+    if variables.get("NO_COLOR"):
+        return False
+    if force := variables.get("FORCE_COLOR"):
+        return force not in _OFF
+    if variables.get("CLICOLOR_FORCE", "0") not in _OFF:
+        return True
+    if variables.get("CLICOLOR", "1") == "0":
+        return False
+    return env.stdout_terminal and variables.get("TERM") != "dumb"

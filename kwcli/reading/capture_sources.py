@@ -1,0 +1,259 @@
+"""Names of captures in, their bytes out in pieces, decompressed: files, standard input, pipes.
+
+A piece is the bytes that are there now, and small, so that a slow pipe is followed as it grows. Compression is
+recognised by the first bytes, never by a name. A fault raises `InputProblem` after all bytes before it were given.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Protocol
+
+from decoders.limits import COMPRESSED_NESTING_MAX
+from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem, inflated, shown
+from kwcli.reading.input_files import (
+    OpenFiles,
+    StoredFile,
+    filter_hint,
+    is_named_records,
+    open_files_limit,
+    other_capture,
+)
+
+if TYPE_CHECKING:
+    from decoders.messages.read_ndjson import LineReader
+    from kwcli.run_environment import Environment, Readable
+
+# The name of standard input in messages.
+STANDARD_INPUT: Final = "standard input"
+# Bytes that may stand before the first record: blanks, the byte order mark.
+_BLANKS: Final = b" \t\r\n\xef\xbb\xbf"
+# First bytes of the captures that kw reads: classic pcap in both byte orders, µs, ns and the old patched form; pcapng.
+CAPTURE_MAGICS: Final = frozenset(
+    {
+        bytes.fromhex("d4c3b2a1"),
+        bytes.fromhex("a1b2c3d4"),
+        bytes.fromhex("4d3cb2a1"),
+        bytes.fromhex("a1b23c4d"),
+        bytes.fromhex("34cdb2a1"),
+        bytes.fromhex("a1b2cd34"),
+        bytes.fromhex("0a0d0d0a"),
+    }
+)
+
+
+def add_offset(text: str, at: int) -> str:
+    """A message about the bytes of a capture, with the offset of the fault in it."""
+    return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
+
+
+def utf8_text(text: str) -> str:
+    """Text that every format takes: bytes of a path or a word that are not UTF-8 become escapes (`\\udcff`)."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+class PieceReader(Protocol):
+    """A function that reads up to `size` bytes, as many as are there; b"" at the end."""
+
+    def __call__(self, size: int, /) -> bytes: ...
+
+
+class CaptureSource:
+    """One opened input. `size` is its size on disk where it has one, `taken` the bytes read from disk so far."""
+
+    __slots__ = ("_ahead", "_file", "_read", "name", "size", "taken")
+
+    def __init__(self, name: str, read: PieceReader, *, file: StoredFile | None = None) -> None:
+        self.name = name
+        self.size = file.size if file is not None else None
+        self.taken = 0
+        self._read = read
+        self._file = file
+        self._ahead: Iterator[bytes] | None = None  # pieces of an input that is read once, after its head was looked at
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the input can be read again from its beginning."""
+        return self._file is not None and self._file.is_regular
+
+    def is_capture(self) -> bool:
+        """Whether the input begins as a capture, decompressed where necessary, or is named and begins as records."""
+        return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and is_records(self.head()))
+
+    def again(self) -> CaptureSource:
+        """A new input that reads this file from its beginning."""
+        assert self._file is not None
+        return _source_of_file(self._file)
+
+    def _piece(self, size: int) -> bytes:
+        try:
+            data = self._read(size)
+        except OSError as error:
+            raise InputProblem(f"{self.name}: {error_reason(error)} at byte {self.taken:,}") from None
+        self.taken += len(data)
+        return data
+
+    def head(self) -> bytes:
+        """The first bytes, decompressed, still to be read; empty where they cannot be read: reading raises then."""
+        pieces = self.again().plain() if self.is_stored else self.plain()
+        try:
+            head = _head(pieces)
+        except InputProblem as problem:
+            head, pieces = b"", _raising(problem)
+        if not self.is_stored:
+            self._ahead = chain([head], pieces) if head else pieces
+        return head
+
+    def pieces(self) -> Iterator[bytes]:
+        """The capture's bytes, decompressed; raises InputProblem where they end badly or are not a capture."""
+        return capture_pieces(self.name, self.plain())
+
+    def plain(self) -> Iterator[bytes]:
+        """The input's bytes of any kind, decompressed; raises InputProblem where they end badly."""
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            yield from ahead
+            return
+        pieces: Iterator[bytes] = iter(partial(self._piece, PIECE_SIZE), b"")
+        for _ in range(COMPRESSED_NESTING_MAX + 1):
+            head = _head(pieces)
+            pieces = chain([head], pieces) if head else iter(())
+            if COMPRESSED.match(head[:4]) is None:
+                yield from pieces
+                return
+            pieces = inflated(self.name, pieces)
+        raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
+
+
+def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> CaptureSource:
+    """Open a file, as one of `files`, or standard input for `-`. InputProblem names the input and the reason."""
+    if name == "-":
+        return CaptureSource(STANDARD_INPUT, _standard_input(env.stdin))
+    try:
+        file = (files or OpenFiles()).open(name)
+    except (OSError, ValueError) as error:
+        why = f"{error_reason(error)} (kw pipeline run reads URLs)" if "://" in name else error_reason(error)
+        raise InputProblem(f"{name}: {why}{_nearest_file(name, error)}") from None
+    if file.is_folder:
+        file.close()
+        raise InputProblem(f"{name}: a directory, not a capture")
+    return _source_of_file(file)
+
+
+def _nearest_file(name: str, error: OSError | ValueError) -> str:
+    """` (did you mean "x.pcap"?)` where a name is no file but resembles one, an interface or a filter; else empty."""
+    if not isinstance(error, FileNotFoundError):
+        return ""
+    if "/" not in name and os.path.exists(f"/sys/class/net/{name}"):
+        return f" (did you mean -i {name}?)"
+    if hint := filter_hint(name):
+        return hint
+    from kwcli.spelling import nearest_words
+
+    folder, last = os.path.split(name)
+    try:
+        near = nearest_words(last, sorted(os.listdir(folder or "."))) if last else []
+    except OSError:
+        return ""
+    return f' (did you mean "{os.path.join(folder, near[0])}"?)' if near else ""
+
+
+def _source_of_file(file: StoredFile) -> CaptureSource:
+    at = 0
+
+    def read(size: int) -> bytes:
+        nonlocal at
+        data = file.read(at, size)
+        at += len(data)
+        return data
+
+    return CaptureSource(file.name, read, file=file)
+
+
+def _standard_input(stdin: Readable) -> PieceReader:
+    return stdin.read1
+
+
+def error_reason(error: OSError | ValueError) -> str:
+    if isinstance(error, OSError) and error.errno is not None:
+        if error.errno < 0:  # from name resolution
+            return str(error.strerror or error).lower()
+        known = {errno.ENOENT: "no such file", errno.EACCES: "no permission to read it"}
+        if error.errno == errno.EMFILE:
+            return f"too many open files (ulimit -n is {open_files_limit()})"
+        return known.get(error.errno, os.strerror(error.errno).lower())
+    return str(error)
+
+
+def _head(pieces: Iterator[bytes]) -> bytes:
+    """The first pieces, of at least four bytes where there are so many."""
+    head = b""
+    for piece in pieces:
+        head += piece
+        if len(head) >= 4:
+            break
+    return head
+
+
+def _raising(problem: InputProblem) -> Iterator[bytes]:
+    raise problem
+    yield b""
+
+
+def is_records(head: bytes) -> bool:
+    """Whether an input with these first bytes may hold records as JSON, one a line: no capture begins so."""
+    return head.lstrip(_BLANKS).startswith((b"{", b"["))
+
+
+# A text in every line of a broker's request log.
+REQUEST_LOG_MARK: Final = b"Completed request:"
+
+
+def is_request_log(head: bytes) -> bool:
+    """Whether an input with these first bytes is a broker's request log."""
+    return REQUEST_LOG_MARK in head and head[:4] not in CAPTURE_MAGICS
+
+
+def open_line_reader(head: bytes) -> LineReader:
+    """A reader for the lines of an input with these first bytes: a request log, or records as JSON."""
+    if is_request_log(head):
+        from decoders.messages.request_log import RequestLogLines
+
+        return RequestLogLines()
+    from decoders.messages.read_ndjson import RecordLines
+
+    return RecordLines()
+
+
+def is_exchange_source(source: CaptureSource) -> bool:
+    """Whether a file in a folder is named as records are and may hold some, or is a broker's request log."""
+    plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
+    head = source.head()
+    return is_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and is_records(head))
+
+
+def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
+    head = _head(pieces)
+    if head[:4] not in CAPTURE_MAGICS:
+        if not head:
+            raise InputProblem(f"{name}: empty: there is no capture in it")
+        if any(magic.startswith(head) for magic in CAPTURE_MAGICS):
+            raise InputProblem(f"{name}: cut off at byte {len(head)} inside the file header")
+        other = other_capture(head)
+        if other is not None:
+            raise InputProblem(f"{name}: {other[0]}, which kw does not read; make it a pcapng: {other[1]}")
+        raise InputProblem(
+            f"{name}: not a capture: starts with {shown(head)} (kw reads pcap and pcapng, also .gz .zst .lz4)"
+        )
+    yield head
+    yield from pieces
