@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 from uuid import UUID
 
 from decoders.errors import Malformed
+from decoders.exchanges.exchange_fields import SLOTS
 from decoders.limits import CLIENTS_COUNTED_MAX
 from decoders.protocol_facts.errors.error_codes import ApiError, ExpectedApiError, error_name
 from decoders.protocol_facts.keys import FETCH
@@ -289,38 +290,9 @@ class Exchange(Seen):
     """
 
     __slots__ = (
-        "_values",
-        "api_key",
-        "api_version",
-        "client_id",
-        "client_software",
-        "correlation_id",
-        "early",
-        "ends",
-        "error_codes",
-        "extra",
-        "failed",
-        "known",
-        "login",
-        "looked",
-        "outcome",
-        "place",
-        "request_end_ns",
-        "request_packet",
-        "request_packet_end",
-        "request_raw",
-        "request_size",
-        "request_view",
-        "response_end_ns",
-        "response_ns",
-        "response_packet",
-        "response_packet_end",
-        "response_place",
-        "response_raw",
-        "response_size",
-        "response_view",
-        "spec",
-        "time_ns",
+        *SLOTS,
+        *("ends", "spec"),
+        *("_values", "early", "error_codes", "failed", "looked", "request_view", "response_view"),
     )
 
     kind: Literal["exchange"] = "exchange"

@@ -15,6 +15,7 @@ from decoders.errors import Malformed
 from decoders.exchanges.connection_pairing import Pairing, begin, put_no_response
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
+from decoders.exchanges.exchange_fields import REQUEST
 from decoders.exchanges.pairer import Context
 from decoders.frames.detect import UndecidedConnection
 from decoders.frames.framing import Frame, FrameDirection, Unframed
@@ -23,11 +24,7 @@ from decoders.tcp.connections import Connection
 from decoders.wire.state_serialization import fields, pack, unpack
 
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
-# The attributes that are saved as they are.
-REQUEST: Final = (
-    *("api_key", "api_version", "correlation_id", "client_id", "client_software", "login", "outcome", "extra", "place"),
-    *("time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_size", "request_raw"),
-)
+# The attributes that are saved as they are; of a request in flight REQUEST.
 DIRECTION: Final = (
     *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),

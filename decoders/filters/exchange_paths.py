@@ -15,11 +15,12 @@ from uuid import UUID
 
 from decoders.apis import api
 from decoders.errors import FilterError
+from decoders.exchanges import exchange_fields
 from decoders.exchanges.body_reader import SIDES
+from decoders.exchanges.exchange_fields import SCALARS, names_below
 from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
 from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
 from decoders.limits import CELL_MAX, MIB
-from decoders.messages.exchange_json import SCALARS
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.number_words import words_for
 from decoders.protocol_facts.paths import PathStep, parse_path, values_at
@@ -30,35 +31,8 @@ from decoders.wire.primitives import uuid_text
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
 
-# Keys of the record that are no scalars → the keys below them; None: any keys.
-KEYS: Final[dict[str, tuple[str, ...] | None]] = {
-    "errors": ("path", "code", "name", "expected"),
-    "request": None,
-    "response": None,
-    "packets": ("request", "response"),
-    "topic_names": None,
-    "names": ("request", "response"),
-    "names_cut": None,
-    "fetch_session": ("id", "epoch", "incremental", "partitions"),
-    "client_software": ("name", "version"),
-    "group": ("id", "generation", "member"),
-    "transaction": ("id", "producer_id", "epoch"),
-    "node": ("id", "rack", "cluster"),
-    "library": ("name", "from", "to", "sure", "why"),
-    "sasl": (*("step", "answer", "acting_as", "token_id", "realm", "service", "iterations", "refusal", "expires"),),
-    "layout": ("request", "response"),
-    "undecoded": ("request", "response"),
-    "errors_cut": (),
-    "trailing": (),
-    "guessed": (),
-    "via": (),
-    "upstream_latency_ms": (),
-    "fault": ("rule", "action", "hit", "more"),
-    "refused": ("by", "reason"),
-    "envelope": ("correlation_id",),
-    "direction": (),
-    "detail": (),
-}
+# Keys of the records of exchanges and skipped runs that are not always there, or no scalars.
+KEYS: Final = (*(key for key in exchange_fields.KEYS if key not in SCALARS), "direction", "detail")
 # Those that are there, or have more in them, only if earlier exchanges are remembered (exchanges/history.py).
 HISTORY: Final = frozenset(
     ["fetch_session", *(name.partition(".")[0] for name, row in FIELDS.items() if row.history and "." in name)]
@@ -120,7 +94,7 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
     except ValueError as problem:
         raise FilterError(f"{text!r} is no path (write topic, errors[].code or request.topics[].name)", 1) from problem
     if steps[0].name in KEYS and (len(steps) > 1 or steps[0].indices):
-        below = KEYS[steps[0].name]
+        below = names_below(steps[0].name)
         if len(steps) > 1 and below is not None and steps[1].name not in below:
             candidates = [f"{steps[0].name}.{each}" for each in below]
             raise FilterError(f"{steps[0].name} has no {steps[1].name!r}", 1, word=text, candidates=candidates)

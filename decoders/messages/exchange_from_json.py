@@ -21,6 +21,7 @@ from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import SIDES, SPECS_MAX, ApiVersion, Failure, Needs, Sides
 from decoders.exchanges.connection_pairing import begin
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
+from decoders.exchanges.exchange_fields import EXTRA
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
 from decoders.exchanges.logins import known_login
 from decoders.limits import CONNECTIONS_MAX
@@ -44,21 +45,6 @@ from decoders.tls.facts import TlsInfo
 from decoders.wire.primitives import RANGES, uuid_bytes, uuid_text
 from decoders.wire.units import parse_time
 
-EXTRA: Final = (
-    *(
-        "closed",
-        "retransmitted",
-        "via",
-        "fault",
-        "refused",
-        "upstream_latency_ms",
-        "file",
-        "guessed",
-        "envelope",
-        "sasl",
-    ),
-    *("group", "transaction", "node", "library", "server"),
-)
 # Kinds of records that are exchanges, or stand for them.
 KINDS: Final = ("exchange", "skipped")
 STATUSES: Final = get_args(Status)

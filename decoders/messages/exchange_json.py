@@ -16,6 +16,7 @@ from decoders.exchanges.exchange import (
     rfc3339,
     session_of,
 )
+from decoders.exchanges.exchange_fields import EXTRA
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.limits import BODY_WHOLE_MAX, ERRORS_SHOWN_MAX, RAW_KEPT_MAX
@@ -114,11 +115,6 @@ class Most:
 
 
 SCHEMA: Final = 1
-# The scalar keys in their order: the columns of CSV.
-SCALARS: Final = (
-    *("kind", "schema", "time", "latency_ms", "duration_ms", "client", "broker", "connection", "api_key", "api"),
-    *("api_version", "correlation_id", "client_id", "request_size", "response_size", "status", "reason"),
-)
 
 Plans = tuple[Plan | None, Plan | None]
 _NO_PLANS: Final[Plans] = (None, None)
@@ -313,10 +309,8 @@ def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any
     return request, response, (plan, its_plan), failures, _per_side(release, its_release), behind
 
 
-# The keys of `Exchange.extra` that stand at the end of the record, or are part of another key.
-_ELSEWHERE: Final = ("closed", SESSION_PARTITIONS)
-# The keys that history.py and the proxy note in many exchanges, as they stand in the record.
-_NOTED: Final = frozenset({"group", "library", "node", "transaction", "upstream_latency_ms", "via"})
+# The keys of `Exchange.extra` that are those of the record, as they stand there; `closed` is its last one.
+_NOTED: Final = frozenset(EXTRA) - {"closed"}
 
 
 def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
@@ -324,9 +318,7 @@ def _add_extra(record: dict[str, Any], extra: Mapping[str, Any]) -> None:
         record.update(extra)
         return
     for name, value in extra.items():
-        if name == "reason":
-            record["reason"] = value
-        elif name not in SIDES and value is not None and name not in _ELSEWHERE:
+        if name == "reason" or (name in _NOTED and value is not None):
             record[name] = value
     if extra.get("closed") is not None:
         record["closed"] = extra["closed"]

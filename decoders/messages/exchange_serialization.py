@@ -16,6 +16,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
+from decoders.exchanges.exchange_fields import SLOTS
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -36,13 +37,6 @@ __all__ = [
 # A usual exchange: its client and API version (places in tables), correlation id; times and packets of the first
 # and the last byte of both sides; sizes and places of both; names of topics known.
 _USUAL: Final = Struct("<16q")
-# The attributes sent of any other exchange, where it has them.
-_ATTRIBUTES: Final = (
-    *("api_key", "api_version", "client_id", "client_software", "correlation_id", "extra", "known", "login", "outcome"),
-    *("place", "time_ns", "request_end_ns", "request_packet", "request_packet_end", "request_raw", "request_size"),
-    *("response_end_ns", "response_ns", "response_packet", "response_packet_end", "response_place", "response_raw"),
-    "response_size",
-)
 _SKIPPED: Final = ("direction", "size", "reason", "detail", "time_ns", "until_ns", "packet")
 _CONNECTION: Final = ("number", "client", "broker", "began_ns", "opened", "tls")
 
@@ -171,7 +165,7 @@ class RowPacker:
     def _unusual(self, row: Exchange) -> tuple[Any, ...]:
         if row.record is not None:
             return ("record", row.revealed, row.extra, row.place)
-        values = {name: getattr(row, name) for name in _ATTRIBUTES if hasattr(row, name)}
+        values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
         return ("exchange", self._connection(row.ends), (row.spec.key, row.spec.version), values)
 
     def _connection(self, ends: ConnectionInfo) -> int:

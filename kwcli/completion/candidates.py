@@ -419,7 +419,8 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
 
 
 def _columns(typed: Typed) -> Iterator[Candidate]:
-    from decoders.filters.exchange_paths import KEYS, words
+    from decoders.exchanges.exchange_fields import names_below
+    from decoders.filters.exchange_paths import words
     from decoders.filters.fields import BODIES, FIELDS, HEADER
     from kwcli.output.columns import OWN, WORDS
 
@@ -430,7 +431,7 @@ def _columns(typed: Typed) -> Iterator[Candidate]:
         yield head + word, FIELDS[word].text if word in FIELDS else ""
     first, dot, _ = begun.partition(".")
     if dot:
-        yield from ((f"{head}{first}.{below}", "") for below in KEYS.get(first) or ())
+        yield from ((f"{head}{first}.{below}", "") for below in names_below(first) or ())
     yield f"{head}{HEADER}.", "a header of the records"
     yield from ((head + path, meaning) for path, meaning in _body_paths(begun))
 

@@ -1,4 +1,4 @@
-"""`python -m kwcli.declarations check JAR…|write JAR…|format`: our declarations compared, written, put in order."""
+"""`python -m kwcli.declarations check JAR…|write JAR…|format|schema`: declarations compared, written, put in order."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kwcli.declarations.field_abouts import compare_abouts, united_abouts
 from kwcli.declarations.merge_releases import united
 from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
 from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release
+from kwcli.declarations.record_schema import PUBLISHED, record_schema, schema_text
 
 _PATHS = click.argument("jars", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="JAR…")
 
@@ -122,6 +123,12 @@ def format_() -> None:
     for path, text in files.items():
         path.write_text(text, "utf-8")
         click.echo(f"formatted: {path.name}")
+
+
+@main.command()
+def schema() -> None:
+    """Write record.schema.json anew, with the keys of an exchange from decoders/exchanges/exchange_fields.py."""
+    PUBLISHED.write_text(schema_text(record_schema()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
+from decoders.exchanges.exchange_fields import SCALARS
 from decoders.filters.exchange_paths import RecordPath, record_path, words
 from decoders.messages.body_json import Options
-from decoders.messages.exchange_json import SCALARS, SCHEMA, to_json_dict
+from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import CELL_FORM, cell_text, json_text
 from kwcli.output import COLUMN_FORMATS

@@ -17,9 +17,10 @@ import decoders
 from decoders.capture.files import CaptureReader
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled, Skipped
+from decoders.exchanges.exchange_fields import SCALARS
 from decoders.messages.body_json import Options, errors_in
 from decoders.messages.exchange_from_json import FromRecords
-from decoders.messages.exchange_json import SCALARS, to_json_dict
+from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.read_ndjson import check_record
 from decoders.tcp.chunks import Gap
 from decoders.tcp.reassembly import Reassembly

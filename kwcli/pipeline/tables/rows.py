@@ -20,12 +20,13 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import session_of
+from decoders.exchanges.exchange_fields import SCALARS
 from decoders.exchanges.learned_names import WELL_KNOWN, at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
 from decoders.limits import BODY_TEXT_MAX
 from decoders.messages.body_json import Options
-from decoders.messages.exchange_json import SCALARS, SCHEMA, exchange_json
+from decoders.messages.exchange_json import SCHEMA, exchange_json
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text

@@ -1,0 +1,477 @@
+"""One literal table of what is known of an exchange: attribute, side, key of the record, columns of the tables, words.
+
+The attributes of `Exchange`, the state of a request in flight, rows handed to other processes, reading records back,
+the published schema, the paths of columns and filters and the tables of the pipeline are made from it. The code that
+runs for every exchange (connection_pairing.py, pairer.py, exchange_json.py, exchange_serialization.py, tables/rows.py)
+names the attributes itself; tests/messages/test_exchange_fields.py holds it equal to the table.
+
+Who adds an attribute adds its row here and sets its value, most simply in `Exchange.extra`. With a shape it is a key of
+the record; with columns it is in the tables too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from decoders.named_tuple import NamedTuple
+from decoders.schema.model import Side
+from decoders.wire.primitives import RANGES
+
+__all__ = [
+    *("ALWAYS", "EXCHANGE_FIELDS", "EXTRA", "KEYS", "REQUEST", "SCALARS", "SERVER_TIMES", "SLOTS"),
+    *("ExchangeField", "Shape", "names_below"),
+]
+
+# A JSON Schema.
+Shape = Mapping[str, Any]
+
+
+class ExchangeField(NamedTuple):
+    """One row of the table. `name` is the name of the attribute, and of its key where the record has it (`shape`).
+
+    `held`: an attribute of its own (`slot`), a key of `Exchange.extra` (`extra`), or made of others (`derived`).
+    `since`: what has come when it is known: the `request`, the `response`, or the end (`settled`); `side`: whose frame
+    sets it. `always`: every record has the key. `columns` are those of the table `exchanges` that have its value, or a
+    part each: name → `TYPE`, `?` where it may be null, `@VERSION` of the tables that has it first, meaning. `word`: its
+    name in filters, statistics and columns of output, where that is another.
+    """
+
+    name: str
+    held: str
+    since: str
+    side: Side | None
+    always: bool
+    shape: Shape | None
+    columns: Mapping[str, str]
+    word: str
+
+
+def _field(
+    flags: str, name: str, shape: Shape | None = None, columns: str | Mapping[str, str] = "", word: str = ""
+) -> ExchangeField:
+    """A row. Flags: `held`; `always`; `sent` (known with the request), or the side. `columns`: one of the same name."""
+    said = flags.split()
+    side: Side | None = "request" if "request" in said else "response" if "response" in said else None
+    since = "request" if "sent" in said else side or "settled"
+    its = columns if not isinstance(columns, str) else {name: columns} if columns else {}
+    return ExchangeField(name, said[0], since, side, "always" in said, shape, its, word)
+
+
+# Shapes of values. Those with `$ref` are defined in record.schema.json.
+
+
+def _ref(name: str) -> Shape:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _integer(low: int, high: int) -> Shape:
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+def _or_null(shape: Shape) -> Shape:
+    return {**shape, "type": [shape["type"], "null"]} if "type" in shape else {"anyOf": [shape, {"type": "null"}]}
+
+
+def _describe(text: str, shape: Shape) -> Shape:
+    return {"description": text, **shape}
+
+
+def _object(properties: Mapping[str, Shape], *optional: str) -> Shape:
+    """An object with these keys and no others."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "additionalProperties": False, "required": required, "properties": properties}
+
+
+def _some_of(properties: Mapping[str, Shape]) -> Shape:
+    """An object with one or more of these keys."""
+    return {"type": "object", "minProperties": 1, "additionalProperties": False, "properties": properties}
+
+
+def _map(values: Shape) -> Shape:
+    """An object with any keys."""
+    return {"type": "object", "minProperties": 1, "additionalProperties": values}
+
+
+_INT16, _INT32, _INT64 = (_integer(*RANGES[kind]) for kind in ("int16", "int32", "int64"))
+_MOST: Final = RANGES["int64"][1]
+_SIZE: Final = _or_null(_integer(0, RANGES["int32"][1]))
+_COUNT: Final = _integer(1, _MOST)
+_MS: Final = {"type": ["number", "null"], "minimum": -(_MOST // 10**6), "maximum": _MOST // 10**6}
+_FLAG: Final = {"const": True}
+_BOOL: Final = {"type": "boolean"}
+_TEXT: Final = {"type": "string"}
+_TEXT_OR_NULL: Final = _or_null(_TEXT)
+# Text of the wire, which is no UTF-8 at times.
+_NAME: Final = {"anyOf": [_TEXT, _ref("base64")]}
+_NAME_OR_NULL: Final = {"anyOf": [_TEXT_OR_NULL, _ref("base64")]}
+_TIME: Final = _ref("time")
+_BODY: Final = _ref("body")
+_ADDRESS: Final = _describe("null only of a request that was not sent (kw call --dry-run)", _or_null(_ref("address")))
+_RELEASE: Final = {"type": ["string", "null"], "pattern": r"^\d{1,9}(\.\d{1,9}){0,3}$"}
+_STATUS: Final = {
+    "enum": ["complete", "not_sent", "no_response_expected", "unanswered", "orphan_response", "token", "undecoded"]
+}
+_ERRORS: Final = {
+    "type": "array",
+    "items": _object({"path": _TEXT, "code": _INT16, "name": _TEXT, "expected": _FLAG}, "expected"),
+}
+_SPAN: Final = {"anyOf": [{"type": "null"}, {"type": "array", "items": _COUNT, "minItems": 2, "maxItems": 2}]}
+_PACKETS: Final = _object({"request": _SPAN, "response": _SPAN})
+_HIT: Final = {"rule": _integer(0, _MOST), "action": _TEXT, "hit": _COUNT}
+_HITS: Final = {
+    "type": "array",
+    "minItems": 1,
+    "items": {"type": "object", "required": [*_HIT], "properties": _HIT},
+}
+_RULE: Final = _describe("number of the rule; 0: a script, or a person at the control interface", _HIT["rule"])
+_SHOWN: Final = {"description": "a value of the field; a short form of what is missing or more"}
+_DIFFERENCE: Final = _object(
+    {
+        **dict.fromkeys(("path", "about"), _TEXT),
+        "kind": {"enum": ["ids", "error", "value", "missing", "extra"]},
+        **dict.fromkeys(("recorded", "new"), _SHOWN),
+    }
+)
+_RECORDED: Final = _object(
+    {
+        "time": _TIME,
+        "client": _ADDRESS,
+        "broker": _ADDRESS,
+        "connection": _COUNT,
+        "api_version": _or_null(_INT16),
+        "correlation_id": _or_null(_INT32),
+        "latency_ms": _MS,
+        "status": _STATUS,
+        "errors": _ERRORS,
+        "packets": _PACKETS,
+    }
+)
+_COMPARISON: Final = _object(
+    {
+        "verdict": {"enum": ["same", "other_ids", "different", "refused", "uncompared", None]},
+        "class": {"enum": ["read", "data", "admin", "never"]},
+        "reason": _describe("why it was not asked, in a word", _TEXT_OR_NULL),
+        "text": _describe("the same in a sentence, or why there is no answer", _TEXT_OR_NULL),
+        "recorded": _describe("of the recorded exchange, under the names that it has in its record", _RECORDED),
+        "differences": {"type": "array", "items": _DIFFERENCE},
+        "differences_cut": _describe("how many more there are", _COUNT),
+        "shares": _describe("nodes that got a share of it, where these were several", _integer(2, _MOST)),
+    },
+    *("differences_cut", "shares"),
+)
+_PARTITIONS: Final = _describe(
+    "of an incremental fetch: all partitions that it asks for, by topic (its id while its name is not known; a name"
+    " that is no readable text as the text of its base64 form)",
+    {"type": "object", "additionalProperties": {"type": "array", "items": _INT32}},
+)
+_SASL: Final[Shape] = {
+    **dict.fromkeys(("step", "answer"), _TEXT),
+    **dict.fromkeys(("acting_as", "token_id", "realm", "service"), _NAME),
+    "iterations": _integer(0, RANGES["int32"][1]),
+    "refusal": _NAME,
+    "expires": _TIME,
+}
+_WORDS: Final = _map({"type": ["string", "array"], "items": _TEXT_OR_NULL})
+# Times in a request log: how long a request was in each part of the broker. The columns are named `server_…`.
+SERVER_TIMES: Final = {
+    "total_ms": "of a request log: from the request's arrival to the end of its answer; else null",
+    "request_queue_ms": "of it: waiting for a thread that handles requests",
+    "local_ms": "handled by the broker itself",
+    "remote_ms": "waiting for others: followers, records, members of a group",
+    "throttle_ms": "held back by a quota",
+    "response_queue_ms": "waiting for a thread that sends answers",
+    "send_ms": "being sent",
+}
+
+# Scalars of the record are in their order, and so are the attributes of a saved request (REQUEST).
+EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
+    _field("derived always", "kind", {"const": "exchange"}, "string `exchange`"),
+    _field("derived always", "schema", {"const": 1}, "int32 version of the exchange record"),
+    _field(
+        *("derived always", "time", _TIME),
+        "timestamp first byte of the request; of the response where there is no request",
+    ),
+    _field(
+        *("derived always", "latency_ms", _MS),
+        *("double? last byte of the request to first byte of the response", "latency"),
+    ),
+    _field(
+        *("derived always", "duration_ms", _MS),
+        *("double? first byte of the request to last byte of the response", "duration"),
+    ),
+    _field("derived always", "client", _ADDRESS, "string client, `host:port`", "address"),
+    _field("derived always", "broker", _ADDRESS, "string broker, `host:port`"),
+    _field(
+        *("derived always", "connection", _COUNT),
+        "int64? number of the connection for people, in order of appearance; null where the capture was read in parts",
+    ),
+    _field(
+        *("slot sent always", "api_key", _or_null(_INT16)),
+        "int32? number of the API; null for a SASL token and a response without its request",
+    ),
+    _field("derived always", "api", _TEXT_OR_NULL, "string? name of the API"),
+    _field("slot sent always", "api_version", _or_null(_INT16), "int32? version of the request", "version"),
+    _field("slot sent always", "correlation_id", _or_null(_INT32), "int32? correlation id"),
+    _field("slot sent always", "client_id", _NAME_OR_NULL, "string? client id"),
+    _field(
+        *("slot sent", "client_software", _object({"name": _NAME, "version": _NAME})),
+        {
+            "client_software_name": "string? library of the client, as it says itself",
+            "client_software_version": "string? its version",
+        },
+        "software",
+    ),
+    _field("slot sent", "login"),
+    _field(
+        *("derived", "user"),
+        _describe(
+            "who asked: the user who had logged in by SASL; of a step of a login whoever it is about; without SASL the"
+            " subject of the client's certificate, where TLS was decrypted",
+            _NAME,
+        ),
+        "string? user who had logged in by SASL, else the subject of the client's certificate",
+    ),
+    _field(
+        *("derived", "mechanism", _describe("the SASL mechanism of that login", _NAME)),
+        "string? SASL mechanism of the login",
+    ),
+    _field("slot sent", "outcome"),
+    _field("slot sent", "extra"),
+    _field(
+        *("slot request", "place", None),
+        "int64 place of the request's first byte in what its client sent: with the connection, the row",
+    ),
+    _field("slot request", "time_ns", None, "int64 the same in nanoseconds since 1970"),
+    _field("slot request", "request_end_ns", None, "int64? last byte of the request"),
+    _field(
+        *("slot request", "request_packet", None),
+        "int64? first packet of the request, counted in `source_file` as Wireshark does",
+    ),
+    _field("slot request", "request_packet_end", None, "int64? its last packet, counted in `request_end_file`"),
+    _field("slot request always", "request_size", _SIZE, "int64? size field of the request"),
+    _field("slot request", "request_raw"),
+    _field("slot response", "response_ns", None, "int64? first byte of the response"),
+    _field("slot response", "response_end_ns", None, "int64? last byte of the response"),
+    _field(
+        *("slot response", "response_packet", None),
+        "int64? first packet of the response, counted in `response_file`",
+    ),
+    _field(
+        *("slot response", "response_packet_end", None),
+        "int64? last packet of the response, counted in `response_end_file`",
+    ),
+    _field("slot response always", "response_size", _SIZE, "int64? size field of the response"),
+    _field("slot response", "response_raw"),
+    _field("slot response", "response_place"),
+    _field("slot", "known"),
+    _field(
+        *("derived always", "status", _STATUS),
+        "string `complete`, `no_response_expected`, `unanswered`, `orphan_response`, `token` or `undecoded`",
+    ),
+    _field("derived always", "reason", _TEXT_OR_NULL, "string? why, where the status needs one"),
+    _field(
+        *("derived always", "errors", _ERRORS),
+        {
+            "error_codes": "list<int32> error codes of the response that are not 0",
+            "error_names": "list<string> their names",
+            "error_paths": "list<string> their places in the response, `topics[0].error_code`",
+            "error_topics": "list<string> the topics they are about; null for one that is about none",
+            "error_expected": "list<bool> whether the protocol means them so: such count as errors nowhere",
+        },
+        "error",
+    ),
+    _field(
+        *("derived always", "request", _BODY),
+        {"request_body": "string? the request as JSON, secrets redacted; only with `--bodies`"},
+    ),
+    _field(
+        *("derived always", "response", _BODY),
+        {"response_body": "string? the response as JSON, secrets redacted; only with `--bodies`"},
+    ),
+    _field("derived always", "packets", _PACKETS),
+    _field(
+        *("derived", "topic_names", {**_map(_NAME), "propertyNames": {"pattern": "^[A-Za-z0-9_-]{22}$"}}),
+        {
+            "topic_ids": "list<string> topic ids in it, each once",
+            "topic_names": "list<string> the names of `topic_ids`, in their order; null where not known",
+        },
+    ),
+    _field(
+        *("derived", "fetch_session"),
+        _object({"id": _INT32, "epoch": _INT32, "incremental": _BOOL, "partitions": _PARTITIONS}, "partitions"),
+        {
+            "fetch_session_id": "int64? fetch session",
+            "fetch_session_epoch": "int64? its epoch in the request",
+            "fetch_session_incremental": "bool? whether the request only says what changes",
+        },
+    ),
+    _field(
+        *("derived", "messages_hidden"),
+        _describe(
+            "all error messages of the response are hidden whole: the exchange has so many secrets, or a request that"
+            " is not there to its end",
+            _FLAG,
+        ),
+    ),
+    _field(
+        *("derived", "names"),
+        {
+            "description": "words for numbers of the bodies, by path; there with --names",
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "patternProperties": {"^(request|response)$": _WORDS},
+        },
+    ),
+    _field("derived", "names_cut", _describe("how many words for numbers more there are than are listed", _COUNT)),
+    _field("derived", "errors_cut", _describe("how many error codes more there are than are listed", _COUNT)),
+    _field(
+        *("derived", "tls"),
+        _object(
+            {
+                "version": {"enum": ["1.2", "1.3"]},
+                "cipher": _TEXT,
+                **dict.fromkeys(("sni", "client_subject"), _NAME_OR_NULL),
+            }
+        ),
+    ),
+    _field(
+        *("extra", "sasl"),
+        _describe(
+            "a step of a login: what the client sends, what the broker answers, and what they say beside the user",
+            _some_of(_SASL),
+        ),
+    ),
+    _field(
+        *("extra", "group"),
+        _describe(
+            "the member that asks, also behind fetches, which do not name it; null where several may be meant",
+            _object({"id": _NAME_OR_NULL, "generation": _or_null(_INT32), "member": _NAME_OR_NULL}),
+        ),
+    ),
+    _field(
+        *("extra", "transaction"),
+        _describe(
+            "the transactional id of the producer, with the producer id and epoch that it had",
+            _object({"id": _NAME_OR_NULL, "producer_id": _INT64, "epoch": _INT32}),
+        ),
+    ),
+    _field(
+        *("extra", "library"),
+        _describe(
+            "the library or program that the client shows to be by what it does; releases are minor ones",
+            _object({"name": _TEXT, "from": _RELEASE, "to": _RELEASE, "sure": _BOOL, "why": _TEXT}),
+        ),
+    ),
+    _field(
+        *("extra", "node"),
+        _describe(
+            "the node that the connection leads to",
+            _object({"id": _or_null(_INT32), "rack": _NAME_OR_NULL, "cluster": _NAME_OR_NULL}),
+        ),
+    ),
+    _field("extra", "retransmitted", _FLAG, "bool whether bytes of it were sent again"),
+    _field(
+        *("extra", "envelope"),
+        _describe(
+            "the Envelope that it travelled in, which has its bytes and its latency too",
+            _object(
+                {
+                    "correlation_id": _describe(
+                        "null where a broker's request log is read, which does not have it", _or_null(_INT32)
+                    )
+                }
+            ),
+        ),
+        "int64? correlation id of the Envelope that it travelled in, which counts its bytes and latency",
+    ),
+    _field(
+        *("extra", "server"),
+        _describe(
+            "what the broker's own request log says: who asked where, and what took how many milliseconds",
+            _object(
+                {
+                    **dict.fromkeys(("listener", "security_protocol", "principal"), _TEXT_OR_NULL),
+                    **dict.fromkeys(SERVER_TIMES, _MS),
+                }
+            ),
+        ),
+        {f"server_{name}": f"double?@2 {text}" for name, text in SERVER_TIMES.items()},
+    ),
+    _field(
+        *("extra", "guessed"),
+        _describe("api and api_version are those of which alone the response can be; its request is not there", _FLAG),
+    ),
+    _field(
+        *("extra", "closed", {"enum": ["fin", "rst", "idle", "capture_end"]}),
+        "string? how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`",
+    ),
+    _field(
+        *("derived", "layout", _some_of({"request": _TEXT, "response": _TEXT})),
+        {
+            "request_layout": "string? release whose early layout the request has",
+            "response_layout": "string? release whose early layout the response has",
+        },
+    ),
+    _field(
+        *("derived", "trailing"),
+        _describe(
+            "bytes behind a request that its broker did not look at",
+            _object({"request": {"anyOf": [*_NAME["anyOf"], _ref("redacted")]}}),
+        ),
+    ),
+    _field(
+        *("derived", "undecoded", _some_of({"request": _ref("undecoded"), "response": _ref("undecoded")})),
+        {
+            "undecoded_side": "string? what could not be decoded: `request`, `response` or `both`",
+            "undecoded_reason": "string? why (of both: the request)",
+            "undecoded_path": "string? the field where it fails",
+            "undecoded_offset": "int64? the byte where it fails, counted behind the size field",
+        },
+    ),
+    _field("derived", "raw", {"type": "object"}),  # nothing writes it any more
+    _field("extra", "via", _TEXT),
+    _field("extra", "file", _describe("the input that it was read from, where there are several", _TEXT)),
+    _field("extra", "upstream_latency_ms", _MS),
+    _field("extra", "fault", _object({**_HIT, "rule": _RULE, "more": _HITS}, "more")),
+    _field(
+        *("extra", "refused"),
+        _describe(
+            "who refused the request instead of a broker, in the proxy",
+            _object(
+                {
+                    "by": _describe("the option: --as-kafka 2.8, --max Fetch=11, --hide Fetch", _TEXT),
+                    "reason": _describe("what is served instead", _TEXT),
+                }
+            ),
+        ),
+    ),
+    _field(
+        *("derived", "comparison"),
+        _describe(
+            "of kw replay: how the answer compares with the recorded one; status not_sent: the request was not asked",
+            _COMPARISON,
+        ),
+    ),
+)
+# The attributes of `Exchange` that the engine sets, and those of a request in flight.
+SLOTS: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.held == "slot")
+REQUEST: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.held == "slot" and row.since == "request")
+# The keys of `Exchange.extra` that are keys of the record.
+EXTRA: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.held == "extra")
+# The keys of the record, with their shapes; those that are always there; of these the scalars: the columns of CSV.
+KEYS: Final = {row.name: row.shape for row in EXCHANGE_FIELDS if row.shape is not None}
+ALWAYS: Final = tuple(row.name for row in EXCHANGE_FIELDS if row.always)
+SCALARS: Final = ALWAYS[: ALWAYS.index("errors")]
+
+
+def names_below(key: str) -> tuple[str, ...] | None:
+    """The names below a key of the record, or below each element of its list; None where there may be any."""
+    shape = KEYS.get(key, _TEXT)
+    shape = shape.get("items", shape)
+    if "patternProperties" in shape:
+        return ("request", "response")
+    if "properties" in shape:
+        return tuple(shape["properties"])
+    return None if shape is _BODY or shape.get("type") == "object" else ()
