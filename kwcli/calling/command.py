@@ -16,7 +16,8 @@ from decoders.protocol_facts.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
 from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, read_stdin
-from kwcli.calling.request_builder import Draft, VersionChoice, as_spoken
+from kwcli.calling.request_builder import Draft
+from kwcli.calling.version_choice import VersionChoice, as_spoken
 from kwcli.calling.words.assignments import check_words
 from kwcli.net.options import read_config
 from kwcli.run_environment import Exit, Failure
@@ -71,7 +72,7 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
     found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
     choice = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
     if asked.dry_run and asked.node is not None:
-        from kwcli.calling.run import Target
+        from kwcli.calling.destinations import Target
 
         Target.parse(asked.node)  # a wrong --node is reported although no node is asked
     draft = _draft(env, asked, found)
@@ -130,7 +131,8 @@ def _run(
     settings: Settings,
     connection: ConnectionOptions,
 ) -> Exit:
-    from kwcli.calling.run import CallPlan, CallRun, Target
+    from kwcli.calling.destinations import Target
+    from kwcli.calling.run import CallPlan, CallRun
 
     target = None if asked.node is None else Target.parse(asked.node)
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)

@@ -16,7 +16,7 @@ from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.request_builder import VersionChoice
+    from kwcli.calling.version_choice import VersionChoice
     from kwcli.output.settings import Settings
 
 

@@ -1,4 +1,4 @@
-"""Listeners of a playground in, what clients need for them out: settings, certificates, profiles."""
+"""The settings with which clients connect to the listeners of a playground, in the spelling of each kind of client."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kwcli.net.config.profiles import Profiles
-from kwcli.net.tls import issue_certificates
 from kwcli.playground.properties import LISTENERS, PASSWORDS, Listener
-from kwcli.private_files import open_private
 
 if TYPE_CHECKING:
-    from kwcli.run_environment import Environment
-
-__all__ = ["MECHANISMS", "ListenerConfig", "add_profile", "client_configs", "make_certificates", "remove_profiles"]
+    pass
 
 MECHANISMS: Final = ("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER")
 USER: Final = "alice"
@@ -87,65 +82,3 @@ def _jaas(mechanism: str) -> str:
         return f'{_SECURITY}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="{USER}";'
     module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
     return f'{_SECURITY}.{module} required username="{USER}" password="{PASSWORDS[USER]}";'
-
-
-# A folder in, PEM files for TLS listeners and their clients out: one authority, one broker, one client.
-
-
-_NAMES: Final = {"broker": "localhost", "client": "client"}
-_PLACES: Final = ("localhost", "127.0.0.1", "::1")
-
-
-def make_certificates(folder: Path) -> None:
-    """Write ca.pem, broker.pem and client.pem (PKCS#8 key, certificate and authority in one file each) into `folder`.
-
-    The parts stand beside them as NAME.key and NAME.crt. Both certificates are good for localhost, 127.0.0.1 and ::1.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    authority = issue_certificates.authority("kw-ca")
-    _write(folder / "ca.key", authority.key_pem)
-    _write(folder / "ca.pem", authority.certificate_pem)
-    for name, subject in _NAMES.items():
-        made = issue_certificates.leaf(authority, subject, _PLACES)
-        _write(folder / f"{name}.key", made.key_pem)
-        _write(folder / f"{name}.crt", made.certificate_pem)
-        _write(folder / f"{name}.pem", made.key_pem + made.certificate_pem + authority.certificate_pem)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Write a file that only its owner may read: some have private keys."""
-    with open(path, "wb", opener=open_private) as file:
-        file.write(data)
-
-
-# A way into a playground in, a profile of the user for it out, which is removed with the playground.
-
-
-PREFIX: Final = "playground"
-# The file in a playground's folder with the names of its profiles.
-_LIST: Final = "profiles"
-
-
-def add_profile(env: Environment, folder: Path, config: ListenerConfig) -> str:
-    """Make a profile for a way into a cluster; returns its name, with a number where the usual name is taken."""
-    profiles = Profiles.of(env)
-    taken = set(profiles.names())
-    name, number = f"{PREFIX}-{config.name}", 1
-    while name in taken:
-        number += 1
-        name = f"{PREFIX}{number}-{config.name}"
-    with open(folder / _LIST, "a", encoding="utf-8") as names:
-        names.write(f"{name}\n")
-    profiles.write(name, config.plain, "of a playground; goes when it goes")
-    return name
-
-
-def remove_profiles(env: Environment, folder: Path) -> None:
-    """Remove the profiles of the playground in this folder."""
-    try:
-        names = (folder / _LIST).read_text(encoding="utf-8").split()
-    except OSError:
-        return
-    profiles = Profiles.of(env)
-    for name in set(names) & set(profiles.names()):
-        profiles.remove(name)

@@ -14,11 +14,11 @@ from types import TracebackType
 from typing import Final, Literal, Self
 
 from kwcli.playground import properties
-from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.jars import broker_jars, cache
 from kwcli.playground.ports import free_ports, next_ports
 from kwcli.playground.process import JAVA_FLAGS, Process, brokers_known, is_kafka_answering, run_java
 from kwcli.playground.properties import LISTENERS, PASSWORDS, ClusterOptions, NodePlan
+from kwcli.playground.tls_certificates import make_certificates
 
 __all__ = ["Cluster", "StartFailed", "class_path"]
 

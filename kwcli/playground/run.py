@@ -15,10 +15,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from kwcli.extras import install_extra
-from kwcli.playground.client_configs import ListenerConfig, add_profile, client_configs, remove_profiles
+from kwcli.playground.client_configs import ListenerConfig, client_configs
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.node_control import VARIABLE, Control
+from kwcli.playground.profiles import add_profile, remove_profiles
 from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics

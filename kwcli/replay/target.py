@@ -19,7 +19,7 @@ from decoders.protocol_facts.routing import route
 from decoders.replaying.id_map import NotReplayable
 from decoders.replaying.version_conversion import nearest_version
 from decoders.schema.model import NONE, Versions
-from kwcli.calling.run import Router
+from kwcli.calling.destinations import Router
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import WITHOUT_CREATING, is_kraft

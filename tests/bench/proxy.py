@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from tests.bench.generator import Figures, Plan, drive
 from tests.bench.processes import Proxied, awake, busy, child, first_port, spent
 from tests.bench.soak import soak

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from kwcli.playground.client_configs import make_certificates
 from kwcli.playground.ports import free_ports
 from kwcli.playground.process import is_kafka_answering
+from kwcli.playground.tls_certificates import make_certificates
 from tests.broker.clients.everything import offered
 from tests.broker.cluster import Cluster, StartFailed
 from tests.broker.fixture import cluster, needs_brokers

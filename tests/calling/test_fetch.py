@@ -12,8 +12,8 @@ from decoders import decode_message
 from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.model import Versions
+from kwcli.calling.cluster_lookups import LookedUp
 from kwcli.calling.records.fetch_request import EARLIEST, LATEST, Fetch
-from kwcli.calling.request_builder import LookedUp
 from kwcli.calling.words.shorthand import RecordOptions, read_short
 from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment

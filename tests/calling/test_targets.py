@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwcli.calling.run import Target
+from kwcli.calling.destinations import Target
 from kwcli.run_environment import Exit, Failure
 
 

@@ -7,7 +7,7 @@ import pytest
 from decoders.apis import api
 from decoders.protocol_facts.releases import spoken
 from decoders.schema.model import Versions
-from kwcli.calling.request_builder import VersionChoice, common
+from kwcli.calling.version_choice import VersionChoice, common
 from kwcli.run_environment import Exit, Failure
 
 MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)

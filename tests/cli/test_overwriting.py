@@ -19,7 +19,7 @@ from kwcli.net.tls_connect import log_keys
 from kwcli.output.settings import Settings
 from kwcli.overwriting import is_report, is_scrubbed
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.private_files import ScratchFolder, StagedFile, is_descriptor, open_private, sweep_staged, write_private
 from kwcli.proxy.log.capture_file import CaptureFiles
 from kwcli.proxy.log.log_protocol import LogPlan

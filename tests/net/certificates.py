@@ -24,7 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.spark.java import find_java
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 
 STORE, KEY = "store-secret", "key-secret"
 # A store whose password is empty: only this program makes one, so without it there is none.

@@ -15,7 +15,7 @@ import uvloop
 from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, Sasl, Tls
 from kwcli.net.session.asyncio_connections import Dialler, Logins
 from kwcli.net.session.asyncio_connections import TlsServer as DoorServer
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.tls_server import TlsServer, server_context
 

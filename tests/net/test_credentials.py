@@ -15,7 +15,7 @@ import pytest
 from kwcli.net.config.client_config import KeyStoreFile, OAuth, Sasl
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.endpoint import endpoint
 

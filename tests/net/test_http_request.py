@@ -17,7 +17,7 @@ from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.net.session.oauth_tokens import ask as ask_token
 from kwcli.net.tls_connect import client_context
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.proxy.control.client import ask as ask_control
 from kwcli.proxy.control.http_control import token_file
 from kwcli.run_environment import Exit, Failure

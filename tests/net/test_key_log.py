@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, Tls
 from kwcli.net.tls_connect import client_context
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 from tests.net.tls_server import TlsServer, server_context

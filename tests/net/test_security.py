@@ -13,7 +13,7 @@ import pytest
 
 from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.session import authentication
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers

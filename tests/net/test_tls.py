@@ -15,7 +15,7 @@ import pytest
 from kwcli.net.config.client_config import KeyStoreFile, Tls
 from kwcli.net.tls import jks
 from kwcli.net.tls_connect import client_context, openssl_ciphers
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.certificates import KEY, OPEN_STORE, STORE, make_stores
 from tests.net.tls_server import TlsServer, connect, server_context, stop

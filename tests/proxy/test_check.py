@@ -12,7 +12,7 @@ import pytest
 
 import decoders
 from kwcli.net.config.client_config import ClientConfig
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.proxy.check import CheckOptions, check, findings
 from kwcli.proxy.tls.inbound import Inbound, TlsIn
 from kwcli.run_environment import Exit

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.proxy.tls import inbound
 from kwcli.proxy.tls.authority import own_authority, state_folder
 from kwcli.proxy.tls.inbound import Inbound, TlsIn

@@ -31,7 +31,7 @@ from decoders import read_exchanges
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
 from decoders.wire.units import parse_time
 from kwcli.extras import install_extra
-from kwcli.playground.client_configs import make_certificates
+from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world

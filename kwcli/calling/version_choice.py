@@ -1,0 +1,102 @@
+"""The version of a request to send: the user's choice, and what both sides have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal
+
+from decoders.named_tuple import NamedTuple
+from decoders.protocol_facts.releases import UNSTABLE, history, served_of, spoken
+from decoders.protocol_facts.version_words import HIGHEST, LOWEST
+from decoders.schema.model import NONE, Api, Versions
+from kwcli.run_environment import Exit, Failure
+from kwcli.spelling import find_release, parse_version_of
+
+if TYPE_CHECKING:
+    pass
+
+
+class VersionChoice(NamedTuple):
+    """The user's choice of version: a number, the highest or lowest, a release to speak like, or none."""
+
+    number: int | None = None
+    release: str | None = None
+    force: bool = False
+    end: Literal["", "highest", "lowest"] = ""  # of the versions that both sides have
+
+    @classmethod
+    def of(
+        cls, api: Api, word: str | int | None, release: str | None, *, force: bool, raw: bool = False
+    ) -> VersionChoice:
+        """The user's choice, checked. Raises Failure (usage) for one that kw cannot fulfil, before any connection.
+
+        `word` is a number, or a text for `parse_version`. `raw`: the bytes of the body are given, so kw need not know
+        the version.
+        """
+        if word is not None and release is not None:
+            raise Failure("--api-version and --as-kafka exclude each other", Exit.USAGE)
+        if str(word).strip().lower() in HIGHEST | LOWEST:
+            return cls(None, None, force, "highest" if str(word).strip().lower() in HIGHEST else "lowest")
+        number = None if word is None else parse_version_of(api, word)
+        if number is not None and number not in api.versions and not raw:
+            raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
+        if release is not None:
+            as_spoken(api, release)
+        return cls(number, release, force)
+
+    def candidates(self, api: Api) -> Versions:
+        """The versions that the user's choice leaves."""
+        if self.number is not None:
+            return Versions(self.number, self.number)
+        return api.versions if self.release is None else as_spoken(api, self.release)
+
+    def narrow(self, versions: Versions) -> Versions:
+        """Only the lowest of these versions, where the lowest was asked for; else all of them."""
+        return Versions(versions.low, versions.low) if self.end == "lowest" else versions
+
+
+def as_spoken(api: Api, release: str) -> Versions:
+    """The versions of an API that brokers and clients of a release use unless told otherwise."""
+    release = find_release(release)
+    found = spoken(release).get(api.key, NONE)
+    if UNSTABLE.get(release, {}).get(api.key) == found.high:
+        found = Versions(found.low, found.high - 1)
+    if not found:
+        since = next(iter(history(api.key)), "none known")
+        raise Failure(f"Kafka {release} has no {api.name} (first in {since})", Exit.USAGE)
+    return found & api.versions
+
+
+def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
+    """The error text for an API that a node does not offer; tells if brokers and controllers were mixed up."""
+    from kwcli.net.session.session import is_controller
+
+    if is_controller(advertised) and "controller" not in api.listeners:
+        return f"is a controller, which has no {api.name}: ask a broker"
+    if api.listeners == ("controller",) and not is_controller(advertised):
+        return f"does not offer {api.name}, which is for controllers: give one by --bootstrap-controller"
+    return f"does not offer {api.name}"
+
+
+def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
+    """The versions that may be sent to a broker that advertises these; `node` is its name for people.
+
+    Raises Failure where there is none, or where the broker is known to list a version that it does not serve.
+    """
+    wanted = choice.candidates(api)
+    if choice.force:
+        return choice.narrow(wanted)
+    offered = advertised.get(api.key, NONE)
+    if not offered:
+        raise Failure(f"{node} {_not_offered(api, advertised)} (--force sends it anyway)")
+    both = wanted & offered
+    if not both:
+        said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"
+        raise Failure(f"{node} offers {api.name} {offered}, not {said} (--force sends it anyway)")
+    served = served_of(advertised)[api.key]
+    if not both & served:
+        raise Failure(
+            f"{node} lists {api.name} {both} but does not serve it: brokers from 4.0 on close the connection on "
+            f"versions below {served.low} (--force sends it anyway)"
+        )
+    return choice.narrow(both & served)
