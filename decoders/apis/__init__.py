@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Final
 
 from decoders.errors import UnknownApi
-from decoders.schema.model import Api, DeclarationError, parse_api
+from decoders.schema.model import Api, DeclarationError, Section, find_section, parse_api
 
-__all__ = ["KEYS", "NAMES", "api", "api_name"]
+__all__ = ["KEYS", "NAMES", "api", "api_name", "section"]
 
 # API key → the module of this package that declares it.
 NAMES: Final[dict[int, str]] = {
@@ -140,10 +140,20 @@ def api_name(key: int) -> str:
     return "".join(map(str.capitalize, NAMES[key].split("_"))) if key in NAMES else f"UNKNOWN({key})"
 
 
+def section(key: int, word: str) -> Section | None:
+    """A section of facts in the declaration of an API; None where there is no such API, or it does not say."""
+    found = find_section(_text(key), word) if key in NAMES else None
+    return found and found._replace(place=f"decoders/apis/{NAMES[key]}.py: {found.place}")
+
+
+def _text(key: int) -> str:
+    text: str = import_module(f"decoders.apis.{NAMES[key]}").DECLARATION
+    return text
+
+
 @cache
 def _declared(key: int) -> Api:
-    text: str = import_module(f"decoders.apis.{NAMES[key]}").DECLARATION
     try:
-        return parse_api(text)
+        return parse_api(_text(key))
     except DeclarationError as error:
         raise DeclarationError(f"decoders/apis/{NAMES[key]}.py: {error}") from None

@@ -7,6 +7,21 @@ api 24 AddPartitionsToTxn
 versions 0-5
 flexible 3+
 listeners broker
+route transaction v3_and_below_transactional_id|transactions[].transactional_id
+sent by client broker
+    # brokers: to verify a transaction before they append
+mutates
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR TOPIC_AUTHORIZATION_FAILED
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION CLUSTER_AUTHORIZATION_FAILED
+    OPERATION_NOT_ATTEMPTED INVALID_TXN_STATE INVALID_PRODUCER_ID_MAPPING INVALID_PRODUCER_EPOCH PRODUCER_FENCED
+    CONCURRENT_TRANSACTIONS TRANSACTION_ABORTABLE INVALID_REQUEST
+line >v3_and_below_transactional_id|>transactions[].transactional_id
+    >v3_and_below_topics[]/partitions:parts|>transactions[].topics[]/partitions:parts
+    pid >v3_and_below_producer_id:known|>transactions[].producer_id
+example
+    {"transactions": [{"transactional_id": "kw-example", "producer_id": -1, "producer_epoch": -1, "verify_only": true,
+     "topics": []}], "v3_and_below_transactional_id": "kw-example", "v3_and_below_producer_id": -1,
+     "v3_and_below_producer_epoch": -1, "v3_and_below_topics": []}
 request
     transactions                   []struct                   4+
         transactional_id  string                     4+  key  is transactionalId

@@ -5,6 +5,12 @@ api 49 AlterClientQuotas
 versions 0-1
 flexible 1+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED INVALID_REQUEST NOT_CONTROLLER
+line >entries[].entity[].entity_type  >entries[].entity[].entity_name  >entries[].ops[].key
+example {"entries": [], "validate_only": false}
 request
     entries        []struct  0+
         entity  []struct  0+

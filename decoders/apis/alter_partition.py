@@ -6,6 +6,12 @@ versions 0-3
 flexible 0+
 listeners controller
 was AlterIsr
+route controller
+sent by broker
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER STALE_BROKER_EPOCH UNKNOWN_TOPIC_OR_PARTITION
+    UNKNOWN_TOPIC_ID FENCED_LEADER_EPOCH INVALID_UPDATE_VERSION INVALID_REQUEST INELIGIBLE_REPLICA NEW_LEADER_ELECTED
+example {"broker_id": -1, "broker_epoch": -1, "topics": []}
 request
     broker_id     int32     0+  is brokerId
     broker_epoch  int64     0+  = -1  means epoch

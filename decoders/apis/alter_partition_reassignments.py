@@ -5,6 +5,12 @@ api 45 AlterPartitionReassignments
 versions 0-1
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER INVALID_REPLICA_ASSIGNMENT INVALID_REPLICATION_FACTOR
+    NO_REASSIGNMENT_IN_PROGRESS UNKNOWN_TOPIC_OR_PARTITION REQUEST_TIMED_OUT
+example {"timeout_ms": 30000, "allow_replication_factor_change": true, "topics": []}
 request
     timeout_ms                       int32     0+  = 60000
     allow_replication_factor_change  bool      1+  = true

@@ -5,6 +5,14 @@ api 34 AlterReplicaLogDirs
 versions 0-2
 flexible 2+
 listeners broker
+route any
+    # the broker that holds the replica
+sent by tool
+mutates
+errors_observed KAFKA_STORAGE_ERROR LOG_DIR_NOT_FOUND REPLICA_NOT_AVAILABLE CLUSTER_AUTHORIZATION_FAILED
+    UNKNOWN_TOPIC_OR_PARTITION INVALID_TOPIC_EXCEPTION
+line >dirs[].topics[]/partitions:parts  to >dirs[].path
+example {"dirs": []}
 request
     dirs  []struct  0+
         path    string    0+  key

@@ -5,6 +5,13 @@ api 51 AlterUserScramCredentials
 versions 0
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED RESOURCE_NOT_FOUND DUPLICATE_RESOURCE UNACCEPTABLE_CREDENTIAL
+    UNSUPPORTED_SASL_MECHANISM NOT_CONTROLLER
+line set >upsertions[].name >upsertions[].mechanism:word:scram  delete >deletions[].name
+example {"deletions": [], "upsertions": []}
 request
     deletions   []struct  0+
         name       string  0+

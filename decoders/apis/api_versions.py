@@ -5,6 +5,11 @@ api 18 ApiVersions
 versions 0-5
 flexible 3+
 listeners broker controller
+route any
+sent by client tool broker controller
+errors_observed INVALID_REQUEST
+errors_expected UNSUPPORTED_VERSION (KIP-511) the client is newer than the broker, and asks again as the broker can
+example {"client_software_name": "kw", "client_software_version": "1", "cluster_id": null, "node_id": -1}
 request
     client_software_name     string  3+  ignorable
     client_software_version  string  3+  ignorable

@@ -5,6 +5,15 @@ api 62 BrokerRegistration
 versions 0-4
 flexible 0+
 listeners controller
+route controller
+sent by broker
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER DUPLICATE_BROKER_REGISTRATION INCONSISTENT_CLUSTER_ID
+    INVALID_REGISTRATION BROKER_ID_NOT_REGISTERED
+line broker >broker_id  → epoch <broker_epoch:known  >listeners[].name  rack >rack
+example
+    {"broker_id": -1, "cluster_id": "kw-example", "incarnation_id": "kw-example-kw-exampleA", "listeners": [],
+     "features": [], "rack": null, "is_migrating_zk_broker": false, "log_dirs": [], "previous_broker_epoch": -1}
 request
     broker_id               int32     0+  is brokerId
     cluster_id              string    0+

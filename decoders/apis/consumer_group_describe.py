@@ -5,6 +5,13 @@ api 69 ConsumerGroupDescribe
 versions 0-1
 flexible 0+
 listeners broker
+route group group_ids[]
+sent by tool
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_REQUEST INVALID_GROUP_ID GROUP_ID_NOT_FOUND TOPIC_AUTHORIZATION_FAILED
+errors_expected GROUP_ID_NOT_FOUND (KIP-848) no group of the new protocol: the client asks the old way
+line group >group_ids  <groups[].group_state  <groups[].members[].member_id:count:member  <groups[].assignor_name
+example {"group_ids": [], "include_authorized_operations": false}
 request
     group_ids                      []string  0+  is groupId
     include_authorized_operations  bool      0+

@@ -7,6 +7,20 @@ api 68 ConsumerGroupHeartbeat
 versions 0-1
 flexible 0+
 listeners broker
+route group group_id
+sent by client
+mutates
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_REQUEST UNKNOWN_MEMBER_ID FENCED_MEMBER_EPOCH UNSUPPORTED_ASSIGNOR UNRELEASED_INSTANCE_ID
+    GROUP_MAX_SIZE_REACHED TOPIC_AUTHORIZATION_FAILED INVALID_REGULAR_EXPRESSION GROUP_ID_NOT_FOUND
+line group >group_id  → epoch <member_epoch  <assignment.topic_partitions[]/partitions:parts
+    subscribes >subscribed_topic_names  >subscribed_topic_regex  >server_assignor  >member_epoch:said:epoch
+    <member_id:member|>member_id:member  >instance_id
+example
+    # epoch -1 leaves, 0 would join
+    {"group_id": "kw-example", "member_id": "kw-example", "member_epoch": -1, "instance_id": null, "rack_id": null,
+     "rebalance_timeout_ms": -1, "subscribed_topic_names": null, "subscribed_topic_regex": null,
+     "server_assignor": null, "topic_partitions": null}
 request
     group_id                string    0+  is groupId
     member_id               string    0+

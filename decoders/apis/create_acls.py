@@ -5,6 +5,13 @@ api 30 CreateAcls
 versions 0-3
 flexible 2+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED SECURITY_DISABLED INVALID_REQUEST NOT_CONTROLLER REQUEST_TIMED_OUT
+line >creations[].resource_type:word:acl >creations[].resource_name
+    >creations[].permission_type:word:permission >creations[].operation:word:operation  to >creations[].principal
+example {"creations": []}
 request
     creations  []struct  0+
         resource_type          int8    0+  means acl_resource

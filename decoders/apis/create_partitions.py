@@ -5,6 +5,14 @@ api 37 CreatePartitions
 versions 0-3
 flexible 2+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed TOPIC_AUTHORIZATION_FAILED INVALID_PARTITIONS INVALID_REPLICA_ASSIGNMENT UNKNOWN_TOPIC_OR_PARTITION
+    INVALID_TOPIC_EXCEPTION NOT_CONTROLLER INVALID_REQUEST REASSIGNMENT_IN_PROGRESS THROTTLING_QUOTA_EXCEEDED
+    REQUEST_TIMED_OUT
+line >topics[].name  to >topics[].count partitions  >validate_only:flag:validate_only
+example {"topics": [], "timeout_ms": 30000, "validate_only": false}
 request
     topics         []struct  0+
         name         string    0+  key  is topicName

@@ -5,6 +5,14 @@ api 19 CreateTopics
 versions 0-7
 flexible 5+
 listeners broker controller
+route controller
+sent by tool broker
+    # brokers: those created on first use
+mutates
+errors_observed TOPIC_ALREADY_EXISTS INVALID_TOPIC_EXCEPTION INVALID_PARTITIONS INVALID_REPLICATION_FACTOR
+    INVALID_REPLICA_ASSIGNMENT INVALID_CONFIG NOT_CONTROLLER INVALID_REQUEST POLICY_VIOLATION TOPIC_AUTHORIZATION_FAILED
+    CLUSTER_AUTHORIZATION_FAILED REQUEST_TIMED_OUT THROTTLING_QUOTA_EXCEEDED
+example {"topics": [], "timeout_ms": 30000, "validate_only": false}
 request
     topics         []struct  0+
         name                string    0+  key  is topicName

@@ -5,6 +5,13 @@ api 31 DeleteAcls
 versions 0-3
 flexible 2+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED SECURITY_DISABLED INVALID_REQUEST NOT_CONTROLLER REQUEST_TIMED_OUT
+line >filters[].resource_type_filter:word:acl  >filters[].resource_name_filter  of >filters[].principal_filter
+    → <filter_results[].matching_acls[].principal:count:entry
+example {"filters": []}
 request
     filters  []struct  0+
         resource_type_filter  int8    0+  means acl_resource

@@ -5,6 +5,13 @@ api 42 DeleteGroups
 versions 0-3
 flexible 2+
 listeners broker
+route group groups_names[]
+sent by tool
+mutates
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    NON_EMPTY_GROUP GROUP_ID_NOT_FOUND INVALID_GROUP_ID GROUP_DELETION_FAILED
+line group >groups_names
+example {"groups_names": []}
 request
     groups_names  []string  0+  is groupId
 response

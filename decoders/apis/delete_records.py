@@ -5,6 +5,13 @@ api 21 DeleteRecords
 versions 0-2
 flexible 2+
 listeners broker
+route leader topics[].name topics[].partitions[].partition_index
+sent by tool
+mutates
+errors_observed OFFSET_OUT_OF_RANGE UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER TOPIC_AUTHORIZATION_FAILED
+    POLICY_VIOLATION REQUEST_TIMED_OUT KAFKA_STORAGE_ERROR INVALID_TOPIC_EXCEPTION
+line >topics[]/partitions[].partition_index@offset:parts
+example {"topics": [], "timeout_ms": 30000}
 request
     topics      []struct  0+
         name        string    0+  is topicName

@@ -5,6 +5,15 @@ api 92 DeleteShareGroupOffsets
 versions 0
 flexible 0+
 listeners broker
+route group group_id
+sent by tool
+mutates
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    TOPIC_AUTHORIZATION_FAILED GROUP_ID_NOT_FOUND NON_EMPTY_GROUP KAFKA_STORAGE_ERROR INVALID_REQUEST
+    UNKNOWN_SERVER_ERROR UNKNOWN_TOPIC_OR_PARTITION
+errors_observed INVALID_GROUP_ID
+line group >group_id  >topics[]:topics
+example {"group_id": "kw-example", "topics": []}
 request
     group_id  string    0+  is groupId
     topics    []struct  0+

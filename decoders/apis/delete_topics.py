@@ -5,6 +5,13 @@ api 20 DeleteTopics
 versions 0-6
 flexible 4+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed UNKNOWN_TOPIC_OR_PARTITION NOT_CONTROLLER TOPIC_AUTHORIZATION_FAILED TOPIC_DELETION_DISABLED
+    REQUEST_TIMED_OUT THROTTLING_QUOTA_EXCEEDED UNKNOWN_TOPIC_ID INVALID_REQUEST
+line >topics[]:topics|>topic_names|<responses[]:topics
+example {"topics": [], "topic_names": [], "timeout_ms": 30000}
 request
     topics       []struct  6+
         name      string  6+  null 6+  = null  is topicName

@@ -5,6 +5,15 @@ api 29 DescribeAcls
 versions 0-3
 flexible 2+
 listeners broker controller
+route any
+sent by tool
+errors_observed CLUSTER_AUTHORIZATION_FAILED SECURITY_DISABLED INVALID_REQUEST
+line >resource_type_filter:word:acl >resource_name_filter:any:*  of >principal_filter:any:anyone
+    → <resources[].acls[].principal:count:entry
+example
+    # 1 is any
+    {"resource_type_filter": 1, "resource_name_filter": null, "pattern_type_filter": 1, "principal_filter": null,
+     "host_filter": null, "operation": 1, "permission_type": 1}
 request
     resource_type_filter  int8    0+  means acl_resource  was resource_type
     resource_name_filter  string  0+  null 0+

@@ -5,6 +5,11 @@ api 48 DescribeClientQuotas
 versions 0-1
 flexible 1+
 listeners broker
+route any
+sent by tool
+errors_observed CLUSTER_AUTHORIZATION_FAILED INVALID_REQUEST
+line → <entries[].values[].key:count:quota  of >components[].entity_type
+example {"components": [], "strict": false}
 request
     components  []struct  0+
         entity_type  string  0+

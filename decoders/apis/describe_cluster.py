@@ -5,6 +5,15 @@ api 60 DescribeCluster
 versions 0-2
 flexible 0+
 listeners broker controller
+route any
+sent by tool
+errors_observed MISMATCHED_ENDPOINT_TYPE UNSUPPORTED_ENDPOINT_TYPE INVALID_REQUEST
+line → <brokers[].broker_id:count:broker  cluster <cluster_id  controller <controller_id:known
+    >endpoint_type:word:endpoint
+example
+    # type 1 is brokers, 2 controllers
+    {"include_cluster_authorized_operations": false, "endpoint_type": 1, "include_fenced_brokers": false,
+     "endpoint_type@controller": 2}
 request
     include_cluster_authorized_operations  bool  0+
     endpoint_type                          int8  1+  = 1  means endpoint

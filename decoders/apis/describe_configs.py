@@ -7,6 +7,13 @@ api 32 DescribeConfigs
 versions 0-4
 flexible 4+
 listeners broker controller
+route resource resources[].resource_type resources[].resource_name
+sent by tool
+errors_observed TOPIC_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED INVALID_REQUEST
+    INVALID_TOPIC_EXCEPTION UNKNOWN_TOPIC_OR_PARTITION
+line >resources[].resource_type:word:config >resources[].resource_name  → <results[].configs[].name:count:entry
+    asked >resources[].configuration_keys
+example {"resources": [], "include_synonyms": false, "include_documentation": false}
 request
     resources              []struct  0+
         resource_type       int8      0+  means config_resource

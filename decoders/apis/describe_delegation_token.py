@@ -5,6 +5,13 @@ api 41 DescribeDelegationToken
 versions 0-3
 flexible 2+
 listeners broker controller
+route any
+sent by tool
+replay never
+    # tokens are secrets of one cluster
+errors_observed DELEGATION_TOKEN_AUTH_DISABLED DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+line → <tokens[].token_id:count:token  of >owners[].principal_name  <tokens[].token_id
+example {"owners": null}
 request
     owners  []struct  0+  null 0+
         principal_type  string  0+

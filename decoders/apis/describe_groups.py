@@ -5,6 +5,12 @@ api 15 DescribeGroups
 versions 0-6
 flexible 5+
 listeners broker
+route group groups[]
+sent by tool
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_GROUP_ID GROUP_ID_NOT_FOUND
+line group >groups  <groups[].group_state  <groups[].members[].member_id:count:member  <groups[].protocol_data
+example {"groups": [], "include_authorized_operations": false}
 request
     groups                         []string  0+  is groupId
     include_authorized_operations  bool      3+

@@ -7,6 +7,11 @@ api 35 DescribeLogDirs
 versions 0-5
 flexible 2+
 listeners broker
+route all
+sent by tool
+errors_observed KAFKA_STORAGE_ERROR CLUSTER_AUTHORIZATION_FAILED
+line <results[].log_dir  → <results[].topics[].partitions[].partition_size:size  >topics[]/partitions:parts
+example {"topics": null}
 request
     topics  []struct  0+  null 0+
         topic       string   0+  key  is topicName

@@ -5,6 +5,11 @@ api 61 DescribeProducers
 versions 0
 flexible 0+
 listeners broker
+route leader topics[].name topics[].partition_indexes[]
+sent by tool
+errors_observed TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER INVALID_TOPIC_EXCEPTION
+line >topics[]/partition_indexes:parts  → <topics[].partitions[].active_producers[].producer_id:count:producer
+example {"topics": []}
 request
     topics  []struct  0+
         name               string   0+  key  is topicName

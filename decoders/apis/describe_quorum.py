@@ -7,6 +7,13 @@ api 55 DescribeQuorum
 versions 0-2
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_LEADER_OR_FOLLOWER UNKNOWN_TOPIC_OR_PARTITION INVALID_REQUEST
+line → leader <topics[].partitions[].leader_id  epoch <topics[].partitions[].leader_epoch
+    hw <topics[].partitions[].high_watermark  <topics[].partitions[].current_voters[].replica_id:count:voter
+    <topics[].partitions[].observers[].replica_id:count:observer
+example {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
 request
     topics  []struct  0+
         topic_name  string    0+  is topicName

@@ -5,6 +5,13 @@ api 90 DescribeShareGroupOffsets
 versions 0-1
 flexible 0+
 listeners broker
+route group groups[].group_id
+sent by tool
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    TOPIC_AUTHORIZATION_FAILED GROUP_ID_NOT_FOUND INVALID_REQUEST UNKNOWN_SERVER_ERROR
+line group >groups[].group_id
+    <groups[].topics[]/partitions[].partition_index@start_offset:parts|>groups[].topics[]/partitions:parts
+example {"groups": []}
 request
     groups  []struct  0+
         group_id  string    0+  is groupId

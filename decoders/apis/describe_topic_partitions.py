@@ -5,6 +5,14 @@ api 75 DescribeTopicPartitions
 versions 0
 flexible 0+
 listeners broker
+route any
+sent by tool
+errors_observed TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION INVALID_TOPIC_EXCEPTION LEADER_NOT_AVAILABLE
+    LISTENER_NOT_FOUND INVALID_REQUEST
+line <topics[]:topics|>topics[]:topics  → <topics[].partitions[].partition_index:count:partition
+    more from <next_cursor.topic_name
+example {"topics": [], "response_partition_limit": 2000, "cursor": null}
+    # of all topics
 request
     topics                    []struct  0+
         name  string  0+  is topicName

@@ -5,6 +5,12 @@ api 65 DescribeTransactions
 versions 0
 flexible 0+
 listeners broker
+route transaction transactional_ids[]
+sent by tool
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED TRANSACTIONAL_ID_NOT_FOUND INVALID_REQUEST
+line >transactional_ids  → <transaction_states[].transaction_state  pid <transaction_states[].producer_id
+example {"transactional_ids": []}
 request
     transactional_ids  []string  0+  is transactionalId
 response

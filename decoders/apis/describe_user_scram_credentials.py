@@ -5,6 +5,11 @@ api 50 DescribeUserScramCredentials
 versions 0
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+errors_observed CLUSTER_AUTHORIZATION_FAILED RESOURCE_NOT_FOUND DUPLICATE_RESOURCE
+line → <results[].user:count:user  <results[].user  asked >users[].name
+example {"users": []}
 request
     users  []struct  0+  null 0+
         name  string  0+

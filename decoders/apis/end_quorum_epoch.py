@@ -5,6 +5,14 @@ api 54 EndQuorumEpoch
 versions 0-1
 flexible 1+
 listeners controller
+route any
+    # among the voters of a quorum; each is meant by the connection alone
+sent by controller
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED INCONSISTENT_CLUSTER_ID FENCED_LEADER_EPOCH INVALID_REQUEST
+    INCONSISTENT_VOTER_SET
+line leader >topics[].partitions[].leader_id  epoch >topics[].partitions[].leader_epoch
+example {"cluster_id": "kw-example", "topics": [], "leader_endpoints": []}
 request
     cluster_id        string    0+  null 0+  = null
     topics            []struct  0+

@@ -5,6 +5,26 @@ api 1 Fetch
 versions 0-18
 flexible 12+
 listeners broker controller
+route leader topics[].topic|topics[].topic_id topics[].partitions[].partition
+sent by client broker controller
+errors_observed OFFSET_OUT_OF_RANGE CORRUPT_MESSAGE UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER
+    REPLICA_NOT_AVAILABLE TOPIC_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED INVALID_REQUEST KAFKA_STORAGE_ERROR
+    FETCH_SESSION_ID_NOT_FOUND INVALID_FETCH_SESSION_EPOCH FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH OFFSET_NOT_AVAILABLE
+    UNSUPPORTED_COMPRESSION_TYPE UNKNOWN_TOPIC_ID INCONSISTENT_TOPIC_ID INCONSISTENT_CLUSTER_ID
+    FETCH_SESSION_TOPIC_ID_ERROR OFFSET_MOVED_TO_TIERED_STORAGE
+errors_expected
+    FETCH_SESSION_ID_NOT_FOUND (KIP-227) the broker forgot the fetch session, as it may at any time: the client sends a
+        full fetch
+    INVALID_FETCH_SESSION_EPOCH (KIP-227) the fetch session went on without the client: it sends a full fetch
+    OFFSET_MOVED_TO_TIERED_STORAGE (KIP-405) a follower is told that this part of the log is in the remote tier
+example
+    # outside any session; of a controller the log of the quorum: epoch 0 lies behind every leader's, -1 it
+    # would not look at
+    {"replica_id": -1, "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 52428800, "isolation_level": 0, "session_id": 0,
+     "session_epoch": -1, "topics": [], "forgotten_topics_data": [], "rack_id": "",
+     "topics@controller": [{"topic": "__cluster_metadata", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ",
+     "partitions": [{"partition": 0, "current_leader_epoch": 0, "fetch_offset": 0, "last_fetched_epoch": 0,
+     "log_start_offset": -1, "partition_max_bytes": 1048576}]}]}
 request
     cluster_id             string    12+   null 12+  tag 0  = null  ignorable
     replica_id             int32     0-14  = -1  is brokerId  means replica

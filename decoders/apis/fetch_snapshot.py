@@ -5,6 +5,16 @@ api 59 FetchSnapshot
 versions 0-1
 flexible 0+
 listeners controller
+route controller
+sent by broker controller
+errors_observed CLUSTER_AUTHORIZATION_FAILED INCONSISTENT_CLUSTER_ID FENCED_LEADER_EPOCH INVALID_REQUEST
+    SNAPSHOT_NOT_FOUND POSITION_OUT_OF_RANGE UNKNOWN_LEADER_EPOCH NOT_LEADER_OR_FOLLOWER UNKNOWN_TOPIC_OR_PARTITION
+line >topics[]/partitions[].partition:parts  from byte >topics[].partitions[].position
+    of <topics[].partitions[].size:size
+example
+    {"cluster_id": "kw-example", "replica_id": -1, "max_bytes": 52428800, "topics": [{"name": "kw-example",
+     "partitions": [{"partition": -1, "current_leader_epoch": -1, "snapshot_id": {"end_offset": -1, "epoch": -1},
+     "position": -1}]}]}
 request
     cluster_id  string    0+  null 0+  tag 0  = null
     replica_id  int32     0+  = -1  is brokerId  means replica

@@ -5,6 +5,12 @@ api 10 FindCoordinator
 versions 0-6
 flexible 3+
 listeners broker
+route any
+sent by client tool broker
+errors_observed COORDINATOR_NOT_AVAILABLE GROUP_AUTHORIZATION_FAILED TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    INVALID_REQUEST INVALID_GROUP_ID
+example {"key": "kw-example", "key_type": 0, "coordinator_keys": ["kw-example"]}
+    # type 0 is a group's
 request
     key               string    0-3
     key_type          int8      1+   means coordinator

@@ -5,6 +5,12 @@ api 71 GetTelemetrySubscriptions
 versions 0
 flexible 0+
 listeners broker
+route any
+sent by client
+errors_observed THROTTLING_QUOTA_EXCEEDED INVALID_REQUEST
+line subscription <subscription_id  every <push_interval_ms:period  <requested_metrics:masks
+    client <client_instance_id|>client_instance_id
+example {"client_instance_id": "kw-example-kw-exampleA"}
 request
     client_instance_id  uuid  0+
 response

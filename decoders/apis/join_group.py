@@ -5,6 +5,19 @@ api 11 JoinGroup
 versions 0-9
 flexible 6+
 listeners broker
+route group group_id
+sent by client
+mutates
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_GROUP_ID UNKNOWN_MEMBER_ID INVALID_SESSION_TIMEOUT INCONSISTENT_GROUP_PROTOCOL REBALANCE_IN_PROGRESS
+    MEMBER_ID_REQUIRED GROUP_MAX_SIZE_REACHED FENCED_INSTANCE_ID
+errors_expected MEMBER_ID_REQUIRED (KIP-394) a new member gets its id first, and joins with it
+line group >group_id  → gen <generation_id:known  with <members[].member_id:count:member
+    <protocol_name|>protocols[].name  <member_id:member|>member_id:member  >group_instance_id  >reason
+example
+    # with an empty member id it would become one
+    {"group_id": "kw-example", "session_timeout_ms": 30000, "rebalance_timeout_ms": 30000, "member_id": "kw-example",
+     "group_instance_id": null, "protocol_type": "consumer", "protocols": [], "reason": null}
 request
     group_id              string    0+  is groupId
     session_timeout_ms    int32     0+

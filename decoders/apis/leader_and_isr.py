@@ -5,6 +5,18 @@ api 4 LeaderAndIsr
 versions 0-7
 flexible 4+
 listeners zkBroker
+route any
+sent by controller
+    # a ZooKeeper controller tells brokers
+mutates
+errors_observed STALE_CONTROLLER_EPOCH STALE_BROKER_EPOCH KAFKA_STORAGE_ERROR CLUSTER_AUTHORIZATION_FAILED
+    INCONSISTENT_TOPIC_ID
+line >topic_states[]/partition_states[].partition_index:parts|>ungrouped_partition_states[]/partition_index:parts
+    controller >controller_id  epoch >controller_epoch
+example
+    # of long ago; type 1 is a change, 2 would be the whole
+    {"controller_id": -1, "is_kraft_controller": false, "controller_epoch": -1, "broker_epoch": -1, "type": 1,
+     "ungrouped_partition_states": [], "topic_states": [], "live_leaders": []}
 request
     controller_id               int32     0+   is brokerId
     is_kraft_controller         bool      7+

@@ -6,6 +6,12 @@ versions 0-1
 flexible 0+
 listeners broker
 was ListClientMetricsResources
+route any
+sent by tool
+errors_observed CLUSTER_AUTHORIZATION_FAILED
+line → <config_resources[].resource_name:count:resource  <config_resources[].resource_name
+example {"resource_types": []}
+    # all types
 request
     resource_types  []int8  1+  means config_resource
 response

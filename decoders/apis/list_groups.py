@@ -5,6 +5,11 @@ api 16 ListGroups
 versions 0-5
 flexible 3+
 listeners broker
+route all
+sent by tool
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE CLUSTER_AUTHORIZATION_FAILED
+line → <groups[].group_id:count:group  <groups[].group_id  in state >states_filter  of type >types_filter
+example {"states_filter": [], "types_filter": []}
 request
     states_filter  []string  4+
     types_filter   []string  5+

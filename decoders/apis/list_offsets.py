@@ -8,6 +8,12 @@ versions 0-11
 flexible 6+
 listeners broker
 was ListOffset
+route leader topics[].name topics[].partitions[].partition_index
+sent by client tool broker
+errors_observed UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER LEADER_NOT_AVAILABLE REPLICA_NOT_AVAILABLE
+    TOPIC_AUTHORIZATION_FAILED INVALID_REQUEST UNSUPPORTED_FOR_MESSAGE_FORMAT KAFKA_STORAGE_ERROR FENCED_LEADER_EPOCH
+    UNKNOWN_LEADER_EPOCH OFFSET_NOT_AVAILABLE REQUEST_TIMED_OUT
+example {"replica_id": -1, "isolation_level": 0, "topics": [], "timeout_ms": 30000}
 request
     replica_id       int32     0+   is brokerId  means replica
     isolation_level  int8      2+   means isolation

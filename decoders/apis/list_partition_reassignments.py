@@ -5,6 +5,11 @@ api 46 ListPartitionReassignments
 versions 0
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER REQUEST_TIMED_OUT
+line >topics[]/partition_indexes:parts  → <topics[]/partitions[].partition_index:parts
+example {"timeout_ms": 30000, "topics": null}
 request
     timeout_ms  int32     0+  = 60000
     topics      []struct  0+  null 0+  = null

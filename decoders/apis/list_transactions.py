@@ -7,6 +7,12 @@ api 66 ListTransactions
 versions 0-2
 flexible 0+
 listeners broker
+route all
+sent by tool
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE INVALID_REGULAR_EXPRESSION
+line → <transaction_states[].transactional_id:count:transaction  <transaction_states[].transactional_id
+    in state >state_filters  matching >transactional_id_pattern
+example {"state_filters": [], "producer_id_filters": [], "duration_filter": -1, "transactional_id_pattern": null}
 request
     state_filters             []string  0+
     producer_id_filters       []int64   0+  is producerId

@@ -7,6 +7,15 @@ api 3 Metadata
 versions 0-13
 flexible 9+
 listeners broker
+route any
+sent by client tool
+errors_observed UNKNOWN_TOPIC_OR_PARTITION LEADER_NOT_AVAILABLE REPLICA_NOT_AVAILABLE INVALID_TOPIC_EXCEPTION
+    TOPIC_AUTHORIZATION_FAILED INVALID_REPLICATION_FACTOR LISTENER_NOT_FOUND UNKNOWN_TOPIC_ID REBOOTSTRAP_REQUIRED
+    INVALID_REQUEST
+example
+    # of all topics
+    {"topics": null, "topics@0": [], "allow_auto_topic_creation": false, "include_cluster_authorized_operations": false,
+     "include_topic_authorized_operations": false}
 request
     topics                                 []struct  0+    null 1+
         topic_id  uuid    10+  ignorable

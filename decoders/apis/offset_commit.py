@@ -5,6 +5,19 @@ api 8 OffsetCommit
 versions 0-10
 flexible 8+
 listeners broker
+route group group_id
+sent by client tool
+mutates
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    ILLEGAL_GENERATION UNKNOWN_MEMBER_ID INVALID_COMMIT_OFFSET_SIZE FENCED_MEMBER_EPOCH GROUP_ID_NOT_FOUND
+    STALE_MEMBER_EPOCH UNKNOWN_TOPIC_ID
+errors_observed TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION OFFSET_METADATA_TOO_LARGE INVALID_GROUP_ID
+    REBALANCE_IN_PROGRESS FENCED_INSTANCE_ID
+line group >group_id  >topics[]/partitions[].partition_index@committed_offset:parts
+    gen >generation_id_or_member_epoch:known  >member_id:member
+example
+    {"group_id": "kw-example", "generation_id_or_member_epoch": -1, "member_id": "", "group_instance_id": null,
+     "retention_time_ms": -1, "topics": []}
 request
     group_id                       string    0+   is groupId
     generation_id_or_member_epoch  int32     1+   = -1  ignorable  means generation  was generation_id

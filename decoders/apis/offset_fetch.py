@@ -7,6 +7,18 @@ api 9 OffsetFetch
 versions 0-10
 flexible 6+
 listeners broker
+route group group_id|groups[].group_id
+sent by client tool
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    GROUP_ID_NOT_FOUND UNSTABLE_OFFSET_COMMIT UNKNOWN_MEMBER_ID STALE_MEMBER_EPOCH UNKNOWN_TOPIC_ID
+errors_observed TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION
+line group >group_id|>groups[].group_id  <groups[].topics[]/partitions[].partition_index@committed_offset:parts
+    |<topics[]/partitions[].partition_index@committed_offset:parts|>groups[].topics[]/partition_indexes:parts
+    |>topics[]/partition_indexes:parts  >require_stable:flag:stable
+example
+    # of all that the group has
+    {"group_id": "kw-example", "topics": null, "topics@0-1": [], "groups": [{"group_id": "kw-example",
+     "member_id": null, "member_epoch": -1, "topics": null}], "require_stable": false}
 request
     group_id        string    0-7  is groupId
     topics          []struct  0-7  null 2-7

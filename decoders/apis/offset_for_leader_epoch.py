@@ -5,6 +5,12 @@ api 23 OffsetForLeaderEpoch
 versions 0-4
 flexible 4+
 listeners broker
+route leader topics[].topic topics[].partitions[].partition
+sent by client broker
+errors_observed UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER TOPIC_AUTHORIZATION_FAILED
+    CLUSTER_AUTHORIZATION_FAILED FENCED_LEADER_EPOCH UNKNOWN_LEADER_EPOCH KAFKA_STORAGE_ERROR
+line >topics[]/partitions[].partition:parts  → end <topics[].partitions[].end_offset
+example {"replica_id": -1, "topics": []}
 request
     replica_id  int32     3+  = -2  ignorable  is brokerId  means replica
     topics      []struct  0+

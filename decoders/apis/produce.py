@@ -7,6 +7,18 @@ api 0 Produce
 versions 0-13
 flexible 9+
 listeners broker
+route leader topic_data[].name|topic_data[].topic_id topic_data[].partition_data[].index
+sent by client
+mutates
+errors_observed CORRUPT_MESSAGE UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER REQUEST_TIMED_OUT MESSAGE_TOO_LARGE
+    INVALID_TOPIC_EXCEPTION RECORD_LIST_TOO_LARGE NOT_ENOUGH_REPLICAS NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    INVALID_REQUIRED_ACKS TOPIC_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED INVALID_TIMESTAMP
+    UNSUPPORTED_FOR_MESSAGE_FORMAT OUT_OF_ORDER_SEQUENCE_NUMBER DUPLICATE_SEQUENCE_NUMBER INVALID_PRODUCER_EPOCH
+    INVALID_TXN_STATE INVALID_PRODUCER_ID_MAPPING CONCURRENT_TRANSACTIONS TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    KAFKA_STORAGE_ERROR UNKNOWN_PRODUCER_ID UNSUPPORTED_COMPRESSION_TYPE INVALID_RECORD UNKNOWN_TOPIC_ID
+    TRANSACTION_ABORTABLE
+errors_expected DUPLICATE_SEQUENCE_NUMBER (KIP-98) the broker has this batch already: the client takes it for written
+example {"transactional_id": null, "acks": -1, "timeout_ms": 30000, "topic_data": []}
 request
     transactional_id  string    3+  null 3+  = null  is transactionalId
     acks              int16     0+  means acks

@@ -5,6 +5,13 @@ api 87 ReadShareGroupStateSummary
 versions 0-1
 flexible 0+
 listeners broker
+route share group_id topics[].topic_id topics[].partitions[].partition
+sent by broker
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR INVALID_REQUEST GROUP_ID_NOT_FOUND
+    UNKNOWN_TOPIC_OR_PARTITION FENCED_LEADER_EPOCH
+errors_observed CLUSTER_AUTHORIZATION_FAILED
+line group >group_id  >topics[]/partitions[].partition:parts  → from <results[].partitions[].start_offset
+example {"group_id": "kw-example", "topics": []}
 request
     group_id  string    0+
     topics    []struct  0+

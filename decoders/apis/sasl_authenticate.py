@@ -5,6 +5,12 @@ api 36 SaslAuthenticate
 versions 0-2
 flexible 2+
 listeners broker controller
+route any
+sent by client tool broker controller
+replay never
+    # logins are secrets of one cluster
+errors_observed SASL_AUTHENTICATION_FAILED ILLEGAL_SASL_STATE
+example {"auth_bytes": ""}
 request
     auth_bytes  bytes  0+  secret
 response

@@ -7,6 +7,13 @@ api 17 SaslHandshake
 versions 0-1
 flexible none
 listeners broker controller
+route any
+sent by client tool broker controller
+replay never
+    # logins are secrets of one cluster
+errors_observed UNSUPPORTED_SASL_MECHANISM ILLEGAL_SASL_STATE
+line >mechanism  brokers offer <mechanisms
+example {"mechanism": "PLAIN"}
 request
     mechanism  string  0+
 response

@@ -5,6 +5,22 @@ api 79 ShareAcknowledge
 versions 0-2
 flexible 0+
 listeners broker
+route leader topics[].topic_id topics[].partitions[].partition_index
+sent by client
+mutates
+errors_listed GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED UNKNOWN_TOPIC_OR_PARTITION SHARE_SESSION_NOT_FOUND
+    INVALID_SHARE_SESSION_EPOCH NOT_LEADER_OR_FOLLOWER UNKNOWN_TOPIC_ID INVALID_RECORD_STATE KAFKA_STORAGE_ERROR
+    INVALID_REQUEST UNKNOWN_SERVER_ERROR
+errors_expected
+    SHARE_SESSION_NOT_FOUND (KIP-932) the broker forgot the share session, as it may at any time: the client opens
+        another
+    INVALID_SHARE_SESSION_EPOCH (KIP-932) the share session went on without the client: it opens another
+line group >group_id  >topics[]/partitions[].partition_index:parts  session epoch >share_session_epoch
+    >member_id:member
+example
+    # the end of a session
+    {"group_id": "kw-example", "member_id": "kw-example-kw-exampleA", "share_session_epoch": -1, "is_renew_ack": false,
+     "topics": []}
 request
     group_id             string    0+  null 0+  = null  is groupId
     member_id            string    0+  null 0+

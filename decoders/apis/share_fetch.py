@@ -5,6 +5,23 @@ api 78 ShareFetch
 versions 0-2
 flexible 0+
 listeners broker
+route leader topics[].topic_id topics[].partitions[].partition_index
+sent by client
+mutates
+    # takes records out of others' reach
+errors_listed GROUP_AUTHORIZATION_FAILED TOPIC_AUTHORIZATION_FAILED SHARE_SESSION_NOT_FOUND INVALID_SHARE_SESSION_EPOCH
+    UNKNOWN_TOPIC_OR_PARTITION NOT_LEADER_OR_FOLLOWER UNKNOWN_TOPIC_ID INVALID_RECORD_STATE KAFKA_STORAGE_ERROR
+    CORRUPT_MESSAGE INVALID_REQUEST UNKNOWN_SERVER_ERROR
+errors_observed SHARE_SESSION_LIMIT_REACHED FENCED_LEADER_EPOCH
+errors_expected
+    SHARE_SESSION_NOT_FOUND (KIP-932) the broker forgot the share session, as it may at any time: the client opens
+        another
+    INVALID_SHARE_SESSION_EPOCH (KIP-932) the share session went on without the client: it opens another
+example
+    # the end of a session
+    {"group_id": "kw-example", "member_id": "kw-example-kw-exampleA", "share_session_epoch": -1, "is_renew_ack": false,
+     "max_wait_ms": 500, "min_bytes": 1, "max_bytes": 52428800, "max_records": 500, "batch_size": 500,
+     "share_acquire_mode": 0, "topics": [], "forgotten_topics_data": []}
 request
     group_id               string    0+  null 0+  = null  is groupId
     member_id              string    0+  null 0+

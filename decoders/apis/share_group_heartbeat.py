@@ -5,6 +5,17 @@ api 76 ShareGroupHeartbeat
 versions 0-1
 flexible 0+
 listeners broker
+route group group_id
+sent by client
+mutates
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_REQUEST UNKNOWN_MEMBER_ID GROUP_MAX_SIZE_REACHED TOPIC_AUTHORIZATION_FAILED GROUP_ID_NOT_FOUND
+line group >group_id  → epoch <member_epoch  <assignment.topic_partitions[]/partitions:parts
+    subscribes >subscribed_topic_names  >member_epoch:said:epoch  <member_id:member|>member_id:member
+example
+    # leaves
+    {"group_id": "kw-example", "member_id": "kw-example", "member_epoch": -1, "rack_id": null,
+     "subscribed_topic_names": null}
 request
     group_id                string    0+  is groupId
     member_id               string    0+

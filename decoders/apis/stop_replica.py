@@ -5,6 +5,18 @@ api 5 StopReplica
 versions 0-4
 flexible 2+
 listeners zkBroker
+route any
+sent by controller
+    # a ZooKeeper controller tells brokers
+mutates
+errors_observed STALE_CONTROLLER_EPOCH STALE_BROKER_EPOCH FENCED_LEADER_EPOCH KAFKA_STORAGE_ERROR
+    CLUSTER_AUTHORIZATION_FAILED
+line >topic_states[]/partition_states[].partition_index:parts|>topics[]/partition_indexes:parts
+    |>ungrouped_partitions[]/partition_index:parts  >delete_partitions:flag:delete  controller >controller_id
+example
+    # of long ago
+    {"controller_id": -1, "is_kraft_controller": false, "controller_epoch": -1, "broker_epoch": -1,
+     "delete_partitions": false, "ungrouped_partitions": [], "topics": [], "topic_states": []}
 request
     controller_id         int32     0+   is brokerId
     is_kraft_controller   bool      4+

@@ -5,6 +5,12 @@ api 89 StreamsGroupDescribe
 versions 0-1
 flexible 0+
 listeners broker
+route group group_ids[]
+sent by tool
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_REQUEST INVALID_GROUP_ID GROUP_ID_NOT_FOUND TOPIC_AUTHORIZATION_FAILED
+line group >group_ids  <groups[].group_state  <groups[].members[].member_id:count:member
+example {"group_ids": [], "include_authorized_operations": false, "include_topology_description": false}
 request
     group_ids                      []string  0+  is groupId
     include_authorized_operations  bool      0+

@@ -7,6 +7,21 @@ api 88 StreamsGroupHeartbeat
 versions 0-1
 flexible 0+
 listeners broker
+route group group_id
+sent by client
+mutates
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    GROUP_ID_NOT_FOUND INVALID_REQUEST UNKNOWN_MEMBER_ID FENCED_MEMBER_EPOCH UNRELEASED_INSTANCE_ID
+    GROUP_MAX_SIZE_REACHED TOPIC_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED STREAMS_INVALID_TOPOLOGY
+    STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED
+line group >group_id  → epoch <member_epoch  <active_tasks[].subtopology_id:count:active_task  <status[].status_detail
+    >member_epoch:said:epoch  <member_id:member|>member_id:member  >instance_id
+example
+    # leaves
+    {"group_id": "kw-example", "member_id": "kw-example", "member_epoch": -1, "endpoint_information_epoch": -1,
+     "instance_id": null, "rack_id": null, "rebalance_timeout_ms": -1, "topology": null, "active_tasks": null,
+     "standby_tasks": null, "warmup_tasks": null, "process_id": null, "user_endpoint": null, "client_tags": null,
+     "task_offsets": null, "task_end_offsets": null, "shutdown_application": false}
 request
     group_id                    string        0+  is groupId
     member_id                   string        0+

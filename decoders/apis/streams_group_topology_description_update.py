@@ -5,6 +5,15 @@ api 93 StreamsGroupTopologyDescriptionUpdate
 versions 0
 flexible 0+
 listeners broker
+route group group_id
+sent by client
+mutates
+errors_listed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_REQUEST UNSUPPORTED_VERSION UNKNOWN_MEMBER_ID GROUP_ID_NOT_FOUND STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED
+line group >group_id  topology epoch >topology_epoch  >member_id:member
+example
+    {"group_id": "kw-example", "member_id": "kw-example", "topology_epoch": -1,
+     "topology_description": {"subtopologies": [], "global_stores": []}}
 request
     group_id              string  0+  is groupId
     member_id             string  0+

@@ -5,6 +5,20 @@ api 14 SyncGroup
 versions 0-5
 flexible 4+
 listeners broker
+route group group_id
+sent by client
+mutates
+errors_observed COORDINATOR_LOAD_IN_PROGRESS COORDINATOR_NOT_AVAILABLE NOT_COORDINATOR GROUP_AUTHORIZATION_FAILED
+    INVALID_GROUP_ID UNKNOWN_MEMBER_ID ILLEGAL_GENERATION REBALANCE_IN_PROGRESS FENCED_INSTANCE_ID
+    INCONSISTENT_GROUP_PROTOCOL
+errors_expected
+    REBALANCE_IN_PROGRESS (group membership protocol, KIP-62) how a member learns that its group rebalances: it joins
+        again
+line group >group_id  assigns to >assignments[].member_id:count:member  >protocol_name|<protocol_name
+    gen >generation_id:known  >member_id:member  >group_instance_id
+example
+    {"group_id": "kw-example", "generation_id": -1, "member_id": "kw-example", "group_instance_id": null,
+     "protocol_type": "consumer", "protocol_name": "range", "assignments": []}
 request
     group_id           string    0+  is groupId
     generation_id      int32     0+  means generation

@@ -5,6 +5,14 @@ api 94 UnregisterController
 versions 0
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+mutates
+replay never
+    # a controller is known by its registration
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER CONTROLLER_ID_NOT_REGISTERED
+line controller >controller_id
+example {"controller_id": -1}
 request
     controller_id  int32  0+
 response

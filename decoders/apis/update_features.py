@@ -5,6 +5,12 @@ api 57 UpdateFeatures
 versions 0-2
 flexible 0+
 listeners broker controller
+route controller
+sent by tool
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_CONTROLLER INVALID_REQUEST FEATURE_UPDATE_FAILED INVALID_UPDATE_VERSION
+line >feature_updates[].feature  to level >feature_updates[].max_version_level  >validate_only:flag:validate_only
+example {"timeout_ms": 30000, "feature_updates": [], "validate_only": false}
 request
     timeout_ms       int32     0+  = 60000
     feature_updates  []struct  0+

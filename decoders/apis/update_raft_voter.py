@@ -5,6 +5,17 @@ api 82 UpdateRaftVoter
 versions 0
 flexible 0+
 listeners controller
+route controller
+sent by controller
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED INCONSISTENT_CLUSTER_ID FENCED_LEADER_EPOCH INVALID_REQUEST
+    UNKNOWN_LEADER_EPOCH VOTER_NOT_FOUND NOT_LEADER_OR_FOLLOWER REQUEST_TIMED_OUT
+line voter >voter_id  directory >voter_directory_id  leader <current_leader.leader_id
+example
+    # a quorum refuses what comes from another cluster before it looks at the rest
+    {"cluster_id": "kw-example", "voter_id": -1, "current_leader_epoch": -1,
+     "voter_directory_id": "kw-example-kw-exampleA", "listeners": [],
+     "kraft_version_feature": {"min_supported_version": 0, "max_supported_version": 1}}
 request
     cluster_id             string    0+  null 0+
     current_leader_epoch   int32     0+  means epoch

@@ -5,6 +5,16 @@ api 52 Vote
 versions 0-2
 flexible 0+
 listeners controller
+route any
+    # among the voters of a quorum; each is meant by the connection alone
+sent by controller
+mutates
+errors_observed CLUSTER_AUTHORIZATION_FAILED INCONSISTENT_CLUSTER_ID FENCED_LEADER_EPOCH INVALID_REQUEST
+    INCONSISTENT_VOTER_SET INVALID_VOTER_KEY
+line candidate >topics[].partitions[].replica_id  epoch >topics[].partitions[].replica_epoch
+    → <topics[].partitions[].vote_granted:word:vote  leader <topics[].partitions[].leader_id
+example {"cluster_id": "kw-example", "voter_id": -1, "topics": []}
+    # a quorum refuses what comes from another cluster before it looks at the rest
 request
     cluster_id  string    0+  null 0+  = null
     voter_id    int32     1+  = -1  ignorable  is brokerId  means broker

@@ -5,6 +5,17 @@ api 27 WriteTxnMarkers
 versions 0-2
 flexible 1+
 listeners broker
+route leader markers[].topics[].name markers[].topics[].partition_indexes[]
+sent by tool broker
+    # tools: to abort a hanging transaction
+mutates
+replay never
+    # a coordinator's, with its epoch
+errors_observed CLUSTER_AUTHORIZATION_FAILED NOT_LEADER_OR_FOLLOWER UNKNOWN_TOPIC_OR_PARTITION CORRUPT_MESSAGE
+    INVALID_PRODUCER_EPOCH TRANSACTION_COORDINATOR_FENCED UNSUPPORTED_FOR_MESSAGE_FORMAT NOT_ENOUGH_REPLICAS
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND KAFKA_STORAGE_ERROR REQUEST_TIMED_OUT
+line >markers[].transaction_result:word:outcome  >markers[].topics[]/partition_indexes:parts  pid >markers[].producer_id
+example {"markers": []}
 request
     markers  []struct  0+
         producer_id          int64     0+  is producerId  means producer

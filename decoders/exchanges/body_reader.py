@@ -21,7 +21,7 @@ from decoders.frames.header_checks import flexible, request_head, response_body
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.expected_errors import EXPECTED_CODES
+from decoders.protocol_facts.errors.returned import expected_codes
 from decoders.protocol_facts.keys import (
     API_VERSIONS,
     CONTROLLED_SHUTDOWN,
@@ -46,7 +46,6 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
 LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 _WATCHED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
-_NO_CODES: Final[frozenset[int]] = frozenset()
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
 # The most API versions kept: 368 exist, but garbage may claim more.
@@ -169,7 +168,7 @@ class ApiVersion:
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # the Readers that messages/body_json.py has made: without and with secrets
         self.watched = key in _WATCHED or teaches(key, version)
-        self.expected = EXPECTED_CODES.get(-1 if key is None else key, _NO_CODES)
+        self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
 

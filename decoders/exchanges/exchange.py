@@ -436,7 +436,7 @@ class Exchange(Seen):
 
     @property
     def unexpected(self) -> list[tuple[str, int]]:
-        """Path and code of each error that counts: one that the protocol does not expect (apis/expected_errors.py)."""
+        """Path and code of each error that counts: one that the protocol does not expect (`errors_expected`)."""
         if not self.looked:
             self.looked = True
             self.spec.look(self)

@@ -206,6 +206,7 @@ class Plan:
 #     flexible 12+                    `none` if no version is
 #     listeners broker controller
 #     was OlderName
+#     route leader topics[].topic
 #     request
 #         cluster_id   string    12+  null 12+  tag 0  = null  ignorable
 #         topics       []struct  0+
@@ -217,7 +218,17 @@ class Plan:
 #     `is ENTITY` · `means SET` words for numbers (decoders/protocol_facts/enums.py) · `was NAME[,NAME]` older names ·
 #     `since RELEASE` a tagged field that this release added to versions that were already released.
 #     TYPE is a primitive, `struct`, a common struct's name, or [] of these.
+#
+# The other sections of an API (FACTS) are kept as text, which may go on in indented lines: each is read by the module
+# that uses it, when it is first asked for. A line of them that begins with `#` is a note for people.
 
+
+# The sections of facts, in the order in which they are written, and who reads them:
+# protocol_facts/routing (three), replaying/api_classes, protocol_facts/errors/returned (three), the text output,
+# protocol_facts/examples.
+FACTS: Final = (
+    *("route", "sent", "mutates", "replay", "errors_listed", "errors_observed", "errors_expected", "line", "example"),
+)
 
 _VERSIONS = re.compile(r"\d+(\+|-\d+)?$|none$")
 _WORDS: Final[dict[str, Default]] = {"null": None, "true": True, "false": False}
@@ -227,6 +238,26 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?$")
 
 class DeclarationError(Exception):
     """A declaration that does not follow the vocabulary; the text names the line."""
+
+
+class Section(NamedTuple):
+    """A section of facts: the text after its word, without notes, and the place for what is wrong with it."""
+
+    place: str
+    text: str
+
+    def error(self, text: str) -> DeclarationError:
+        """The error for a reader to raise."""
+        return DeclarationError(f"{self.place}: {text}")
+
+
+def find_section(text: str, word: str) -> Section | None:
+    """A section of facts in the text of a declaration, where it has it; nothing else in the text is read."""
+    found = re.search(rf"^{word}(?![^ \n])(.*(?:\n +.*)*)", text, re.MULTILINE)
+    if found is None:
+        return None
+    lines = [line for line in found[1].split("\n") if not line.lstrip().startswith("#")]
+    return Section(f"line {text.count(chr(10), 0, found.start()) + 1}: {word}", "\n".join(lines).strip())
 
 
 class _Line:
@@ -362,7 +393,7 @@ class _Head:
                 self.sections[word] = line
             elif word in {"versions", "flexible", "listeners", "was"}:
                 self.words[word] = rest
-            else:
+            elif word not in FACTS:
                 raise _fail(line, f"no word {word!r}")
 
     def versions(self, word: str) -> Versions:

@@ -13,7 +13,7 @@ import decoders.apis
 import decoders.embedded
 from decoders.apis import NAMES
 from decoders.embedded import declarations_in
-from decoders.schema.model import Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
+from decoders.schema.model import FACTS, Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
 from kwcli.declarations.compare_with_release import cells
 from kwcli.declarations.read_release_jar import snake
 
@@ -186,6 +186,7 @@ def _options(field: Field) -> str:
 
 APIS = Path(decoders.apis.__file__).parent
 STRUCTURES = Path(decoders.embedded.__file__).parent
+_FACTS = re.compile(rf"^({'|'.join(FACTS)})(?![^ \n]).*\n(?: +.*\n)*", re.MULTILINE)
 _TEXT = re.compile(r'^DECLARATION = """\n.*?^"""$', re.MULTILINE | re.DOTALL)
 
 
@@ -237,10 +238,13 @@ def _formatted(text: str) -> str:
 
 
 def replaced(source: str | None, name: str, text: str) -> str:
-    """The file's text with its declaration replaced; a new file when there is none."""
-    block = f'DECLARATION = """\n{text}"""'
+    """The file's text with its declaration replaced, but for the facts in it; a new file when there is none."""
     if source is None:
-        return f'"""{name}."""\n\n{block}\n'
-    if not _TEXT.search(source):
+        return f'"""{name}."""\n\nDECLARATION = """\n{text}"""\n'
+    old = _TEXT.search(source)
+    if not old:
         raise ValueError(f"{name}: the file has no DECLARATION")
-    return _TEXT.sub(lambda _: block, source)
+    facts = sorted(_FACTS.finditer(old[0]), key=lambda section: FACTS.index(section[1]))
+    head, request, layout = text.partition("request\n")
+    block = "".join(('DECLARATION = """\n', head, *(section[0] for section in facts), request, layout, '"""'))
+    return source[: old.start()] + block + source[old.end() :]

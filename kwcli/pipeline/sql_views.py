@@ -14,8 +14,9 @@ from typing import Final
 
 from decoders.analysis.percentiles import BINS_PER_E, VALUE_MAX, edges, value_of
 from decoders.analysis.statistics import PERCENTS
+from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.errors.expected_errors import EXPECTED
+from decoders.protocol_facts.errors.returned import expected_codes
 from decoders.protocol_facts.releases import HISTORY, RELEASES, spoken
 
 # The exchanges of captures; request logs have the same exchanges once more.
@@ -25,7 +26,9 @@ _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
 # An error that the protocol expects is none.
 _FAILED: Final = "array_contains(error_expected, false)"
-_NO_ERROR: Final = " or ".join(f"(api_key = {row.api_key} and error_code = {row.code})" for row in EXPECTED)
+_NO_ERROR: Final = " or ".join(
+    f"(api_key = {key} and error_code = {code})" for key in KEYS for code in sorted(expected_codes(key))
+)
 # The first element of a list has the number 0 in Spark, and 1 in DuckDB, whose types have other names too.
 _FIRST: Final = "case typeof(1) when 'int' then 0 else 1 end"
 # Paths tell the errors of a response apart: the index of a path is the index of its error in the other lists.

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 
-from decoders.apis import KEYS, api
+from decoders.apis import KEYS, api, api_name
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, LISTED, OBSERVED
+from decoders.protocol_facts.errors.returned import GENERIC, listed, observed
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, fill, painted
 from kwcli.reference.catalog import paths
@@ -42,8 +42,8 @@ def error(code: int) -> Row:
         "retriable": retriable,
         "meaning": meaning,
         "remedy": REMEDIES.get(code),
-        "apis": [api(key).name for key in sorted(apis)],
-        "apis_from": {source: [api(key).name for key in keys] for source, keys in found.items()},
+        "apis": [api_name(key) for key in sorted(apis)],
+        "apis_from": {source: [api_name(key) for key in keys] for source, keys in found.items()},
         "also": OTHER_NAMES.get(code, "").split(),
     }
 
@@ -65,17 +65,17 @@ def _client_error(code: int) -> Row:
 
 def _returning(name: str) -> dict[str, list[int]]:
     """The keys of the APIs that return an error, grouped by how that is known; none twice."""
-    listed = [key for key, names in LISTED.items() if name in names.split()]
-    observed = [key for key, names in OBSERVED.items() if name in names.split() and key not in listed]
-    rest = [key for key in _with_error_code() if key not in listed and key not in observed] if name in GENERIC else []
-    return {"definition": listed, "behaviour": observed, "any": rest}
+    defined = [key for key in KEYS if name in listed(key)]
+    besides = [key for key in KEYS if name in observed(key) and key not in defined]
+    rest = [key for key in _with_error_code() if key not in defined and key not in besides] if name in GENERIC else []
+    return {"definition": defined, "behaviour": besides, "any": rest}
 
 
 def returned_by(key: int) -> dict[str, list[str]]:
     """The errors that an API's responses carry besides GENERIC ones, grouped by how that is known, sorted by code."""
-    tables = {"definition": LISTED, "behaviour": OBSERVED}
+    names = {"definition": listed(key), "behaviour": observed(key)}
     numbers = {name: code for code, (name, _, _) in ERRORS.items()}
-    return {source: sorted(table.get(key, "").split(), key=numbers.__getitem__) for source, table in tables.items()}
+    return {source: sorted(some, key=numbers.__getitem__) for source, some in names.items()}
 
 
 @cache

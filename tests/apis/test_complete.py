@@ -1,4 +1,4 @@
-"""Every table that has to know all APIs: one list of the rows that each API lacks, by file."""
+"""Every table and section that has to know all APIs: one list of what each API lacks, by file."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import Any, Final
 
 import pytest
 
-from decoders.apis import KEYS, NAMES, api
+from decoders.apis import KEYS, NAMES, api, section
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES
-from decoders.protocol_facts.errors.returned import LISTED, OBSERVED
-from decoders.protocol_facts.examples import EXAMPLES
 from decoders.protocol_facts.releases import HISTORY, RELEASES, history
-from decoders.protocol_facts.routing import ROUTES
-from decoders.replaying.api_classes import API_CLASSES
 from kwcli.declarations.notation import declared
 from kwcli.output.facts.fact_functions import FUNCTIONS
-from kwcli.output.facts.facts_by_api import ROWS
 from kwcli.reference.abouts import api_abouts
 
-# The table and its file → the API keys in it.
+
+def saying(word: str) -> list[int]:
+    """The keys of the APIs whose declaration has a section of facts."""
+    return [key for key in KEYS if section(key, word)]
+
+
+# The table and its file, or the section → the API keys in it.
 TABLES: Final[Mapping[str, Collection[int]]] = {
     "NAMES in decoders/apis/__init__.py": NAMES,
     "HISTORY in decoders/protocol_facts/releases.py": HISTORY,
-    "ROUTES in decoders/protocol_facts/routing.py": ROUTES,
-    "EXAMPLES in decoders/protocol_facts/examples.py": EXAMPLES,
-    "LISTED or OBSERVED in decoders/protocol_facts/errors/returned.py": {*LISTED, *OBSERVED},
     "ERROR_PLACES in decoders/protocol_facts/errors/error_places.py": ERROR_PLACES,
-    "ROWS in kwcli/output/facts/facts_by_api.py": {*ROWS, *FUNCTIONS},
-    "API_CLASSES in decoders/replaying/api_classes.py": API_CLASSES,
+    "its section `route`": saying("route"),
+    "its section `sent`": saying("sent"),
+    "its section `errors_listed` or `errors_observed`": {*saying("errors_listed"), *saying("errors_observed")},
+    "its section `line`": {*saying("line"), *FUNCTIONS},
+    "its section `example`": saying("example"),
     "decoders/apis/abouts/<api>.txt": [key for key in KEYS if api_abouts(key)],
 }
 
@@ -81,7 +82,7 @@ def test_a_missing_row_is_told_by_its_file(table: str) -> None:
 
 
 def test_a_row_without_a_declaration_is_told() -> None:
-    tables: dict[str, Any] = {"ROUTES": [*KEYS, KEYS[-1] + 1]}
+    tables: dict[str, Any] = {"HISTORY": [*KEYS, KEYS[-1] + 1]}
     assert f"{KEYS[-1] + 1}: no file of decoders/apis declares it" in [*lacks(tables)]
 
 
@@ -96,20 +97,22 @@ COMMANDS: Final = (
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize(
-    "table",
-    ["releases HISTORY", "routing ROUTES", "examples EXAMPLES", "errors.returned OBSERVED"],
-)
-def test_an_api_without_a_row_is_shown_all_the_same(table: str) -> None:
-    """An API without a row in a table is still shown; run in its own process, since rows are cached once read."""
-    module, _, name = table.partition(" ")
+@pytest.mark.parametrize("lacking", ["HISTORY", "route", "sent", "errors_observed", "line", "example"])
+def test_an_api_without_a_fact_is_shown_all_the_same(lacking: str) -> None:
+    """An API without a section or a row is still shown; run in its own process, since facts are cached once read."""
     code = f"""
-import sys
-from decoders.protocol_facts.{module} import {name}
+import re, sys
+from decoders.apis import sync_group
+from decoders.protocol_facts.releases import HISTORY
 from kwcli.run_environment import Environment
 from kwcli.main import run
-del {name}[14]
-sys.exit(max(run(words, Environment.of_process()) for words in {COMMANDS!r}))"""
+if {lacking!r} == "HISTORY":
+    del HISTORY[14]
+else:
+    sync_group.DECLARATION, count = re.subn(r"(?m)^{lacking}\\b.*\\n( +.*\\n)*", "", sync_group.DECLARATION)
+    assert count == 1
+env = Environment.of_process()
+sys.exit(max(run(words, env) for words in {COMMANDS!r}))"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("SyncGroup") >= len(COMMANDS) - 1

@@ -1,4 +1,4 @@
-"""Each row of the routing table that names a place, on three nodes: the node that it leads to takes the request, and
+"""Each route that names a place, on three nodes: the node that it leads to takes the request, and
 the others answer that it is not for them."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.protocol_facts.releases import spoken
-from decoders.protocol_facts.routing import ROUTES
+from decoders.protocol_facts.routing import route
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options
@@ -84,9 +84,7 @@ WORDS: Final[Mapping[str, str]] = {
 def test_every_row_that_names_a_place_is_tried() -> None:
     offered = spoken(RELEASE)
     placed = {
-        api(key).name
-        for key in KEYS
-        if ROUTES[key].to in ("leader", "group", "transaction", "share") and key in offered
+        api(key).name for key in KEYS if route(key).to in ("leader", "group", "transaction", "share") and key in offered
     }
     assert placed - SESSION == set(WORDS)
 
@@ -147,5 +145,5 @@ def is_here(ground: Ground, name: str, node: int, wanted: bool) -> bool:
 
 @pytest.mark.parametrize("name", WORDS)
 def test_the_right_node_takes_it_and_the_others_do_not(ground: Ground, name: str) -> None:
-    right = ground.places[ROUTES[api(name).key].to]
+    right = ground.places[route(api(name).key).to]
     assert [node for node in (1, 2, 3) if is_here(ground, name, node, node == right)] == [right]

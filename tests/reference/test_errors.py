@@ -7,16 +7,18 @@ import re
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from decoders import read_exchanges
+from decoders.apis import KEYS as API_KEYS
 from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, LISTED, OBSERVED
+from decoders.protocol_facts.errors.returned import GENERIC, expected_errors, listed, observed
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -40,18 +42,26 @@ def test_what_definitions_list_is_what_is_listed() -> None:
                     for error in re.findall(r"^\s*//\s+-\s+([A-Z_]+)", text, re.MULTILINE):
                         assert key is not None
                         found.setdefault(int(key[1]), set()).add(error)
-    assert {key: set(names.split()) for key, names in LISTED.items()} == found
+    assert {key: set(listed(key)) for key in API_KEYS if listed(key)} == found
 
 
-@pytest.mark.parametrize("table", [LISTED, OBSERVED])
-def test_the_tables_name_real_errors_and_apis_once(table: dict[int, str]) -> None:
-    for key, text in table.items():
-        names = text.split()
+@pytest.mark.parametrize("names_of", [listed, observed])
+def test_declarations_name_real_errors_once(names_of: Callable[[int], tuple[str, ...]]) -> None:
+    for key in API_KEYS:
+        names = names_of(key)
         assert len(set(names)) == len(names), api(key).name
         assert set(names) <= NAMES, api(key).name
-        if table is OBSERVED:
-            assert not set(names) & set(LISTED.get(key, "").split()), api(key).name
+        if names_of is observed:
+            assert not set(names) & set(listed(key)), api(key).name
             assert not set(names) & set(GENERIC), api(key).name
+
+
+def test_what_is_expected_is_answered() -> None:
+    """An error that is the protocol as designed is one that the API is known to carry; it says where that stands."""
+    found = [(api(key).name, each) for key in API_KEYS for each in expected_errors(key)]
+    assert len(found) >= 15
+    assert {each.source for _, each in found} > {"KIP-227", "group membership protocol, KIP-62"}
+    assert all(each.text and "  " not in each.text for _, each in found)
 
 
 @pytest.mark.parametrize("name", CLEAN)
@@ -59,8 +69,8 @@ def test_what_brokers_answered_in_captures_is_in_the_tables(name: str) -> None:
     for exchange in read_exchanges(capture_bytes(name)):
         for error in exchange.errors:
             assert exchange.api_key is not None
-            known = f"{LISTED.get(exchange.api_key, '')} {OBSERVED.get(exchange.api_key, '')}".split()
-            assert error.name in (*known, *GENERIC), (exchange.api, error)
+            known = (*listed(exchange.api_key), *observed(exchange.api_key), *GENERIC)
+            assert error.name in known, (exchange.api, error)
 
 
 def test_every_error_but_none_has_a_remedy() -> None:

@@ -1,4 +1,4 @@
-"""The literal tables of replays: every API has a class, every id in a message a role."""
+"""The tables of replays: every API has a class, every id in a message a role."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
-from decoders.apis import NAMES, api
+from decoders.apis import NAMES, api, section
 from decoders.protocol_facts.routing import route
-from decoders.replaying.api_classes import API_CLASSES, api_class
+from decoders.replaying.api_classes import CLASSES, api_class
 from decoders.replaying.field_roles import role_of
 from decoders.schema.model import Field, Side
 
@@ -40,8 +40,14 @@ def fields_of(fields: Sequence[Field], owner: str) -> Iterator[tuple[str, Field]
             yield owner, field
 
 
-def test_every_api_has_a_class() -> None:
-    assert sorted(API_CLASSES) == sorted(NAMES), "API_CLASSES in decoders/replaying/api_classes.py"
+def test_every_class_has_apis() -> None:
+    assert {*map(api_class, NAMES)} == {*CLASSES}
+
+
+def test_what_does_not_follow_is_said() -> None:
+    """Where a class follows from the route, the declaration says none."""
+    said = {key for key in NAMES if section(key, "replay")}
+    assert all({"client", "tool"} & set(route(key).sent_by) for key in said)
 
 
 def test_an_api_without_a_class_is_never_sent() -> None:

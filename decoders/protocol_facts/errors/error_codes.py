@@ -331,7 +331,7 @@ class ApiError(NamedTuple):
 
     @property
     def expected(self) -> bool:
-        """Whether the protocol means it so (apis/expected_errors.py)."""
+        """Whether the protocol means it so (`errors_expected` of its declaration)."""
         return False
 
 

@@ -1,7 +1,8 @@
-"""Rows of `facts_by_api.py` in; functions out that make the short facts of a line from the two views of an exchange."""
+"""Sections `line` of declarations in; functions out that make a line's facts from the two views of an exchange."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -15,6 +16,7 @@ from kwcli.output.short_texts import ALL_METRICS, count_of, format_period, forma
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
+    from decoders.schema.model import Section
 
 
 def _words_of(means: str) -> dict[int, str]:
@@ -48,12 +50,13 @@ def word(table: str, number: int) -> str:
     return WORDS[table].get(number, str(number))
 
 
-# A row is text. Two blanks separate the facts of a line. A fact is words and values; it is left out when one of its
-# values is missing or empty. `>path` is a value of the request, `<path` of the response, `a|b` the first that is there;
-# `path:form[:argument]` says how to write it. A path through arrays gives a list. In
-# `topics[]/partitions[].index:parts` the part before the slash is the element that has the topic's name or id. Each row
-# becomes a Python function, written as text and compiled when it is first needed: a line costs little more than reading
-# its values.
+# A row is the section `line` of an API's declaration, the most important facts first; APIs that need more than it can
+# say are functions in `fact_functions.py`. Two blanks or the end of a line separate facts, unless the next line begins
+# with `|`. A fact is words and values; it is left out when one of its values is missing or empty. `>path` is a value of
+# the request, `<path` of the response, `a|b` the first that is there; `path:form[:argument]` says how to write it. A
+# path through arrays gives a list. In `topics[]/partitions[].index:parts` the part before the slash is the element that
+# has the topic's name or id. Each row becomes a Python function, written as text and compiled when it is first needed:
+# a line costs little more than reading its values.
 
 
 View = Mapping[str, Any]
@@ -280,7 +283,7 @@ class _Source:
     def compiled(self) -> Facts:
         """The compiled function."""
         self._line(1, "return out")
-        exec("\n".join(self.lines), self.objects)  # the text is made only from the table in facts_by_api.py
+        exec("\n".join(self.lines), self.objects)  # the text is made only from declarations
         facts: Facts = self.objects["facts"]
         return facts
 
@@ -299,10 +302,12 @@ def _elements(path: str, form: str) -> tuple[Callable[[View, Names, FactRoom], s
     return _parts(outer, inner_path), paths
 
 
-def row(text: str) -> FactRow:
-    """Compile one row of the table."""
+def row(line: Section) -> FactRow:
+    """Compile one row. Raises DeclarationError."""
     source = _Source()
-    for part in text.split("  "):
-        if part.strip():
-            source.fact(part.split())
+    try:
+        for fact in re.split(r" {2,}|\n *", re.sub(r"\n *\|", "|", line.text)):
+            source.fact(fact.split())
+    except ValueError as error:
+        raise line.error(str(error)) from None
     return FactRow(frozenset(source.needs["request"]), frozenset(source.needs["response"]), source.compiled())

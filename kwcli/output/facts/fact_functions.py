@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.apis import NAMES, api
+from decoders.apis import NAMES, api, section
 from decoders.records.summary import sole, summarize_view
 from decoders.wire.readable_text import clean, format_size
 from kwcli.output.facts.compile_facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
 from kwcli.output.facts.compile_facts import row as compiled
-from kwcli.output.facts.facts_by_api import ROWS
 from kwcli.output.short_texts import count_of, format_period, format_ranges, join_some
 
 if TYPE_CHECKING:
@@ -34,7 +33,8 @@ def row_of(key: int | None) -> FactRow | None:
         return TOKEN
     if key in FUNCTIONS:
         return FUNCTIONS[key]
-    return compiled(ROWS[key]) if key in ROWS else None
+    line = section(key, "line")
+    return None if line is None else compiled(line)
 
 
 # Produce and Fetch: lines that come most often, so that nothing in them is looked up twice.

@@ -9,12 +9,11 @@ from uuid import UUID
 
 import pytest
 
-from decoders.apis import api
+from decoders.apis import KEYS, api, section
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
 from kwcli.output.facts.compile_facts import TOPIC_FIELDS, FactRoom
 from kwcli.output.facts.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
-from kwcli.output.facts.facts_by_api import ROWS
 from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)
@@ -36,9 +35,9 @@ def declared(fields: Iterable[Field], path: str) -> Field | None:
     return None
 
 
-@pytest.mark.parametrize("key", sorted({*ROWS, *FUNCTIONS}))
+@pytest.mark.parametrize("key", KEYS)
 def test_every_api_has_facts(key: int) -> None:
-    assert (key in ROWS) != (key in FUNCTIONS), "in one of the two tables only"
+    assert (section(key, "line") is not None) != (key in FUNCTIONS), "in one of the two only"
 
 
 def paths_of(key: int, side: Side) -> frozenset[str]:
@@ -50,7 +49,7 @@ def paths_of(key: int, side: Side) -> frozenset[str]:
 
 @pytest.mark.parametrize(
     ("key", "side"),
-    [(key, side) for key in sorted({*ROWS, *FUNCTIONS}) for side in get_args(Side) if paths_of(key, side)],
+    [(key, side) for key in KEYS for side in get_args(Side) if paths_of(key, side)],
 )
 def test_every_path_is_declared_and_no_secret(key: int, side: Side) -> None:
     message = api(key).request if side == "request" else api(key).response
@@ -123,7 +122,7 @@ def test_facts(key: int | None, version: int | None, request_view: Any, response
     assert " ".join(facts_of(made, FactRoom())) == facts
 
 
-@pytest.mark.parametrize("key", sorted({*ROWS, *FUNCTIONS}))
+@pytest.mark.parametrize("key", KEYS)
 def test_views_with_nothing_in_them_say_nothing_false(key: int) -> None:
     """A side that is missing, or was not decoded beyond its first byte, gives no false fact."""
     for request_view, response_view in (({}, {}), (None, None), ({}, None), (None, {})):
