@@ -27,7 +27,7 @@ from typing import Any, Final
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import UNSUPPORTED_VERSION, layouts
-from decoders.frames.header_checks import ERROR_CODE_MAX, THROTTLE_MAX, after_tags, flexible
+from decoders.frames.header_checks import ERROR_CODE_MAX, THROTTLE_MAX, is_flexible, skip_header_tags
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Plan
@@ -60,7 +60,7 @@ def _candidates() -> tuple[_Candidate, ...]:
         early = [version for side, version, _ in declared.early if side == "response"]
         stable = range(declared.versions.low, declared.versions.high + 1)
         for version in sorted({*stable, *early}):
-            tagged = key != API_VERSIONS and flexible(key, version)
+            tagged = key != API_VERSIONS and is_flexible(key, version)
             for layout in layouts(key, version, "response"):
                 if layout.plan.version == version:  # not the fall-back of ApiVersions
                     found.append(_Candidate(key, version, layout.plan, tagged, layout.release is None))
@@ -73,7 +73,7 @@ def guess_request(frame: bytes) -> tuple[int, int] | None:
     if end < _HEADER + SIZE_MIN or int.from_bytes(frame[:4], "big") != end - 4 or frame[4] & 0x80:
         return None
     try:
-        behind_tags = after_tags(frame, _HEADER, end)
+        behind_tags = skip_header_tags(frame, _HEADER, end)
     except (DecodeError, IndexError):
         behind_tags = end
     found: _Candidate | None = None

@@ -17,7 +17,7 @@ from uuid import UUID
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError, UnknownApi, UnsupportedVersion, without_frames
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, WELL_KNOWN, Topics, at_path, nameless_ids
-from decoders.frames.header_checks import flexible, request_head, response_body
+from decoders.frames.header_checks import find_response_body, is_flexible, read_request_head
 from decoders.limits import BODY_WHOLE_MAX
 from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
@@ -159,7 +159,7 @@ class ApiVersion:
         self.version = version
         self.known = key is not None and version is not None and key in NAMES and version in api(key).versions
         self.name = None if key is None else api(key).name if key in NAMES else f"UNKNOWN({key})"
-        self.flexible = key is not None and version is not None and flexible(key, version)
+        self.flexible = key is not None and version is not None and is_flexible(key, version)
         # Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks.
         self.no_acks, self.null_id = _acks(key, version or 0)
         # Whether a request has a client id and both sides only a stable layout; where the body of a response begins.
@@ -194,8 +194,8 @@ class ApiVersion:
         assert self.key is not None
         assert self.version is not None
         if side == "response":
-            return response_body(data, 0, len(data), self.key, self.version)
-        return request_head(data, 0, len(data)).body
+            return find_response_body(data, 0, len(data), self.key, self.version)
+        return read_request_head(data, 0, len(data)).body
 
     def try_layouts(
         self, side: Side, data: bytes, read: Callable[[Layout], tuple[Read, int] | None], *, stable_only: bool = False
@@ -430,7 +430,7 @@ def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
     """For Produce without a transactional id: how a body with acks=0 begins, and what stands before the acks."""
     if key != PRODUCE:
         return None, b""
-    null_id = b"" if version < TRANSACTIONAL_SINCE else b"\xff\xff" if not flexible(key, version) else b"\0\0"
+    null_id = b"" if version < TRANSACTIONAL_SINCE else b"\xff\xff" if not is_flexible(key, version) else b"\0\0"
     return null_id + b"\0\0", null_id
 
 

@@ -62,9 +62,9 @@ from decoders.frames.framing import (
     MemoryBudget,
     Reason,
     Unframed,
-    close,
+    close_direction,
 )
-from decoders.frames.header_checks import NO, YES, request_head, request_verdict, response_verdict
+from decoders.frames.header_checks import NO, YES, read_request_head, request_verdict, response_verdict
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, CONTROLLED_SHUTDOWN, ENVELOPE, PRODUCE, SASL_AUTHENTICATE
 from decoders.schema.model import Side
@@ -292,7 +292,7 @@ class Pairing:
 
     # Called by framing.
 
-    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the bytes at `at`, of a direction in step, cannot be the head of such a frame; None where they can."""
         if not direction.request:
             return self._response_objection(direction, data, at, size)
@@ -324,7 +324,7 @@ class Pairing:
             return None
         return "oversized" if size > FRAME_MAX else "lost"
 
-    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
+    def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict whether a frame begins at `at` of a direction that has lost its step."""
         if direction.request:
             verdict = request_verdict(data, at, self.client_raw)
@@ -339,7 +339,7 @@ class Pairing:
             return NO
         return response_verdict(data, at, exchange.api_key, exchange.api_version)
 
-    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+    def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on at which a cheap check allows a frame."""
         if direction.request:
             return request_places(data, at, self.client_raw)
@@ -354,7 +354,7 @@ class Pairing:
 
     # Frames: called by framing, and by code that has whole frames.
 
-    def frame(self, direction: FrameDirection, frame: Frame) -> None:
+    def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         """Take a frame that has come to its end."""
         if direction.request:
             self._request(frame)
@@ -392,7 +392,7 @@ class Pairing:
         key, version, correlation_id = HEAD.unpack_from(data, 4)
         exchange = Exchange()
         try:
-            head = request_head(data, 0, len(data))
+            head = read_request_head(data, 0, len(data))
         except DecodeError:  # cut off inside the client id
             client_id = self.client_id
         else:
@@ -499,7 +499,7 @@ class Pairing:
         size = min(frame.size + 4, direction.place - frame.place)  # it may be shorter than its size field says
         unframed = Unframed("lost", detail.get(frame.missing, "segment lost"), frame.first_ns, frame.first_packet, size)
         direction.lossy = True
-        self.skipped(direction, unframed, frame.last_ns)
+        self.report_skipped(direction, unframed, frame.last_ns)
 
     # SASL.
 
@@ -616,7 +616,7 @@ class Pairing:
         data = exchange.request_raw
         assert data is not None
         try:
-            silent = wants_no_answer(exchange.spec, data, request_head(data, 0, len(data)).body)
+            silent = wants_no_answer(exchange.spec, data, read_request_head(data, 0, len(data)).body)
         except DecodeError:
             silent = False
         if silent:
@@ -664,7 +664,7 @@ class Pairing:
             if at < exchange.place + (exchange.request_size or 0) + 4 and at + size > exchange.place:
                 exchange.extra = {**(exchange.extra or {}), "retransmitted": True}
 
-    def skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
+    def report_skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
         """Report skipped bytes that are over."""
         if not unframed.size and unframed.detail not in UNKNOWN_SIZES.values():
             return
@@ -680,8 +680,8 @@ class Pairing:
         self.closing = how
         if self.resting:
             return
-        close(self.responses)
-        close(self.requests)
+        close_direction(self.responses)
+        close_direction(self.requests)
         for correlation_id, frame in self.early.items():
             self._orphan(frame, correlation_id)
         self.early = {}

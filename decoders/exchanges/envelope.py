@@ -14,8 +14,8 @@ from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
 from decoders.exchanges.logins import known_login
-from decoders.frames.header_checks import request_head
-from decoders.frames.live_framing import with_size
+from decoders.frames.header_checks import read_request_head
+from decoders.frames.live_framing import add_size_field
 from decoders.limits import USER_MAX
 from decoders.protocol_facts.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Side
@@ -33,7 +33,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
     if frame is None:
         return None
     try:
-        head = request_head(frame, 0, len(frame))
+        head = read_request_head(frame, 0, len(frame))
     except DecodeError:
         return None
     if head.api_key not in NAMES or head.api_key in _NEVER:  # redacted or unreadable
@@ -85,4 +85,4 @@ def _frame(outer: Exchange, side: Side) -> bytes | None:
     """The message that a side of an Envelope carries, as a frame of its own; None where it carries none."""
     body: Any = outer.values(side)
     data = body.get(f"{side}_data") if isinstance(body, dict) else None
-    return with_size(data) if isinstance(data, bytes) else None
+    return add_size_field(data) if isinstance(data, bytes) else None

@@ -37,10 +37,10 @@ from decoders.frames.framing import (
     REQUEST,
     RESPONSE,
     FrameDirection,
-    gap,
-    give_up,
+    give_up_frame,
     lose_step,
     take_bytes,
+    take_gap,
 )
 from decoders.frames.header_checks import RESPONSE as RESPONSE_FORM
 from decoders.frames.header_checks import may_begin_frame
@@ -133,12 +133,12 @@ class Context(PairingContext):
             if budget.held <= aim:
                 break
             before = undecided.held
-            undecided.let_go(0)
+            undecided.drop_oldest(0)
             budget.held -= before - undecided.held
         for pairing in self._at_work():
             for direction in (pairing.requests, pairing.responses):
                 if budget.held > aim and direction is not current:
-                    give_up(direction, RAW_KEPT_MAX)
+                    give_up_frame(direction, RAW_KEPT_MAX)
         budget.most = max(HELD_MAX, budget.held + STEP)
 
     def _at_work(self) -> list[Pairing]:
@@ -391,7 +391,7 @@ class Pairer:
             take_bytes(direction, time_ns, packet, data)
         elif isinstance(data, Gap):
             self.context.summary.gaps += 1
-            gap(direction, time_ns, packet, data.size, data.why)
+            take_gap(direction, time_ns, packet, data.size, data.why)
         else:
             pairing.again(direction, data.at, data.size)
 
@@ -468,7 +468,7 @@ class Pairer:
             half.state = direction
             in_step = undecided.in_step and not undecided.dropped and half is not client
             if (not connection.opened or undecided.dropped) and not in_step:
-                size, since = undecided.dropped.get(half is connection.first, (0, undecided.since(half)))
+                size, since = undecided.dropped.get(half is connection.first, (0, undecided.first_held_ns(half)))
                 lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
         take_chunks(context, chunks, self._unusual)

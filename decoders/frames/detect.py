@@ -118,27 +118,27 @@ class UndecidedConnection:
 
                 self.foreign = certain(side.first)
                 if self.foreign:
-                    self._forget()
+                    self._drop_held()
         if self.foreign:
             return False
         self.chunks.append(chunk)
         if isinstance(data, Gap):
-            self._gap(side)
+            self._take_gap(side)
             return False
         self.held += len(data)
-        if self._look(side, self.sides[not first], data):
+        if self._judge_data(side, self.sides[not first], data):
             return True
         if self.held > UNDECIDED_MAX:
-            return self._overflow()
+            return self._handle_overflow()
         return False
 
-    def _gap(self, side: UndecidedSide) -> None:
+    def _take_gap(self, side: UndecidedSide) -> None:
         """Take a gap: no frame across it can be judged, and behind it every segment may begin a frame."""
         side.window = b""
         side.starts = []
         side.followed = False
 
-    def _look(self, side: UndecidedSide, other: UndecidedSide, data: bytes) -> bool:
+    def _judge_data(self, side: UndecidedSide, other: UndecidedSide, data: bytes) -> bool:
         """Judge the frames that may begin in `data` or end with it; True once the client is known."""
         if side.followed:
             side.window += data
@@ -152,7 +152,7 @@ class UndecidedConnection:
         for start in side.starts:
             at = start
             while at >= 0:
-                after = self._judge(side, other, at)
+                after = self._judge_place(side, other, at)
                 if self.client is not None:
                     return True
                 if after == at:
@@ -162,7 +162,7 @@ class UndecidedConnection:
         side.starts = waiting
         return False
 
-    def _judge(self, side: UndecidedSide, other: UndecidedSide, at: int) -> int:
+    def _judge_place(self, side: UndecidedSide, other: UndecidedSide, at: int) -> int:
         """Judge one place: the offset after the frame there, `at` itself to wait for more, -1 when it is none."""
         data = side.window
         left = len(data) - at
@@ -177,11 +177,11 @@ class UndecidedConnection:
             _, key, version, correlation_id, _ = REQUEST.unpack_from(data, at)
             if len(side.asked) < ASKED_MAX and key != CONTROLLED_SHUTDOWN:
                 side.asked[correlation_id] = key, version
-        elif not self._answers(side, other, at) and not self._passes(side, other, at, size):
+        elif not self._judge_response(side, other, at) and not self._may_step_over(side, other, at, size):
             return at if left < 14 and left < 4 + size else -1
         return after if after <= len(data) else at
 
-    def _answers(self, side: UndecidedSide, other: UndecidedSide, at: int) -> bool:
+    def _judge_response(self, side: UndecidedSide, other: UndecidedSide, at: int) -> bool:
         """Whether there may be a response to a request of the other side; one that decodes decides."""
         data = side.window
         correlation_id = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
@@ -189,11 +189,11 @@ class UndecidedConnection:
         if asked is None:
             return False
         verdict = response_verdict(data, at, *asked)
-        if verdict == YES or (verdict != NO and self._paired(other, correlation_id)):
+        if verdict == YES or (verdict != NO and self._count_pair(other, correlation_id)):
             self.client = other.half
         return verdict != NO
 
-    def _passes(self, side: UndecidedSide, other: UndecidedSide, at: int, size: int) -> bool:
+    def _may_step_over(self, side: UndecidedSide, other: UndecidedSide, at: int, size: int) -> bool:
         """Whether a frame that says nothing may be stepped over, in a stream known from its beginning."""
         if side.followed and at == 0 and size > 4 and side.window[4:5] == GSSAPI_TAG:
             self.tokens = True
@@ -201,13 +201,13 @@ class UndecidedConnection:
             (4 <= size <= FRAME_MAX and bool(other.asked)) or (self.tokens and 0 <= size <= TOKEN_MAX)
         )
 
-    def _paired(self, client: UndecidedSide, correlation_id: int) -> bool:
+    def _count_pair(self, client: UndecidedSide, correlation_id: int) -> bool:
         """Whether heads have matched often enough; each request counts once."""
         client.asked.pop(correlation_id)
         client.pairs += correlation_id != 0
         return client.pairs >= PAIRS
 
-    def _overflow(self) -> bool:
+    def _handle_overflow(self) -> bool:
         """Too many bytes are held: decide by them (True: Kafka), or give up, or let the oldest go."""
         for side in self.sides.values():
             if any(request_verdict(side.window, at) == FITS for at in side.starts):
@@ -216,16 +216,16 @@ class UndecidedConnection:
         if all(side.opening for side in self.sides.values()) and self.connection.opened:
             self.look_for_answers()
             self.foreign = self.name() or "no Kafka in its first bytes"
-            self._forget()
+            self._drop_held()
             return False
-        self.let_go(UNDECIDED_MAX // 2)
+        self.drop_oldest(UNDECIDED_MAX // 2)
         for side in self.sides.values():
             side.window = b""
             side.starts = []
             side.followed = False
         return False
 
-    def let_go(self, most: int) -> None:
+    def drop_oldest(self, most: int) -> None:
         """Drop the oldest chunks until at most `most` bytes are held."""
         self.look_for_answers()
         count = 0
@@ -242,7 +242,7 @@ class UndecidedConnection:
 
     def look_for_answers(self) -> None:
         """See whether the bytes held are answers whose requests are not in the capture."""
-        speaker = self._alone()
+        speaker = self._find_speaker()
         if self.answers or speaker is None:
             return
         place = 0
@@ -262,20 +262,20 @@ class UndecidedConnection:
     @property
     def speaker(self) -> Half | None:
         """The half that sent all bytes of a connection of which only a broker's answers are there."""
-        return self._alone() if self.answers else None
+        return self._find_speaker() if self.answers else None
 
-    def _alone(self) -> Half | None:
+    def _find_speaker(self) -> Half | None:
         """The only half of which there are bytes; None where both or none sent any."""
         spoke = [first for first, side in self.sides.items() if side.first]
         if len(spoke) != 1:
             return None
         return self.connection.first if spoke[0] else self.connection.second
 
-    def since(self, half: Half) -> int:
+    def first_held_ns(self, half: Half) -> int:
         """The time of the first chunk held of a half."""
         return next((time_ns for its, time_ns, _, _ in self.chunks if its is half), self.time_ns)
 
-    def _forget(self) -> None:
+    def _drop_held(self) -> None:
         self.chunks = []
         self.held = 0
         for side in self.sides.values():

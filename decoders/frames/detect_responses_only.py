@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.header_checks import NO, RESPONSE, YES, plan_of, response_body, response_verdict
+from decoders.frames.header_checks import NO, RESPONSE, YES, find_response_body, plan_of, response_verdict
 from decoders.limits import FRAME_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, HEARTBEAT, METADATA, PRODUCE, SASL_HANDSHAKE
 from decoders.schema.plan_walker import Walker
@@ -77,7 +77,7 @@ class Stretches:
             end = place + len(data)
         self._data = [b"".join(parts) for parts in self._parts]
 
-    def at(self, place: int) -> tuple[bytes, int]:
+    def find_stretch(self, place: int) -> tuple[bytes, int]:
         """The stretch that has this place, and the offset of the place in it; past its end where nothing is there."""
         number = bisect_right(self._places, place) - 1
         if number < 0:
@@ -92,9 +92,9 @@ def find_answers(stretches: Stretches) -> int | None:
 
 def _is_chain(stretches: Stretches, place: int) -> bool:
     """Whether answers follow one another from this place on, enough of them to be sure."""
-    if _tells(*stretches.at(place)):
+    if _is_telling_answer(*stretches.find_stretch(place)):
         return True
-    frames = _follow(stretches, place)
+    frames = _follow_chain(stretches, place)
     if len(frames) < ANSWERS:
         return False
     whole = 0
@@ -107,12 +107,12 @@ def _is_chain(stretches: Stretches, place: int) -> bool:
     return len(frames) >= (ANSWERS if whole >= ANSWERS else ANSWERS_CUT)
 
 
-def _follow(stretches: Stretches, place: int) -> list[tuple[bytes, int]]:
+def _follow_chain(stretches: Stretches, place: int) -> list[tuple[bytes, int]]:
     """The frames of a chain from this place on, up to ANSWERS_CUT: bytes, and the offset of the size field in them."""
     frames: list[tuple[bytes, int]] = []
     before = 0
     while len(frames) < ANSWERS_CUT:
-        data, at = stretches.at(place)
+        data, at = stretches.find_stretch(place)
         if len(data) - at < RESPONSE.size:
             break
         size, correlation_id = RESPONSE.unpack_from(data, at)
@@ -137,7 +137,7 @@ def _verdict(data: bytes, at: int, candidates: _Layouts) -> tuple[int, _Layouts]
     return best, candidates
 
 
-def _tells(data: bytes, at: int) -> bool:
+def _is_telling_answer(data: bytes, at: int) -> bool:
     """Whether a whole frame is an answer that nothing else would send: one of `_TELLING`."""
     if len(data) - at < RESPONSE.size:
         return False
@@ -151,7 +151,7 @@ def _tells(data: bytes, at: int) -> bool:
             plan = plan_of(key, version, "response")
             walker = Walker(data)
             try:
-                if plan is None or walker.read(plan, response_body(data, at, end, key, version), end) != end:
+                if plan is None or walker.read(plan, find_response_body(data, at, end, key, version), end) != end:
                     continue
             except (DecodeError, IndexError):
                 continue

@@ -9,7 +9,7 @@ from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.frames.header_checks import FITS, HEAD, YES, request_verdict
-from decoders.frames.live_framing import with_size
+from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
@@ -31,7 +31,7 @@ __all__ = [
     "USUAL_MAX",
     "Finding",
     "Start",
-    "explain",
+    "explain_bytes",
     "explain_line",
     "explain_number",
     "explain_size",
@@ -114,7 +114,7 @@ def explain_number(number: int) -> list[Finding]:
     if not -(1 << 31) <= number < 1 << 32:
         return []
     data = (number & 0xFFFFFFFF).to_bytes(4, "big")
-    return list(dict.fromkeys(_found(int.from_bytes(data, "big", signed=True), data)))
+    return list(dict.fromkeys(_explain_four_bytes(int.from_bytes(data, "big", signed=True), data)))
 
 
 def explain_size(number: int) -> list[Finding]:
@@ -133,7 +133,7 @@ def explain_size(number: int) -> list[Finding]:
     ]
 
 
-def _found(number: int, data: bytes) -> Iterator[Finding]:
+def _explain_four_bytes(number: int, data: bytes) -> Iterator[Finding]:
     if number in _STATED:
         yield Finding("Kafka", _STATED[number], "")
         return
@@ -151,10 +151,10 @@ def _found(number: int, data: bytes) -> Iterator[Finding]:
     elif all(32 <= byte < 127 for byte in data):
         yield Finding("text", f'"{text_of(data)}"', "somebody sent text where a size was expected")
     elif data[0] not in _RECORDS or record not in VERSIONS:
-        yield from _of_kafka(data)
+        yield from _explain_as_kafka(data)
 
 
-def _of_kafka(data: bytes) -> Iterator[Finding]:
+def _explain_as_kafka(data: bytes) -> Iterator[Finding]:
     """A size of the wrong byte order, a request's head read as a size, an ordinary size."""
     turned = int.from_bytes(data, "little")
     if data[0] and 8 <= turned <= USUAL_MAX:
@@ -177,8 +177,8 @@ def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
 
     A size whose bytes are nothing known is told where the line complains of it, or is the only line (`alone`).
     """
-    sizes = [_value(text) for text in _SIZED.findall(line)]
-    for number in sizes or map(_value, _NUMBER.findall(line)):
+    sizes = [_to_int(text) for text in _SIZED.findall(line)]
+    for number in sizes or map(_to_int, _NUMBER.findall(line)):
         found = explain_number(number)
         if found:
             return found
@@ -202,14 +202,14 @@ def _explain_key(key: int) -> list[Finding]:
     return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
 
 
-def _value(text: str) -> int:
+def _to_int(text: str) -> int:
     digits = text.replace(",", "").replace("_", "")
     return int(digits, 16) if "x" in digits.lower() else int(digits)
 
 
 def number_of(text: str) -> int | None:
     """The number that a text is, `369295617`, `-720899`, `0x16030100`, `1,195,725,856`; None where it is none."""
-    return _value(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None
+    return _to_int(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None
 
 
 # Strange bytes in; findings out, best first: what the bytes are, and what to do about it.
@@ -248,54 +248,54 @@ FILES: Final[tuple[tuple[bytes, str, str], ...]] = (
 )
 
 
-def explain(data: bytes) -> list[Finding]:
+def explain_bytes(data: bytes) -> list[Finding]:
     """Findings about the first bytes of a connection, a message or a file, best first; empty where nothing is known."""
     if not data:
         return []
-    found = [_marked(mark, data) for mark in CERTAIN if mark.known(data)]
+    found = [_describe_mark(mark, data) for mark in CERTAIN if mark.known(data)]
     verdict = request_verdict(data, 0)
-    likely = [_marked(mark, data) for mark in LIKELY if mark.known(data)]
-    kafka = list(_kafka(data, verdict))
+    likely = [_describe_mark(mark, data) for mark in LIKELY if mark.known(data)]
+    kafka = list(_find_request(data, verdict))
     found += likely + kafka if verdict == HEAD else kafka + likely
-    found += _tokens(data)
+    found += _find_token(data)
     found += [Finding(name, "", remedy) for magic, name, remedy in FILES if data.startswith(magic)]
-    found += _batches(data)
+    found += _find_batches(data)
     if not any(each.what.startswith("Kafka") for each in found):
-        found += _misplaced(data)
+        found += _find_misplaced_frame(data)
     if not found:
-        found += _text(data)
+        found += _find_text(data)
     return list(dict.fromkeys(found))
 
 
-def _marked(mark: Signature, data: bytes) -> Finding:
+def _describe_mark(mark: Signature, data: bytes) -> Finding:
     remedy = remedy_of_tls(data) if mark.name == TLS else ""
     return Finding(mark.name, mark.tell(data), remedy or mark.remedy)
 
 
-def _named(data: bytes, at: int) -> str:
+def _describe_request(data: bytes, at: int) -> str:
     key, version, correlation_id = _START.unpack_from(data, at + 4)
     return f"{api(key).name} {version}, correlation id {correlation_id}"
 
 
-def _kafka(data: bytes, verdict: int) -> Iterator[Finding]:
+def _find_request(data: bytes, verdict: int) -> Iterator[Finding]:
     """A request from the first byte on, with its size field or without."""
     if verdict == YES:
-        yield Finding("Kafka request", _named(data, 0), "")
-    elif verdict == FITS or (verdict == HEAD and _begins(data)):
-        yield Finding("Kafka request", f"{_named(data, 0)}, not whole", "")
+        yield Finding("Kafka request", _describe_request(data, 0), "")
+    elif verdict == FITS or (verdict == HEAD and _has_known_version(data)):
+        yield Finding("Kafka request", f"{_describe_request(data, 0)}, not whole", "")
     elif len(data) <= FRAME_MAX:
-        framed = with_size(data)
+        framed = add_size_field(data)
         if request_verdict(framed, 0) == YES:
-            yield Finding("Kafka request", f"{_named(framed, 0)}, without its size field", "")
+            yield Finding("Kafka request", f"{_describe_request(framed, 0)}, without its size field", "")
 
 
-def _begins(data: bytes) -> bool:
+def _has_known_version(data: bytes) -> bool:
     """Whether the version in a head is a known one: of unknown versions only the head can be judged."""
     key, version, _ = _START.unpack_from(data, 4)
     return version in api(key).versions and data[:2] == b"\0\0"
 
 
-def _tokens(data: bytes) -> Iterator[Finding]:
+def _find_token(data: bytes) -> Iterator[Finding]:
     size = int.from_bytes(data[:4], "big")
     for start in (4, 0) if len(data) > 4 and size == len(data) - 4 else (0,):
         found = token(data[start:])
@@ -305,7 +305,7 @@ def _tokens(data: bytes) -> Iterator[Finding]:
             return
 
 
-def _batches(data: bytes) -> Iterator[Finding]:
+def _find_batches(data: bytes) -> Iterator[Finding]:
     """Record batches without a message around them: a segment of a log, or a records field."""
     if len(data) < 61 or data[16] > 2:
         return
@@ -322,21 +322,21 @@ def _batches(data: bytes) -> Iterator[Finding]:
         )
 
 
-def _misplaced(data: bytes) -> Iterator[Finding]:
+def _find_misplaced_frame(data: bytes) -> Iterator[Finding]:
     """A size of the wrong byte order; a frame that begins further on."""
-    yield from _little_endian(data)
+    yield from _find_little_endian(data)
     for found in _HEAD.finditer(data[:SEARCH_MAX]):
         at = found.start()
         if at and request_verdict(data, at) == YES:
             yield Finding(
                 "Kafka request further on",
-                f"{_named(data, at)} begins at byte {at}",
+                f"{_describe_request(data, at)} begins at byte {at}",
                 f"the framing was lost: the {in_bytes(at)} before it are the end of another message",
             )
             return
 
 
-def _little_endian(data: bytes) -> Iterator[Finding]:
+def _find_little_endian(data: bytes) -> Iterator[Finding]:
     if len(data) < 8:
         return
     size = int.from_bytes(data[:4], "little")
@@ -354,7 +354,7 @@ def _little_endian(data: bytes) -> Iterator[Finding]:
         )
 
 
-def _text(data: bytes) -> Iterator[Finding]:
+def _find_text(data: bytes) -> Iterator[Finding]:
     head = data[:64]
     if len(head) >= 4 and all(32 <= byte < 127 or byte in b"\t\r\n" for byte in head):
         kind = "JSON text" if head.lstrip()[:1] in (b"{", b"[") else "XML or HTML" if head[:1] == b"<" else "text"

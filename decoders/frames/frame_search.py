@@ -74,19 +74,19 @@ INNER_MAX: Final = 4 << 20
 Judge = Callable[[Any, bytes, int], int]
 
 
-def find(
-    plausible: Judge, candidates: Callable[[Any, bytes, int], list[int]], direction: Any, data: bytes, at: int
+def find_frame(
+    judge: Judge, find_candidates: Callable[[Any, bytes, int], list[int]], direction: Any, data: bytes, at: int
 ) -> int:
     """The offset of the first frame in `data` from `at` on, -1 when there is none."""
-    if at == 0 and plausible(direction, data, 0) != NO:
+    if at == 0 and judge(direction, data, 0) != NO:
         return 0
-    for place in candidates(direction, data, max(at, 1)):
-        verdict = plausible(direction, data, place)
+    for place in find_candidates(direction, data, max(at, 1)):
+        verdict = judge(direction, data, place)
         size = int.from_bytes(data[place : place + 4], "big")
         if verdict == FITS and size <= INNER_MAX:
             return place
         if verdict == YES:
             after = place + 4 + size
-            if after >= len(data) or len(data) - after < 14 or plausible(direction, data, after) != NO:
+            if after >= len(data) or len(data) - after < 14 or judge(direction, data, after) != NO:
                 return place
     return -1

@@ -9,7 +9,7 @@ The idea. A hole has a known length, since sequence numbers count bytes. So most
 size │ body ……………… hole ………… body │ size │ body │          hole inside a body: that frame is cut (`missing`),
      └───────── need bytes ────────┘  ▲                     the next one begins where it must
                                       └ still in step
-size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `frame_search.find` looks for a head;
+size │ body │ …… hole over a size field …… │ ? ? ? │        the step is lost: `find_frame` looks for a head;
                                              ▲              what lies between is an `Unframed`
                                              └ the frame found is in `doubt` until its last byte has come and it decodes
 ```
@@ -29,7 +29,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, Literal, Protocol
 
-from decoders.frames.frame_search import find
+from decoders.frames.frame_search import find_frame
 from decoders.frames.header_checks import NO, YES
 from decoders.limits import FIRST_BYTES_MAX, FRAME_MAX, HELD_MAX, RAW_KEPT_MAX
 from decoders.tcp.chunks import Why
@@ -116,19 +116,19 @@ class Owner(Protocol):
 
     budget: MemoryBudget
 
-    def frame(self, direction: FrameDirection, frame: Frame) -> None:
+    def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         """A frame has come to its end."""
 
-    def skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
+    def report_skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
         """Skipped bytes are over; `until_ns` is 0 when the connection ended before a frame was found again."""
 
-    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         """Why the head at `at`, of a direction in step, cannot be that of a frame of this size; None if it can."""
 
-    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
+    def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
         """A verdict of header_checks.py about a frame beginning at `at`."""
 
-    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+    def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         """The offsets from `at` on where a cheap look allows a frame."""
 
 
@@ -217,25 +217,25 @@ def take_bytes(direction: FrameDirection, time_ns: int, packet: int, data: bytes
     direction.place += len(data)
     if direction.need:
         at = min(direction.left, len(data))
-        _keep(direction, data[:at])
+        _keep_body(direction, data[:at])
         direction.left -= at
         direction.last = here
-        if not direction.left and not _complete(direction, time_ns, packet, at):
+        if not direction.left and not _complete_frame(direction, time_ns, packet, at):
             at = 0  # it was no frame: look at this segment from its start
     elif direction.parts:
-        first, data = _join(direction, here, data)
+        first, data = _join_head(direction, here, data)
     look = at
     while at < len(data):
         if direction.unframed is not None:
-            found = _seek(direction, first, data, at, look)
+            found = _seek_frame(direction, first, data, at, look)
             if found < 0:
                 return
             at = found
-        at = _cut(direction, first if at == 0 else here, here, data, at)
+        at = _cut_frames(direction, first if at == 0 else here, here, data, at)
         look = at + 1
 
 
-def _join(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
+def _join_head(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tuple[tuple[int, int], bytes]:
     """Put bytes that were too few for a head before `data`; gives time and packet of the first byte, and the bytes."""
     head = b"".join(direction.parts)
     joined = head + data
@@ -244,14 +244,14 @@ def _join(direction: FrameDirection, here: tuple[int, int], data: bytes) -> tupl
     if (
         direction.unframed is not None
         and len(joined) >= REQUEST_HEAD
-        and direction.owner.plausible(direction, joined, 0) == NO
+        and direction.owner.judge_frame(direction, joined, 0) == NO
     ):
         direction.unframed.size += len(head)
         return here, data
     return direction.first, joined
 
 
-def _keep(direction: FrameDirection, data: bytes) -> None:
+def _keep_body(direction: FrameDirection, data: bytes) -> None:
     """Keep bytes of a body: all of a sound frame, none behind a hole, the first ones of an oversized frame."""
     if direction.missing == "limit":
         data = data[: max(RAW_KEPT_MAX - sum(map(len, direction.parts)), 0)]
@@ -261,7 +261,9 @@ def _keep(direction: FrameDirection, data: bytes) -> None:
     direction.owner.budget.held += len(data)
 
 
-def _begin(direction: FrameDirection, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]) -> None:
+def _begin_frame(
+    direction: FrameDirection, data: bytes, need: int, first: tuple[int, int], here: tuple[int, int]
+) -> None:
     direction.need = need
     direction.left = need - len(data)
     direction.first = first
@@ -270,10 +272,10 @@ def _begin(direction: FrameDirection, data: bytes, need: int, first: tuple[int, 
     direction.missing = "limit" if need - 4 > FRAME_MAX else ""
     direction.mode = ASK if direction.missing else BODY
     direction.parts = []
-    _keep(direction, data)
+    _keep_body(direction, data)
 
 
-def _complete(direction: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
+def _complete_frame(direction: FrameDirection, time_ns: int, packet: int, took: int) -> bool:
     """End the frame under way, of which the chunk at hand gave `took` bytes; False when it proves to be no frame."""
     data = b"".join(direction.parts) if len(direction.parts) != 1 else direction.parts[0]
     frame = Frame(
@@ -291,12 +293,12 @@ def _complete(direction: FrameDirection, time_ns: int, packet: int, took: int) -
     direction.missing = ""
     direction.again = False
     direction.mode = ASK if direction.doubt else direction.ready
-    return _deliver(direction, frame, took)
+    return _deliver_frame(direction, frame, took)
 
 
-def _deliver(direction: FrameDirection, frame: Frame, took: int) -> bool:
+def _deliver_frame(direction: FrameDirection, frame: Frame, took: int) -> bool:
     if direction.doubt:
-        verdict = YES - 1 if frame.missing else direction.owner.plausible(direction, frame.data, 0)
+        verdict = YES - 1 if frame.missing else direction.owner.judge_frame(direction, frame.data, 0)
         if verdict == NO:
             direction.doubt = False
             size = frame.size + 4 - took
@@ -306,22 +308,22 @@ def _deliver(direction: FrameDirection, frame: Frame, took: int) -> bool:
         direction.mode = ASK if direction.doubt else direction.ready
         if direction.unframed is not None:
             unframed, direction.unframed = direction.unframed, None
-            direction.owner.skipped(direction, unframed, frame.first_ns)
-    direction.owner.frame(direction, frame)
+            direction.owner.report_skipped(direction, unframed, frame.first_ns)
+    direction.owner.take_frame(direction, frame)
     return True
 
 
-def _cut(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
+def _cut_frames(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int], data: bytes, at: int) -> int:
     """Take frames from `at` on, and begin a body or a head with the rest; where the step was lost, else the end."""
     stop = len(data)
     while at < stop:
         left = stop - at
         size = SIZE.unpack_from(data, at)[0] if left >= 4 else 0
         if left < 4 or left < min(4 + size, REQUEST_HEAD if direction.request else RESPONSE_HEAD):
-            _carry(direction, data[at:], first)
+            _carry_head(direction, data[at:], first)
             direction.last = here
             return stop
-        reason = direction.owner.objection(direction, data, at, size)
+        reason = direction.owner.find_objection(direction, data, at, size)
         if reason is not None:
             from decoders.protocols.signatures import surely  # few captures lose their step
 
@@ -330,10 +332,10 @@ def _cut(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int
             return at
         after = at + 4 + size
         if after > stop:
-            _begin(direction, data[at:], 4 + size, first, here)
+            _begin_frame(direction, data[at:], 4 + size, first, here)
             return stop
         whole = data if after - at == stop else data[at:after]
-        if not _deliver(direction, Frame(whole, size, first, here, direction.place - left), after - at):
+        if not _deliver_frame(direction, Frame(whole, size, first, here, direction.place - left), after - at):
             return at
         at = after
         first = here
@@ -341,7 +343,7 @@ def _cut(direction: FrameDirection, first: tuple[int, int], here: tuple[int, int
     return stop
 
 
-def _carry(direction: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
+def _carry_head(direction: FrameDirection, data: bytes, first: tuple[int, int]) -> None:
     """Keep bytes that are too few to be a head."""
     direction.parts = [data]
     direction.owner.budget.held += len(data)
@@ -357,23 +359,23 @@ _DETAILS: Final[dict[str, str]] = {
 }
 
 
-def _seek(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
+def _seek_frame(direction: FrameDirection, first: tuple[int, int], data: bytes, begin: int, at: int) -> int:
     """Look for a frame from `at` on; its offset, or -1: all from `begin` is skipped, or kept as too short to judge."""
     unframed = direction.unframed
     assert unframed is not None
-    if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.plausible(direction, data, 0) == NO:
-        _carry(direction, data, first)
+    if begin == 0 and len(data) < REQUEST_HEAD and direction.owner.judge_frame(direction, data, 0) == NO:
+        _carry_head(direction, data, first)
         return -1
-    found = find(direction.owner.plausible, direction.owner.candidates, direction, data, at)
+    found = find_frame(direction.owner.judge_frame, direction.owner.find_candidates, direction, data, at)
     unframed.size += (found if found >= 0 else len(data)) - begin
     direction.doubt = found >= 0
     return found
 
 
-def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Missing | Why) -> None:
+def take_gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Missing | Why) -> None:
     """Take a gap: `size` bytes of the direction are not in the capture; 0: nobody knows how many."""
     if not size:
-        jump(direction, time_ns, packet, UNKNOWN_SIZES.get(why, JUMP))
+        take_jump(direction, time_ns, packet, UNKNOWN_SIZES.get(why, JUMP))
         return
     direction.lossy = True
     direction.lost_packet = packet
@@ -383,7 +385,7 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
         if len(head) >= 4 and 0 <= SIZE.unpack_from(head)[0] <= FRAME_MAX:
             direction.owner.budget.held -= len(head)
             direction.place -= size
-            _begin(direction, head, 4 + SIZE.unpack_from(head)[0], direction.first, direction.last)
+            _begin_frame(direction, head, 4 + SIZE.unpack_from(head)[0], direction.first, direction.last)
             direction.place += size
     if direction.need:
         direction.missing = direction.missing or _MISSING.get(why, "lost")
@@ -392,26 +394,26 @@ def gap(direction: FrameDirection, time_ns: int, packet: int, size: int, why: Mi
         direction.left -= took
         size -= took
         if not direction.left:
-            _complete(direction, time_ns, packet, took)
+            _complete_frame(direction, time_ns, packet, took)
         if not size:
             return
     reason: Reason = "encrypted" if why in _ENCRYPTED else "lost"
     lose_step(direction, reason, _WHY.get(why, "segment lost"), time_ns, packet, size)
 
 
-def jump(direction: FrameDirection, time_ns: int, packet: int, detail: str = JUMP) -> None:
+def take_jump(direction: FrameDirection, time_ns: int, packet: int, detail: str = JUMP) -> None:
     """Take a jump: nobody knows how many bytes are missing, nor where a frame under way would end."""
     if direction.need:
-        _break_off(direction, "lost")
+        _break_off_frame(direction, "lost")
     lose_step(direction, "lost", detail, time_ns, packet)
 
 
-def _break_off(direction: FrameDirection, why: Missing) -> None:
+def _break_off_frame(direction: FrameDirection, why: Missing) -> None:
     """End the frame under way, of which no more comes: its bytes are given, or skipped while it is in doubt."""
     if not direction.doubt:
         direction.missing = direction.missing or why
         direction.left = 0
-        _complete(direction, *direction.last, 0)
+        _complete_frame(direction, *direction.last, 0)
         return
     skipped = direction.need - direction.left - sum(map(len, direction.parts))  # lose_step adds the parts
     direction.need = 0
@@ -420,18 +422,18 @@ def _break_off(direction: FrameDirection, why: Missing) -> None:
     lose_step(direction, "lost", "segment lost", *direction.first, skipped)
 
 
-def close(direction: FrameDirection) -> None:
+def close_direction(direction: FrameDirection) -> None:
     """End a direction, as its connection is over: what has come of a frame is given, skipped bytes are reported."""
     if direction.need:
-        _break_off(direction, "incomplete")
+        _break_off_frame(direction, "incomplete")
     elif direction.parts:
         lose_step(direction, "lost", "cut off inside the head of a frame", *direction.first)
     if direction.unframed is not None:
         unframed, direction.unframed = direction.unframed, None
-        direction.owner.skipped(direction, unframed, 0)
+        direction.owner.report_skipped(direction, unframed, 0)
 
 
-def give_up(direction: FrameDirection, kept: int) -> None:
+def give_up_frame(direction: FrameDirection, kept: int) -> None:
     """Keep only the first `kept` bytes of the frame under way; the rest is too much to hold."""
     if not direction.need or direction.missing:
         return

@@ -58,12 +58,12 @@ def plan_of(key: int, version: int, side: Side) -> Plan | None:
 
 
 @cache
-def flexible(key: int, version: int) -> bool:
+def is_flexible(key: int, version: int) -> bool:
     """Whether this version has tagged fields; unknown versions of a known API are taken as newer ones."""
     return key in NAMES and version in api(key).flexible
 
 
-def request_head(data: bytes, at: int, end: int) -> RequestHead:
+def read_request_head(data: bytes, at: int, end: int) -> RequestHead:
     """The header of the request whose size field is at `at` and whose last byte is before `end`. Raises DecodeError."""
     if end - at < 12:
         raise Truncated("the bytes end inside the header of a request", offset=end)
@@ -82,8 +82,8 @@ def request_head(data: bytes, at: int, end: int) -> RequestHead:
         client_id = data[at + 14 : body]
     elif size < -1:
         raise Malformed(f"a length of {size}", offset=at + 12, path="client_id")
-    if flexible(key, version):
-        body = after_tags(data, body, end)
+    if is_flexible(key, version):
+        body = skip_header_tags(data, body, end)
     return RequestHead(key, version, correlation_id, client_id, body)
 
 
@@ -91,16 +91,16 @@ _HEAD: Final = Struct(">hhi")
 _LENGTH: Final = Struct(">h")
 
 
-def response_body(data: bytes, at: int, end: int, key: int, version: int) -> int:
+def find_response_body(data: bytes, at: int, end: int, key: int, version: int) -> int:
     """Where the body of a response begins whose size field is at `at`. Raises DecodeError."""
     if end - at < 8:
         raise Truncated("the bytes end inside the header of a response", offset=end)
-    if key != API_VERSIONS and flexible(key, version):
-        return after_tags(data, at + 8, end)
+    if key != API_VERSIONS and is_flexible(key, version):
+        return skip_header_tags(data, at + 8, end)
     return at + 8
 
 
-def after_tags(data: bytes, at: int, end: int) -> int:
+def skip_header_tags(data: bytes, at: int, end: int) -> int:
     """The offset after the tagged fields of a header. Raises DecodeError."""
     if at < end and not data[at]:
         return at + 1
@@ -140,25 +140,25 @@ def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int
     if len(data) - at < 12:
         return NO
     if len(data) - at < 14:
-        return _short_request(data, at)
+        return _short_request_verdict(data, at)
     size, key, version, _, length = REQUEST.unpack_from(data, at)
     if not 8 <= size <= FRAME_MAX or key not in NAMES or not 0 <= version <= api(key).versions.high + NEWER:
         return NO
     if key == CONTROLLED_SHUTDOWN and version == 0:
-        return _short_request(data, at)
+        return _short_request_verdict(data, at)
     if not -1 <= length <= min(size - 10, CLIENT_ID_MAX):
         return NO
     shown = data[at + 14 : at + 14 + max(length, 0)]
     if client_id is not None and shown != client_id[: len(shown)]:
         return NO
-    if not _readable(shown):
+    if not _is_readable(shown):
         return NO
     end = at + 4 + size
     plan = plan_of(key, version, "request")
     if plan is None:
         return HEAD
     try:
-        body = request_head(data, at, end).body
+        body = read_request_head(data, at, end).body
     except DecodeError:
         return NO
     except IndexError:
@@ -166,7 +166,7 @@ def request_verdict(data: bytes, at: int, client_id: bytes | None = None) -> int
     return body_verdict(plan, data, body, end)
 
 
-def _short_request(data: bytes, at: int) -> int:
+def _short_request_verdict(data: bytes, at: int) -> int:
     """The verdict on the one request without a client id, ControlledShutdown 0."""
     size, key, version, _ = _SHORT.unpack_from(data, at)
     plan = plan_of(CONTROLLED_SHUTDOWN, 0, "request")
@@ -178,7 +178,7 @@ def _short_request(data: bytes, at: int) -> int:
 _SHORT: Final = Struct(">ihhi")
 
 
-def _readable(client_id: bytes) -> bool:
+def _is_readable(client_id: bytes) -> bool:
     try:
         return client_id.decode().isprintable()
     except UnicodeDecodeError as failure:
@@ -197,7 +197,7 @@ def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
     verdict = NO
     if plan is not None:
         try:
-            verdict = body_verdict(plan, data, response_body(data, at, end, key, version), end)
+            verdict = body_verdict(plan, data, find_response_body(data, at, end, key, version), end)
         except DecodeError:
             verdict = NO
         except IndexError:
@@ -211,7 +211,7 @@ def response_verdict(data: bytes, at: int, key: int, version: int) -> int:
     return verdict
 
 
-def _sane(fields: Mapping[str, Any]) -> bool:
+def _has_possible_values(fields: Mapping[str, Any]) -> bool:
     """Whether no field that was read has an impossible value: other bytes often decode, but to such values."""
     if not -1 <= fields.get("error_code", 0) <= ERROR_CODE_MAX:
         return False
@@ -232,10 +232,10 @@ def body_verdict(plan: Plan, data: bytes, at: int, end: int) -> int:
     except DecodeError:
         return NO
     except (IndexError, struct.error):
-        if not _sane(walker.root):
+        if not _has_possible_values(walker.root):
             return NO
         return FITS if len(data) - at >= BODY_SHOWN else HEAD
-    if after != end or not _sane(walker.root):
+    if after != end or not _has_possible_values(walker.root):
         return NO
     if whole:
         return YES

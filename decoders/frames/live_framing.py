@@ -1,10 +1,10 @@
 """Chunks of one direction of a live connection, without gaps, in; the places of their Kafka frames out.
 
-    at = framer.skip(data)                       # what belongs to a frame that passes in pieces
+    at = framer.skip_rest(data)                  # what belongs to a frame that passes in pieces
     for at, size in framer.frames(data, at):     # each frame whose size field is there
         …                                        # judge the size and what is there of the header, or
-        framer.keep(data, at)                    # wait for more of the header (`join` gives it back), or
-        framer.whole(data, at, size)             # wait for all of the frame (`collect` gives it)
+        framer.keep_rest(data, at)               # wait for more of the header (`join_kept` gives it back), or
+        framer.take_whole(data, at, size)        # wait for all of the frame (`collect_frame` gives it)
 
 Frames stay in their chunks: bytes are copied only for a caller that asks for them. The rest of a frame that is longer
 than the chunk is counted (`left`), so a body of any size passes in pieces; a frame that is wanted whole takes as much
@@ -12,7 +12,7 @@ memory as has come of it, whatever its size field claims. A caller that stops be
 remember where.
 
 The relay steps through thousands of frames a second, so it reads size and header in one (tests/bench/proxy.py, "5
-small") and says only where it stopped (`leave`). Which sizes are believed depends on the requests, so callers decide
+small") and says only where it stopped (`stop_at`). Which sizes are believed depends on the requests, so callers decide
 it. Captures have bytes that are lost, sent twice or in doubt, and a place in a file for each: framing.py cuts frames
 out of captures, and shares only the size field.
 """
@@ -27,7 +27,7 @@ SIZE: Final = Struct(">i")
 SIZE_FIELD: Final = SIZE.size
 
 
-def with_size(frame: bytes) -> bytes:
+def add_size_field(frame: bytes) -> bytes:
     """A frame behind its size field, as it is sent."""
     return SIZE.pack(len(frame)) + frame
 
@@ -48,22 +48,22 @@ class Framer:
         """Whether more of a frame is still to come."""
         return bool(self.left or self.kept or self.wanted)
 
-    def skip(self, data: bytes) -> int:
+    def skip_rest(self, data: bytes) -> int:
         """Step over the bytes of the frame that passes in pieces; the offset where they end."""
         at = min(self.left, len(data))
         self.left -= at
         return at
 
-    def join(self, data: bytes) -> bytes:
+    def join_kept(self, data: bytes) -> bytes:
         """The next bytes, behind the bytes that were kept."""
         if not self.kept:
             return data
         joined = b"".join((*self._parts, data))
-        self.forget()
+        self.drop_held()
         return joined
 
     def frames(self, data: bytes, at: int) -> Iterator[tuple[int, int]]:
-        """Offset and size of each frame from `at` on; after the last one, the end of `data` is remembered (`leave`)."""
+        """Offset and size of each frame from `at` on; after the last one, the end is remembered (`stop_at`)."""
         end = len(data)
         unpack = SIZE.unpack_from
         last = end - SIZE_FIELD
@@ -71,35 +71,35 @@ class Framer:
             (size,) = unpack(data, at)
             yield at, size
             at += SIZE_FIELD + max(size, 0)  # a caller may step over a negative size
-        self.leave(data, at)
+        self.stop_at(data, at)
 
-    def leave(self, data: bytes, at: int) -> None:
+    def stop_at(self, data: bytes, at: int) -> None:
         """Remember that the next frame begins at `at`: in these bytes, which are kept from there on, or behind them."""
         left = at - len(data)
         if left > 0:
             self.left = left
         elif left:
-            self.keep(data, at)
+            self.keep_rest(data, at)
 
-    def keep(self, data: bytes, at: int) -> None:
+    def keep_rest(self, data: bytes, at: int) -> None:
         """Keep the bytes from `at` on, which are too few to decide about their frame."""
         self._parts = [data[at:]]
         self.kept = len(data) - at
 
-    def whole(self, data: bytes, at: int, size: int) -> bytes | None:
-        """The frame at `at` with its size field; None where it is not all there: then `collect` takes the rest."""
+    def take_whole(self, data: bytes, at: int, size: int) -> bytes | None:
+        """The frame at `at` with its size field; None where more of it is to come: `collect_frame` takes that."""
         stop = at + SIZE_FIELD + size
         if stop <= len(data):
             return data[at:stop] if at or stop < len(data) else data
-        self.want(size)
-        self.collect(data, at)
+        self.want_frame(size)
+        self.collect_frame(data, at)
         return None
 
-    def want(self, size: int) -> None:
-        """Have `collect` give the next frame, of this size, as a whole."""
+    def want_frame(self, size: int) -> None:
+        """Have `collect_frame` give the next frame, of this size, as a whole."""
         self.wanted = SIZE_FIELD + size
 
-    def collect(self, data: bytes, at: int = 0) -> tuple[bytes | None, int]:
+    def collect_frame(self, data: bytes, at: int = 0) -> tuple[bytes | None, int]:
         """Take more of the frame that is wanted; the frame once it is whole, and where it ends in `data`."""
         need = self.wanted - self.kept
         end = len(data)
@@ -110,14 +110,14 @@ class Framer:
         stop = at + need
         self._parts.append(data if not at and stop == end else data[at:stop])
         frame = b"".join(self._parts)
-        self.forget()
+        self.drop_held()
         return frame, stop
 
-    def held(self) -> bytes:
+    def join_held(self) -> bytes:
         """The bytes that wait for more of their frame."""
         return b"".join(self._parts)
 
-    def forget(self) -> None:
+    def drop_held(self) -> None:
         """Let go of the bytes that wait for more of their frame."""
         self._parts = []
         self.kept = self.wanted = 0

@@ -17,7 +17,7 @@ from uuid import UUID
 from decoders.apis import KEYS, NAMES, api
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
-from decoders.frames.header_checks import HEAD, request_head, request_verdict
+from decoders.frames.header_checks import HEAD, read_request_head, request_verdict
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
@@ -411,7 +411,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
     if request_verdict(frame, 0) < HEAD:
         return []
     try:
-        head = request_head(frame, 0, len(frame))
+        head = read_request_head(frame, 0, len(frame))
     except (DecodeError, IndexError):
         return []
     if head.api_version not in api(head.api_key).versions:

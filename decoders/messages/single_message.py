@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from decoders.exchanges.body_reader import ApiVersion, Failure, Needs
 from decoders.exchanges.exchange import Exchange
-from decoders.frames.live_framing import with_size
+from decoders.frames.live_framing import add_size_field
 from decoders.messages.body_json import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
 from decoders.messages.exchange_json import undecoded_json, with_names
 from decoders.named_tuple import NamedTuple
@@ -75,7 +75,7 @@ def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
         head = key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + (b"", b"\xff\xff", b"\xff\xff\0")[kind]
     else:
         head = bytes(4 + response_header_version(key, version))
-    return with_size(head + body)
+    return add_size_field(head + body)
 
 
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:

@@ -147,7 +147,7 @@ class MockBrokers:
             self._buffered -= connection.queued + connection.framer.kept
             connection.queue.clear()
             connection.queued = 0
-            connection.framer.forget()
+            connection.framer.drop_held()
             connection.waiting = None
             self._connections.discard(connection)
             self._changed[connection] = None
@@ -172,16 +172,16 @@ class MockBrokers:
         """Cut bytes into frames for the queue; returns what is wrong with them, or None."""
         framer, at = connection.framer, 0
         if framer.wanted:
-            frame, at = framer.collect(data)
+            frame, at = framer.collect_frame(data)
             if frame is None:
                 return None
             self._enqueue(connection, frame)
         elif framer.kept:
-            data = framer.join(data)
+            data = framer.join_kept(data)
         for place, size in framer.frames(data, at):
             if not (0 if connection.raw_tokens else _HEADER_MIN) <= size <= FRAME_MAX:
                 return f"the client sent a frame of {size} bytes, which is not possible"
-            frame = framer.whole(data, place, size)
+            frame = framer.take_whole(data, place, size)
             if frame is None:
                 return None
             self._enqueue(connection, frame)

@@ -26,7 +26,7 @@ from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.exchanges.topic_arrays import topic_at
-from decoders.frames.header_checks import ERROR_CODE_MAX, request_head
+from decoders.frames.header_checks import ERROR_CODE_MAX, read_request_head
 from decoders.protocol_facts.headers import (
     request_header_plan,
     request_header_version,
@@ -369,7 +369,7 @@ class _Frame:
             inner = self._asked.get("request_data") or b""
             asking = len(inner).to_bytes(_SIZE, "big") + inner
         try:
-            head = request_head(asking, 0, len(asking))
+            head = read_request_head(asking, 0, len(asking))
         except DecodeError:
             return GARBAGE * len(data)
         if depth > _DEPTH_MAX:

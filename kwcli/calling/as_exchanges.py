@@ -94,4 +94,4 @@ def _take(pairing: Pairing, direction: FrameDirection, data: bytes, first_ns: in
     """Pair a frame of a direction. Packet number 0: there is no capture."""
     frame = Frame(data, len(data) - 4, (first_ns, 0), (last_ns, 0), direction.place)
     direction.place += len(data)
-    pairing.frame(direction, frame)
+    pairing.take_frame(direction, frame)

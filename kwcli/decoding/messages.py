@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.explain_strange_bytes import explain
-from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, request_head, request_verdict
+from decoders.frames.explain_strange_bytes import explain_bytes
+from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, read_request_head, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
 from decoders.messages.single_message import SingleMessage, fits, framed, header_size
@@ -168,7 +168,7 @@ def _known(frame: bytes) -> bool:
     if len(frame) < _REQUEST_HEAD or key not in NAMES or version not in api(key).versions:
         return False
     try:
-        client_id = request_head(frame, 0, len(frame)).client_id
+        client_id = read_request_head(frame, 0, len(frame)).client_id
     except (DecodeError, IndexError):
         return False
     return client_id is None or (client_id != b"" and client_id.decode("utf-8", "replace").isprintable())
@@ -194,7 +194,7 @@ def _cut_off(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
 
 def explain_unknown(data: bytes) -> str:
     """Why bytes are no message, as far as that can be told."""
-    found = explain(data)
+    found = explain_bytes(data)
     if found and not found[0].what.startswith("Kafka request"):
         remedy = f"; {found[0].remedy}" if found[0].remedy else ""
         return f"no Kafka message: {found[0].text}{remedy}"

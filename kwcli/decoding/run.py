@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from decoders.apis import NAMES, api
 from decoders.frames.explain_strange_bytes import (
     Finding,
-    explain,
+    explain_bytes,
     explain_line,
     explain_number,
     explain_size,
     number_of,
 )
-from decoders.frames.live_framing import with_size
+from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from kwcli.decoding.inputs import InputBytes, gather
@@ -127,14 +127,16 @@ def _explained(given: InputBytes, *, alone: bool) -> list[Finding]:
 
 def _of_text(text: str) -> list[Finding]:
     """Findings about text that stands for no bytes, without the finding that it is text."""
-    return [found for found in explain(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")]
+    return [
+        found for found in explain_bytes(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")
+    ]
 
 
 def _of_bytes(data: bytes) -> list[Finding]:
     """Findings of the table about bytes, and the Kafka response that they may be."""
-    found = explain(data)
+    found = explain_bytes(data)
     for sized in (True, False):
-        frame = data if sized else with_size(data) if len(data) <= FRAME_MAX else b""
+        frame = data if sized else add_size_field(data) if len(data) <= FRAME_MAX else b""
         if len(frame) < 8 or int.from_bytes(frame[:4], "big") != len(frame) - 4:
             continue
         responses = [each for each in guess_response(frame) if each.score > 0]

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from decoders.apis import NAMES, api
 from decoders.exchanges.exchange import rfc3339
-from decoders.frames.live_framing import with_size
+from decoders.frames.live_framing import add_size_field
 from decoders.messages.body_json import conceal_of, echoes
 from decoders.messages.byte_layout import Anatomy, anatomy
 from decoders.named_tuple import NamedTuple
@@ -327,7 +327,7 @@ def hex_lines(
     stand in for bytes that were not given, and are not shown.
     """
     width, colors, reveal, whole, conceal, topic_name = style
-    data = frame if sized else with_size(frame)
+    data = frame if sized else add_size_field(frame)
     found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
     if conceal is not None and side == "response" and not reveal:
         found.body = list(echoes(found.body, conceal))

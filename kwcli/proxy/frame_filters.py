@@ -18,7 +18,7 @@ from decoders.exchanges.learned_names import Topics
 from decoders.filters import Filter, Phase
 from decoders.filters.prefilter import Possible, Prefilter, TopicIds, join_by_or
 from decoders.frames.framing import Frame
-from decoders.frames.header_checks import request_head
+from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import SIZE_FIELD
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Side
@@ -152,7 +152,7 @@ class WatchedConnection:
         """The exchange of an intercepted request, without its answer."""
         frame = frames.request
         try:
-            name = request_head(frame, 0, len(frame)).client_id
+            name = read_request_head(frame, 0, len(frame)).client_id
         except (DecodeError, IndexError):
             name = None
         exchange = self.exchange_of_header(watching, frames.api_key, frames.version, name, frames.at_ns)

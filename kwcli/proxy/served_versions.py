@@ -133,14 +133,14 @@ class ServedVersions:
 
     def fallback(self, correlation_id: int) -> bytes:
         """The answer to an ApiVersions request in a version that is not served; with its size field."""
-        from decoders.frames.live_framing import with_size
+        from decoders.frames.live_framing import add_size_field
         from decoders.messages.whole_messages import encode_response
 
         versions = self.served_versions(API_VERSIONS)
         told = self.release is None or self._newer[_RANGE_TOLD]
         row = {"api_key": API_VERSIONS, "min_version": versions.low, "max_version": versions.high}
         body = {"error_code": _UNSUPPORTED_VERSION, "api_keys": [row] if told else []}
-        return with_size(encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id))
+        return add_size_field(encode_response(API_VERSIONS, 0, body, correlation_id=correlation_id))
 
 
 _SINCE: Final = (_RANGE_TOLD, _PRODUCE_LISTED)
@@ -295,10 +295,10 @@ class ConnectionGate:
     def _client(self, exchange: InterceptedExchange) -> AuditedClient:
         from decoders.analysis.client_compatibility import AuditedClient
         from decoders.errors import DecodeError
-        from decoders.frames.header_checks import request_head
+        from decoders.frames.header_checks import read_request_head
 
         try:
-            data = request_head(exchange.request, 0, len(exchange.request)).client_id
+            data = read_request_head(exchange.request, 0, len(exchange.request)).client_id
         except DecodeError:
             data = None
         client_id = None if data is None else data.decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.frames.explain_strange_bytes import STARTS, explain, explain_line, explain_number, number_of
+from decoders.frames.explain_strange_bytes import STARTS, explain_bytes, explain_line, explain_number, number_of
 from decoders.protocols.signatures import MARKS
 from decoders.records.model import Record
 from decoders.records.write import encode_batch
@@ -117,14 +117,14 @@ BYTES = [
 
 @pytest.mark.parametrize(("data", "said"), BYTES, ids=[row[1][:40] or "nothing" for row in BYTES])
 def test_what_bytes_are(data: bytes, said: str) -> None:
-    found = explain(data)
+    found = explain_bytes(data)
     assert (found[0].text if found else "") == said
     assert "hidden" not in repr(found)
 
 
 def test_a_segment_of_a_log_is_known() -> None:
     batch = encode_batch([Record(12, 0, None, b"value")])
-    assert explain(batch)[0].text == "Kafka records: a batch of magic 2 with 1 records, base offset 12"
+    assert explain_bytes(batch)[0].text == "Kafka records: a batch of magic 2 with 1 records, base offset 12"
 
 
 TOKENS = {
@@ -139,7 +139,7 @@ def test_real_tokens_of_sasl(name: str) -> None:
     for exchange in exchanges(capture_bytes(name)):
         for data in (exchange.request_raw, exchange.response_raw):
             if exchange.outcome == "token" and data is not None and len(data) > 4:
-                finding = explain(data)[0]
+                finding = explain_bytes(data)[0]
                 assert finding.what == "SASL token"
                 assert not any(password in finding.text for password in PASSWORDS.values())
                 found.add(finding.detail.partition(":")[0])
@@ -157,7 +157,7 @@ def test_real_tokens_of_sasl(name: str) -> None:
     ],
 )
 def test_an_alert_has_the_remedy_of_what_it_says(number: int, remedy: str) -> None:
-    assert remedy in explain(bytes.fromhex("15 03 03 00 02 02") + bytes([number]))[0].remedy
+    assert remedy in explain_bytes(bytes.fromhex("15 03 03 00 02 02") + bytes([number]))[0].remedy
 
 
 NUMBERS = [
@@ -308,9 +308,9 @@ def test_the_first_bytes_of_real_conversations(name: str) -> None:
         assert not isinstance(chunk, Gap)
     asked, answered = REAL[name.partition("/")[2].partition(".")[0]]
     opened = first[min(first)]
-    assert explain(opened[0])[0].text == asked
+    assert explain_bytes(opened[0])[0].text == asked
     if answered is not None:
-        assert explain(opened[1])[0].text == answered
+        assert explain_bytes(opened[1])[0].text == answered
 
 
 def test_no_message_of_kafka_is_taken_for_something_else() -> None:
@@ -318,8 +318,8 @@ def test_no_message_of_kafka_is_taken_for_something_else() -> None:
     for name in ("tour.pcapng", "old-clients.pcap.gz", "first-steps.pcapng"):
         for exchange in exchanges(capture_bytes(name)):
             if exchange.outcome == "complete" and exchange.request_raw is not None:
-                assert explain(exchange.request_raw)[0].what == "Kafka request"
-                assert exchange.response_raw is None or explain(exchange.response_raw) == []
+                assert explain_bytes(exchange.request_raw)[0].what == "Kafka request"
+                assert exchange.response_raw is None or explain_bytes(exchange.response_raw) == []
                 count += 1
     assert count > 500
 
@@ -328,7 +328,7 @@ def test_no_message_of_kafka_is_taken_for_something_else() -> None:
 @example(b"", HELLO, 0)
 def test_whatever_comes_it_says_or_it_is_silent(noise: bytes, start: bytes, cut: int) -> None:
     for data in (noise, start[:cut] + noise, start[: len(start) - cut], noise + start):
-        for finding in explain(data):
+        for finding in explain_bytes(data):
             assert finding.what
             assert finding.text.isprintable()
 

@@ -13,10 +13,10 @@ from decoders.frames.framing import (
     MemoryBudget,
     Reason,
     Unframed,
-    close,
-    gap,
+    close_direction,
     lose_step,
     take_bytes,
+    take_gap,
 )
 from decoders.frames.header_checks import FITS, HEAD, NO, YES
 
@@ -36,29 +36,29 @@ class Owner:
         self.out: list[str] = []
         self.direction = FrameDirection(self, request=False)
 
-    def frame(self, direction: FrameDirection, frame: Frame) -> None:
+    def take_frame(self, direction: FrameDirection, frame: Frame) -> None:
         assert direction is self.direction
         tail = f" {frame.missing}" if frame.missing else ""
         self.out.append(f"{frame.size}@{frame.place} {frame.first_packet}-{frame.last_packet}{tail}")
 
-    def skipped(self, direction: FrameDirection, run: Unframed, until_ns: int) -> None:
+    def report_skipped(self, direction: FrameDirection, unframed: Unframed, until_ns: int) -> None:
         assert direction is self.direction
-        self.out.append(f"{run.reason} {run.size}{'' if until_ns else ' to the end'}")
+        self.out.append(f"{unframed.reason} {unframed.size}{'' if until_ns else ' to the end'}")
 
-    def objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
+    def find_objection(self, direction: FrameDirection, data: bytes, at: int, size: int) -> Reason | None:
         assert direction is self.direction
         if size < 0:
             return "garbage"
         return None if data[at + 4 : at + 8] == MARK[: max(size, 0)] else "garbage"
 
-    def plausible(self, direction: FrameDirection, data: bytes, at: int) -> int:
+    def judge_frame(self, direction: FrameDirection, data: bytes, at: int) -> int:
         assert direction is self.direction
         if data[at + 4 : at + 8] != MARK:
             return NO
         whole = len(data) - at >= 4 + int.from_bytes(data[at : at + 4], "big")
         return YES if whole else HEAD if at == 0 else FITS
 
-    def candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
+    def find_candidates(self, direction: FrameDirection, data: bytes, at: int) -> list[int]:
         assert direction is self.direction
         return [place for place in range(at, len(data) - 7) if data[place + 4 : place + 8] == MARK]
 
@@ -68,10 +68,10 @@ def play(*pieces: bytes | int) -> list[str]:
     owner = Owner()
     for packet, piece in enumerate(pieces, 1):
         if isinstance(piece, int):
-            gap(owner.direction, packet * 1000, packet, piece, "lost")
+            take_gap(owner.direction, packet * 1000, packet, piece, "lost")
         else:
             take_bytes(owner.direction, packet * 1000, packet, piece)
-    close(owner.direction)
+    close_direction(owner.direction)
     assert owner.budget.held == 0
     return owner.out
 
@@ -162,18 +162,18 @@ def test_a_lane_that_begins_in_the_middle_reports_what_it_passes() -> None:
 
 def test_a_frame_that_proves_to_be_none_is_skipped_with_the_rest() -> None:
     owner = Owner()
-    believe = owner.plausible
+    believe = owner.judge_frame
     liar = frame(40, b"!")
 
-    def plausible(direction: FrameDirection, data: bytes, at: int) -> int:
+    def judge(direction: FrameDirection, data: bytes, at: int) -> int:
         verdict = believe(direction, data, at)
         return NO if verdict == YES and b"!" in data[at : at + 60] else verdict
 
-    owner.plausible = plausible  # type: ignore[method-assign]  # a judge who sees it at the last byte
+    owner.judge_frame = judge  # type: ignore[method-assign]  # a judge who sees it at the last byte
     for packet, piece in enumerate((b"x" * 20, liar[:20], liar[20:], frame(1)), 2):
         if packet == 2:
-            gap(owner.direction, 1, 1, 10, "lost")
+            take_gap(owner.direction, 1, 1, 10, "lost")
         take_bytes(owner.direction, packet, packet, piece)
-    close(owner.direction)
+    close_direction(owner.direction)
     assert owner.out == [f"lost {10 + 20 + len(liar)}", f"5@{30 + len(liar)} 5-5"]
     assert owner.budget.held == 0

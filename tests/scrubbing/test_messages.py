@@ -16,7 +16,7 @@ from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, structure
 from decoders.exchanges.body_reader import ApiVersion, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
-from decoders.frames.header_checks import request_head, response_body
+from decoders.frames.header_checks import find_response_body, read_request_head
 from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
 from decoders.schema.codec import decode
 from decoders.schema.model import Side, resolve
@@ -66,7 +66,7 @@ def scrubbed(key: int, version: int, side: Side, frame: bytes, by: Scrubber) -> 
 
 def body(key: int, version: int, side: Side, frame: bytes) -> Any:
     end = len(frame)
-    at = request_head(frame, 0, end).body if side == "request" else response_body(frame, 0, end, key, version)
+    at = read_request_head(frame, 0, end).body if side == "request" else find_response_body(frame, 0, end, key, version)
     return decode(plan(key, version, side), frame, at)
 
 
@@ -181,7 +181,7 @@ def test_what_follows_an_overwritten_message_is_told_as_before() -> None:
     """A Produce request keeps whether it wants a response, a step of a login its error; the rest cannot be read."""
     for version, transaction in ((2, b""), (3, b"\0\4zqwk"), (3, b"\xff\xff"), (9, b"\5zqwk"), (9, b"\0")):
         for acks in (0, 1):
-            head = request_head(request(0, version, 7, "app", {"topic_data": []}), 0, 99).body
+            head = read_request_head(request(0, version, 7, "app", {"topic_data": []}), 0, 99).body
             start = request(0, version, 7, "app", {"topic_data": []})[4:head]
             frame = framed(start + transaction + pack(">h", acks) + b"\0\0\0\1" + b"\x7fzqwkvyjm")
             spec = ApiVersion(0, version, Needs())
@@ -356,7 +356,7 @@ def test_kinds_that_are_kept(keep: tuple[str, ...], stays: set[str]) -> None:
     })  # fmt: skip
     made = by.request(frame, 28, 3, nameless)
     value = body(28, 3, "request", made)
-    client = request_head(made, 0, len(made)).client_id
+    client = read_request_head(made, 0, len(made)).client_id
     assert client is not None
     found = {value["transactional_id"], value["group_id"], client.decode(), value["topics"][0]["name"]}
     assert found & {"orders", "billing", "app-7", "tx-9"} == stays

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import NAMES, api, api_name
 from decoders.errors import DecodeError
 from decoders.exchanges.connection_state import InOrder
-from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
+from decoders.frames.live_framing import SIZE_FIELD, Framer, add_size_field
 from decoders.limits import FRAME_MAX, MIB
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.named_tuple import NamedTuple
@@ -308,7 +308,7 @@ class Session:
             answer = None
             if isinstance(step, BareToken):
                 self._reader.least = 0  # a broker answers PLAIN with an empty frame
-                frame = with_size(step.data)
+                frame = add_size_field(step.data)
                 self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
                 waiting = step.respond
             else:
@@ -412,7 +412,7 @@ class FrameReader:
     @property
     def pending(self) -> bytes:
         """The start of the frame that is not whole yet, 64 bytes at most."""
-        return self._framer.held()[:_SHOWN]
+        return self._framer.join_held()[:_SHOWN]
 
     @property
     def missing(self) -> tuple[int, int]:
@@ -425,18 +425,18 @@ class FrameReader:
         first_ns = self._first_ns if framer.kept else now_ns
         begin = 0
         if framer.wanted:
-            frame, begin = framer.collect(data)
+            frame, begin = framer.collect_frame(data)
             if frame is None:
                 return
             self.whole += 1
             yield TimedFrame(frame, first_ns, now_ns)
             first_ns = now_ns
         else:
-            data = framer.join(data)
+            data = framer.join_kept(data)
         for at, size in framer.frames(data, begin):
             if not self.least <= size <= self.largest:
                 raise BadSize(size, data[at : at + SIZE_FIELD + _STRANGE_MAX])
-            frame = framer.whole(data, at, size)
+            frame = framer.take_whole(data, at, size)
             if frame is None:
                 break
             self.whole += 1

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS, partitions_in
-from decoders.frames.header_checks import plan_of, request_head, response_body
-from decoders.frames.live_framing import SIZE_FIELD, with_size
+from decoders.frames.header_checks import find_response_body, plan_of, read_request_head
+from decoders.frames.live_framing import SIZE_FIELD, add_size_field
 from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.protocol_facts.keys import FETCH, METADATA
 from decoders.protocol_facts.paths import PathStep
@@ -39,9 +39,9 @@ def body_of(exchange: InterceptedExchange, side: Side) -> tuple[bytes, dict[str,
         return None
     try:
         at = (
-            request_head(frame, 0, len(frame)).body
+            read_request_head(frame, 0, len(frame)).body
             if side == "request"
-            else response_body(frame, 0, len(frame), key, version)
+            else find_response_body(frame, 0, len(frame), key, version)
         )
         return frame[:at], decode_message(key, version, side, frame[at:])
     except (DecodeError, IndexError):
@@ -54,7 +54,7 @@ def build_frame(exchange: InterceptedExchange, side: Side, head: bytes, body: Ma
         data = head[SIZE_FIELD:] + encode_message(exchange.api_key, exchange.version, side, body)
     except (EncodeError, DecodeError):
         return None
-    return with_size(data)
+    return add_size_field(data)
 
 
 def change_body(exchange: InterceptedExchange, side: Side, change: Change, arguments: Arguments) -> bytes | None:
@@ -202,7 +202,7 @@ class FirstAnswers:
         assert exchange.api_key == METADATA
         assert exchange.response is not None
         try:
-            at = request_head(exchange.request, 0, len(exchange.request)).body
+            at = read_request_head(exchange.request, 0, len(exchange.request)).body
         except (DecodeError, IndexError):
             return None
         key = (exchange.version, exchange.request[at:])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.apis import KEYS, api
 from decoders.filters import Phase
 from decoders.filters.prefilter import Possible, join_by_or
-from decoders.frames.live_framing import with_size
+from decoders.frames.live_framing import add_size_field
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
@@ -264,7 +264,7 @@ class ConnectionFaults:
             return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             self._sessions.answered(exchange.memo.asked, {})
-        frame = with_size(frame)
+        frame = add_size_field(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
 

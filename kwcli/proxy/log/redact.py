@@ -82,7 +82,7 @@ class FrameTracker:
 
     def stop(self, *, lost: bool = False) -> None:
         """Forget the current frame; `lost`: it is not known where the next one begins."""
-        self.framer.forget()
+        self.framer.drop_held()
         self.framer.left = 0
         self.lost = lost
         self.begin()
@@ -183,7 +183,7 @@ class Redactor:
         if framer.left:
             if tracker.blind or tracker.lost or framer.left <= size:
                 return False
-            framer.skip(data)
+            framer.skip_rest(data)
             return True
         if framer.kept or tracker.lost or tracker.first or self._sasl.tokens or self._sasl.phase != SaslPhase.KAFKA:
             return False
@@ -249,7 +249,7 @@ class Redactor:
         place = tracker.place - tracker.framer.kept
         shown = SIZE_FIELD if tracker.size is None or self._sasl.tokens else _head(tracker.side)
         tracker.star(place + shown, tracker.place)
-        tracker.framer.forget()
+        tracker.framer.drop_held()
         tracker.release()
 
     def _follow(self, tracker: FrameTracker, piece: LoggedChunk) -> None:
@@ -259,16 +259,16 @@ class Redactor:
         if tracker.lost:
             piece.cut = 0
         elif framer.wanted:
-            frame, at = framer.collect(data)
+            frame, at = framer.collect_frame(data)
             if frame is not None:
                 self._finish(tracker, frame, begun)
                 self._frames(tracker, data, at, tracker.place - len(data))
         else:
-            at = framer.skip(data)
+            at = framer.skip_rest(data)
             if tracker.blind:
                 piece.star(0, at)
             if not framer.left:
-                self._frames(tracker, framer.join(data), at, begun)
+                self._frames(tracker, framer.join_kept(data), at, begun)
         tracker.release()
 
     def _frames(self, tracker: FrameTracker, data: bytes, begin: int, place: int) -> None:
@@ -287,13 +287,13 @@ class Redactor:
             stop = min(at + SIZE_FIELD + size, end)
             head = data[at : at + min(SIZE_FIELD + size, _head(tracker.side))]
             if len(head) < min(SIZE_FIELD + size, _head(tracker.side)):
-                tracker.framer.keep(data, at)
+                tracker.framer.keep_rest(data, at)
                 return
             shown = self._asks(tracker, head) if tracker.side == CLIENT else self._answers(tracker, head)
             if shown == WHOLE and size > HELD_MOST:
                 shown = SIZE_FIELD if tracker.code is None else len(head)
             if shown == WHOLE:
-                frame = tracker.framer.whole(data, at, size)
+                frame = tracker.framer.take_whole(data, at, size)
                 if frame is None:
                     return
                 self._finish(tracker, frame, start)

@@ -6,7 +6,7 @@ from typing import Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.frames.header_checks import flexible, request_head
+from decoders.frames.header_checks import is_flexible, read_request_head
 from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE, SASL_HANDSHAKE
 from decoders.wire.primitives import read_uvarint
 from kwcli.proxy.relay.rewrite import BYSTANDERS, highest_version, is_buffered
@@ -127,9 +127,9 @@ def read_acks(version: int, data: bytes, at: int, end: int) -> int:
 
 def _acks(version: int, data: bytes, at: int, end: int) -> int:
     """The acks of an unusual Produce request: with tags in the header, or with a transactional id."""
-    at = request_head(data, at, end).body
+    at = read_request_head(data, at, end).body
     if version >= 3:  # a transactional id, nullable
-        if flexible(PRODUCE, version):
+        if is_flexible(PRODUCE, version):
             size, at = read_uvarint(data, at, end)
             at += max(size - 1, 0)
         else:
@@ -152,11 +152,11 @@ def read_client_id(key: int, version: int, data: bytes, at: int, end: int) -> tu
     incomplete, too long, or has tags.
     """
     try:
-        head = request_head(data, at, end)
+        head = read_request_head(data, at, end)
     except (DecodeError, IndexError):
         return None
     begin, size = at + HEAD, len(head.client_id or b"")
-    plain = begin + 2 + size + flexible(key, version)
+    plain = begin + 2 + size + is_flexible(key, version)
     if head.body != plain or size > _CLIENT_MAX:
         return None
     return data[begin:plain], head.client_id
@@ -165,7 +165,7 @@ def read_client_id(key: int, version: int, data: bytes, at: int, end: int) -> tu
 def read_mechanism(data: bytes, at: int, end: int) -> str:
     """The mechanism that a SaslHandshake asks for; "" where it cannot be read."""
     try:
-        at = request_head(data, at, end).body
+        at = read_request_head(data, at, end).body
     except (DecodeError, IndexError):
         return ""
     size = int.from_bytes(data[at : at + 2], "big")

@@ -135,7 +135,7 @@ class Requests(DecidedFrames):
             late, at = self._late
             self._late = (late[at:] + data, 0)
         elif framer.left:
-            at = framer.skip(data)
+            at = framer.skip_rest(data)
             if framer.left:
                 return [(SEND_SERVER, data)]
             if self._begun is not None:
@@ -151,7 +151,7 @@ class Requests(DecidedFrames):
         elif framer.kept:
             # The bytes that were kept have been sent already, unless deciders are asked.
             sent = framer.kept if self._interventions is None else 0
-            self._read(framer.join(data), 0, sent, now_ns, out)
+            self._read(framer.join_kept(data), 0, sent, now_ns, out)
         else:
             self._read(data, 0, 0, now_ns, out)
         return out
@@ -209,7 +209,7 @@ class Requests(DecidedFrames):
         if self._state.closed or self._blocked:
             return out
         kept = self._strange or self._interventions is not None
-        rest = b"".join([self._framer.held() if kept else b"", *self._waiting])
+        rest = b"".join([self._framer.join_held() if kept else b"", *self._waiting])
         self._waiting.clear()
         if rest:
             out.append((SEND_SERVER, rest))
@@ -219,11 +219,11 @@ class Requests(DecidedFrames):
 
     def _open(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """Read the first bytes of the connection, or refuse them, or keep them until there are enough."""
-        data = self._framer.join(data)
+        data = self._framer.join_kept(data)
         if len(data) >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data)[0] <= REQUEST_MAX:
             self._refuse(data, 0, out)
         elif len(data) < _SHORTEST:
-            self._framer.keep(data, 0)
+            self._framer.keep_rest(data, 0)
         else:
             self._strange = False
             if data[4] == _TOKEN:
@@ -310,7 +310,7 @@ class Requests(DecidedFrames):
             if reads:
                 answered = self._deep(route, data, at, stop, out)
                 if answered is None:
-                    self._framer.keep(data, at)
+                    self._framer.keep_rest(data, at)
                     return at
             state.silent = not answered
             if stop > end:
@@ -329,7 +329,7 @@ class Requests(DecidedFrames):
         if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
             self._refuse(data, at, out)
         else:
-            self._framer.leave(data, at)
+            self._framer.stop_at(data, at)
 
     def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         """Read more of a request than its header; whether it is answered, None: not known yet, or refused."""
@@ -410,8 +410,8 @@ class Requests(DecidedFrames):
         end = len(data)
         if stop > end:
             self._give_on(data, at, out)
-            self._framer.want(size)
-            self._framer.collect(data, at)
+            self._framer.want_frame(size)
+            self._framer.collect_frame(data, at)
             self._wanted = (route, correlation_id)
             self._sent = end
             return end
@@ -435,7 +435,7 @@ class Requests(DecidedFrames):
 
     def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
         """Take more of a request that is intercepted; ask deciders about it once it is whole."""
-        frame, at = self._framer.collect(data)
+        frame, at = self._framer.collect_frame(data)
         if frame is None:
             return
         assert self._wanted is not None
@@ -532,7 +532,7 @@ class Requests(DecidedFrames):
             if not sasl.left:
                 shown = min(stop, at + _JUDGED_MAX)
                 if end < shown and (end - at < 6 or int.from_bytes(data[at + 4 : at + 6], "big") in NAMES):
-                    self._framer.keep(data, at)
+                    self._framer.keep_rest(data, at)
                     return at
                 if request_verdict(data[at:shown], 0) != NO:
                     self._logged_in()

@@ -153,14 +153,14 @@ class Responses(DecidedFrames):
         out: list[Command] = []
         framer = self._framer
         if framer.left:
-            at = framer.skip(data)
+            at = framer.skip_rest(data)
             if at == len(data) and not self._state.local:
                 return [(SEND_CLIENT, data)]
             self._read(data, at, 0, now_ns, out)
         elif framer.wanted:
             self._collect(data, now_ns, out)
         else:
-            self._read(framer.join(data) if framer.kept else data, 0, 0, now_ns, out)
+            self._read(framer.join_kept(data) if framer.kept else data, 0, 0, now_ns, out)
         if self._state.local:
             self.answer(now_ns, out)
         return self._relieved(out) if self._state.crowded else out
@@ -204,7 +204,7 @@ class Responses(DecidedFrames):
             self._ended = True
             return []
         waiting = self._state.in_flight
-        part = b"" if self._framer.wanted else self._framer.held()
+        part = b"" if self._framer.wanted else self._framer.join_held()
         if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
             return [*self._freed(), self._state.close(f"the broker sent no Kafka response{what}")]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
@@ -295,7 +295,7 @@ class Responses(DecidedFrames):
                     self._wait(data, at)
                 return
         if at != end:
-            self._framer.leave(data, at)
+            self._framer.stop_at(data, at)
             at = min(at, end)
         if at > start:
             out.append((SEND_CLIENT, data[start:at] if start or at < end else data))
@@ -341,14 +341,14 @@ class Responses(DecidedFrames):
     def _begin(self, route: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
         """Buffer a frame that begins with `data`: ask for room."""
         self._buffered = (route, b"", None)
-        self._framer.want(size)
+        self._framer.want_frame(size)
         self._reserved = self._framer.wanted
         self._blocked = True
         self._waiting.append(data)
         out.append((RESERVE, self._reserved))
 
     def _collect(self, data: bytes, now_ns: int, out: list[Command]) -> None:
-        frame, at = self._framer.collect(data)
+        frame, at = self._framer.collect_frame(data)
         if frame is None:
             return
         assert self._buffered is not None
@@ -543,7 +543,7 @@ class Responses(DecidedFrames):
         self._waiting.clear()
         self._steps.clear()
         self._due = self._asked = self._buffered = None
-        self._framer.forget()
+        self._framer.drop_held()
         self._framer.left = 0
 
     # Bytes that are no answer, or not the one that is due

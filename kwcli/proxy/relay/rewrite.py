@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from decoders.apis import api
 from decoders.errors import DecodeError, without_frames
-from decoders.frames.live_framing import SIZE_FIELD, with_size
+from decoders.frames.live_framing import SIZE_FIELD, add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
@@ -268,7 +268,7 @@ def splice(frame: bytes, edits: list[tuple[int, int, bytes]]) -> bytes:
     body = b"".join(parts)
     if len(body) > FRAME_MAX:
         raise RewriteFailed("it would grow beyond the limit of a frame")
-    return with_size(body)
+    return add_size_field(body)
 
 
 # Rare cases: addresses in a tagged field, and addresses that must be left out. The walker says where fields are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from decoders.exchanges.connection_state import InOrder, Sasl
-from decoders.frames.explain_strange_bytes import explain
+from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.limits import FIRST_BYTES_MAX, IN_FLIGHT_MAX, MIB
 from kwcli.proxy.relay.request_handling import RequestRule
 
@@ -98,7 +98,7 @@ class State:
 
 def describe_bytes(data: bytes) -> str:
     """What unexpected bytes are, as the end of a sentence: `: HTTP: GET /; …`; or their first bytes, in brackets."""
-    found = explain(data[:FIRST_BYTES_MAX])
+    found = explain_bytes(data[:FIRST_BYTES_MAX])
     if not found or found[0].what.startswith("Kafka"):
         return f" ({data[:8].hex(' ')} …)"
     first = found[0]

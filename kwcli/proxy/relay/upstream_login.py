@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.apis import api_name
 from decoders.errors import DecodeError, EncodeError
-from decoders.frames.live_framing import SIZE_FIELD, Framer, with_size
+from decoders.frames.live_framing import SIZE_FIELD, Framer, add_size_field
 from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.readable_text import in_bytes
@@ -184,11 +184,11 @@ class UpstreamLogin:
     def _resumed(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
         """The bytes, behind those kept before; where the next frame begins in them; from where on to pass them on."""
         if framer.wanted:
-            frame, at = framer.collect(data)
+            frame, at = framer.collect_frame(data)
             if frame is not None:
                 whole(frame)
             return data, at, at
-        return framer.join(data), framer.skip(data), 0
+        return framer.join_kept(data), framer.skip_rest(data), 0
 
     def _take_requests(self, data: bytes, now_ns: int) -> None:
         framer = self._requests
@@ -196,7 +196,7 @@ class UpstreamLogin:
         end = len(data)  # what is behind `start` has not been sent yet
         for at, size in framer.frames(data, begin):
             if end - at < _HEAD:
-                framer.keep(data, at)
+                framer.keep_rest(data, at)
                 break
             if self._is_over(now_ns):
                 self._send(data[start:at])
@@ -206,7 +206,7 @@ class UpstreamLogin:
             if key in (SASL_HANDSHAKE, SASL_AUTHENTICATE) and 8 <= size <= OPENING_FRAME_MAX:
                 self._send(data[start:at])
                 start = min(at + SIZE_FIELD + size, end)
-                frame = framer.whole(data, at, size)
+                frame = framer.take_whole(data, at, size)
                 if frame is None:
                     return
                 self._answer_for(frame)
@@ -244,10 +244,10 @@ class UpstreamLogin:
         mine = (theirs + _QUARTER) % _IDS
         while mine in self._mine:
             mine = (mine + 1) % _IDS
-        self._mine[mine] = with_size(answer)
+        self._mine[mine] = add_size_field(answer)
         self._last_id = theirs
         request = encode_request(API_VERSIONS, 0, {}, correlation_id=mine)
-        self._out.append((SEND_SERVER, with_size(request)))
+        self._out.append((SEND_SERVER, add_size_field(request)))
         if not self._told:
             self._told = True
             self._out.append((NOTE, _SASL_NOTE))
@@ -260,7 +260,7 @@ class UpstreamLogin:
         end = len(data)
         for at, size in framer.frames(data, begin):
             if end - at < _ANSWER_HEAD:
-                framer.keep(data, at)
+                framer.keep_rest(data, at)
                 break
             number = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
             due = self._session.due
@@ -270,7 +270,7 @@ class UpstreamLogin:
                     self._out.append((CLOSE, f"sent a frame of {in_bytes(size)} for an answer to the proxy", True))
                     return
                 start = min(at + SIZE_FIELD + size, end)
-                frame = framer.whole(data, at, size)
+                frame = framer.take_whole(data, at, size)
                 if frame is None:
                     return
                 self._end_answer(frame, now_ns)

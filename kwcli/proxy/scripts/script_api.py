@@ -27,8 +27,8 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.errors import UnknownApi
-from decoders.frames.header_checks import request_head
-from decoders.frames.live_framing import SIZE_FIELD, with_size
+from decoders.frames.header_checks import read_request_head
+from decoders.frames.live_framing import SIZE_FIELD, add_size_field
 from decoders.messages.byte_layout import anatomy
 from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
@@ -204,7 +204,7 @@ class ScriptExchange:
         self.connection = exchanged.connection
         self.client = exchanged.client
         self.broker = exchanged.broker
-        head = request_head(exchanged.request, 0, len(exchanged.request))
+        head = read_request_head(exchanged.request, 0, len(exchanged.request))
         self.correlation_id = head.correlation_id
         self.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")
         self.action: Action = "pass"
@@ -238,7 +238,7 @@ class ScriptExchange:
     def answer(self, body: dict[str, Any]) -> None:
         """Answer the request with this body; no broker gets the request. Missing fields take their defaults."""
         self._only("request", "answered")
-        self.reply = with_size(
+        self.reply = add_size_field(
             encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id)
         )
         self.action = "answer"
@@ -253,7 +253,7 @@ class ScriptExchange:
         frame = error_frame(self.api_key, self.api_version, answer, self.correlation_id)
         if frame is None:
             raise ScriptError(answer.why)
-        self.reply = with_size(frame)
+        self.reply = add_size_field(frame)
         self.action = "answer"
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ class _Body:
         """The frame with the body as it is now, and where secrets go; None where the body is as it came."""
         moved: dict[str, RedactedValue] = {}
         body = encode_message(*self._code, self._side, _with_stars(self.value, "", moved))
-        frame = with_size(self._frame[SIZE_FIELD : self._at] + body)
+        frame = add_size_field(self._frame[SIZE_FIELD : self._at] + body)
         fills = list(self._fills(frame, moved)) if self._secrets else []
         if frame == self._frame and all((start, end) == (old, stop) for start, end, old, stop in fills):
             return None
