@@ -371,7 +371,6 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
             _object({"id": _or_null(_INT32), "rack": _NAME_OR_NULL, "cluster": _NAME_OR_NULL}),
         ),
     ),
-    _field("extra", "retransmitted", _FLAG, "bool whether bytes of it were sent again"),
     _field(
         *("extra", "envelope"),
         _describe(
@@ -386,6 +385,7 @@ EXCHANGE_FIELDS: Final[tuple[ExchangeField, ...]] = (
         ),
         "int64? correlation id of the Envelope that it travelled in, which counts its bytes and latency",
     ),
+    _field("extra", "retransmitted", _FLAG, "bool whether bytes of it were sent again"),
     _field(
         *("extra", "server"),
         _describe(

@@ -9,8 +9,11 @@ after `TABLES_VERSION` so far, and its value in the rows of files that were writ
 
 from __future__ import annotations
 
+import re
+from operator import attrgetter
 from typing import Final
 
+from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS
 from decoders.named_tuple import NamedTuple
 
 
@@ -40,10 +43,17 @@ def _later(since: int, column: TableColumn, absent: str | int | float | None = N
     return column._replace(since=since, absent=absent)
 
 
+_TYPE_AND_TEXT: Final = re.compile(r"(\S+?)(\?)?(?:@(\d+))? (.+)")
+
+
+def _parse_column(name: str, said: str) -> TableColumn:
+    """The column of an attribute of an exchange (exchange_fields.py)."""
+    kind, null, since, text = _TYPE_AND_TEXT.fullmatch(said).groups()  # type: ignore[union-attr]  # else a fault of ours
+    return TableColumn(name, kind, bool(null), text, int(since or 1))
+
+
 # Where something was seen: the same columns in every table.
 _POINT: Final = _must("point", "string", "capture point, as `--point` names it")
-_CLIENT: Final = _must("client", "string", "client, `host:port`")
-_BROKER: Final = _must("broker", "string", "broker, `host:port`")
 _ADDRESSES: Final = (
     _must("client_ip", "string", "address of the client"),
     _must("client_port", "int32", "port of the client"),
@@ -54,79 +64,32 @@ _BEGAN: Final = _must(
     *("connection_began_ns", "int64"),
     "first packet of the connection: with `point`, `client` and `broker` what identifies it",
 )
-_NUMBER: Final = _may(
-    *("connection", "int64"),
-    "number of the connection for people, in order of appearance; null where the capture was read in parts",
-)
-
 _SOURCE: Final = _later(2, _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log"), "wire")
-# Times in a request log: how long a request was in each part of the broker. The columns are named `server_…`.
-SERVER_TIMES: Final = {
-    "total_ms": "of a request log: from the request's arrival to the end of its answer; else null",
-    "request_queue_ms": "of it: waiting for a thread that handles requests",
-    "local_ms": "handled by the broker itself",
-    "remote_ms": "waiting for others: followers, records, members of a group",
-    "throttle_ms": "held back by a quota",
-    "response_queue_ms": "waiting for a thread that sends answers",
-    "send_ms": "being sent",
-}
-_SERVER: Final = tuple(_later(2, _may(f"server_{name}", "double", meaning)) for name, meaning in SERVER_TIMES.items())
-SERVER_COLUMNS: Final = tuple(column.name for column in _SERVER)
+# The columns of the attributes of an exchange, by name.
+_ATTRIBUTES: Final = {name: _parse_column(name, text) for row in EXCHANGE_FIELDS for name, text in row.columns.items()}
+_CLIENT, _BROKER, _NUMBER = (_ATTRIBUTES[name] for name in ("client", "broker", "connection"))
+_SOFTWARE: Final = tuple(_ATTRIBUTES[f"client_software_{part}"] for part in ("name", "version"))
+
+
+def _of_exchange(*names: str) -> tuple[TableColumn, ...]:
+    return tuple(_ATTRIBUTES[name] for name in names)
+
 
 EXCHANGES: Final[tuple[TableColumn, ...]] = (
-    _must("kind", "string", "`exchange`"),
-    _must("schema", "int32", "version of the exchange record"),
-    _must("time", "timestamp", "first byte of the request; of the response where there is no request"),
-    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
-    _may("request_end_ns", "int64", "last byte of the request"),
-    _may("response_ns", "int64", "first byte of the response"),
-    _may("response_end_ns", "int64", "last byte of the response"),
-    _may("latency_ms", "double", "last byte of the request to first byte of the response"),
-    _may("duration_ms", "double", "first byte of the request to last byte of the response"),
-    _POINT,
-    _CLIENT,
-    _BROKER,
-    *_ADDRESSES,
-    _NUMBER,
-    _BEGAN,
-    _must("place", "int64", "place of the request's first byte in what its client sent: with the connection, the row"),
-    _may("api_key", "int32", "number of the API; null for a SASL token and a response without its request"),
-    _may("api", "string", "name of the API"),
-    _may("api_version", "int32", "version of the request"),
-    _may("correlation_id", "int32", "correlation id"),
-    _may("client_id", "string", "client id"),
-    _may("request_size", "int64", "size field of the request"),
-    _may("response_size", "int64", "size field of the response"),
-    _must(
-        *("status", "string"),
-        "`complete`, `no_response_expected`, `unanswered`, `orphan_response`, `token` or `undecoded`",
-    ),
-    _may("reason", "string", "why, where the status needs one"),
-    _must("error_codes", "list<int32>", "error codes of the response that are not 0"),
-    _must("error_names", "list<string>", "their names"),
-    _must("error_paths", "list<string>", "their places in the response, `topics[0].error_code`"),
-    _must("error_topics", "list<string>", "the topics they are about; null for one that is about none"),
-    _must("error_expected", "list<bool>", "whether the protocol means them so: such count as errors nowhere"),
-    _may("closed", "string", "how the connection ended, where that settled it: `fin`, `rst`, `idle`, `capture_end`"),
-    _must("retransmitted", "bool", "whether bytes of it were sent again"),
-    _may(
-        "envelope", "int64", "correlation id of the Envelope that it travelled in, which counts its bytes and latency"
-    ),
-    _may("undecoded_side", "string", "what could not be decoded: `request`, `response` or `both`"),
-    _may("undecoded_reason", "string", "why (of both: the request)"),
-    _may("undecoded_path", "string", "the field where it fails"),
-    _may("undecoded_offset", "int64", "the byte where it fails, counted behind the size field"),
-    _may("request_layout", "string", "release whose early layout the request has"),
-    _may("response_layout", "string", "release whose early layout the response has"),
-    _may("client_software_name", "string", "library of the client, as it says itself"),
-    _may("client_software_version", "string", "its version"),
-    _may("user", "string", "user who had logged in by SASL, else the subject of the client's certificate"),
-    _may("mechanism", "string", "SASL mechanism of the login"),
+    *_of_exchange("kind", "schema", "time", "time_ns", "request_end_ns", "response_ns", "response_end_ns"),
+    *_of_exchange("latency_ms", "duration_ms"),
+    *(_POINT, _CLIENT, _BROKER, *_ADDRESSES, _NUMBER, _BEGAN),
+    *_of_exchange("place", "api_key", "api", "api_version", "correlation_id", "client_id"),
+    *_of_exchange("request_size", "response_size", "status", "reason"),
+    *_of_exchange("error_codes", "error_names", "error_paths", "error_topics", "error_expected"),
+    *_of_exchange("closed", "retransmitted", "envelope"),
+    *_of_exchange("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset"),
+    *_of_exchange("request_layout", "response_layout"),
+    *(*_SOFTWARE, *_of_exchange("user", "mechanism")),
     _must(
         "topics", "list<string>", "topics it is about, each once; the id of one whose name the capture had not shown"
     ),
-    _must("topic_ids", "list<string>", "topic ids in it, each once"),
-    _must("topic_names", "list<string>", "the names of `topic_ids`, in their order; null where not known"),
+    *_of_exchange("topic_ids", "topic_names"),
     _must("groups", "list<string>", "groups it is about, each once"),
     _may("batches", "int64", "record batches produced or fetched; null where there are none"),
     _may("records", "int64", "records in them"),
@@ -139,25 +102,21 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
         "int64",
         "latency of what waited: a fetch for records in vain (inferred), a member for its group",
     ),
-    _may("fetch_session_id", "int64", "fetch session"),
-    _may("fetch_session_epoch", "int64", "its epoch in the request"),
-    _may("fetch_session_incremental", "bool", "whether the request only says what changes"),
+    *_of_exchange("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental"),
     _must("source_file", "string", "capture with the first packet (of the request, or of a response without one)"),
-    _may("request_packet", "int64", "first packet of the request, counted in `source_file` as Wireshark does"),
-    _may("request_packet_end", "int64", "its last packet, counted in `request_end_file`"),
+    *_of_exchange("request_packet", "request_packet_end"),
     _may("request_end_file", "string", "where that is another file than `source_file`: its name"),
-    _may("response_packet", "int64", "first packet of the response, counted in `response_file`"),
+    *_of_exchange("response_packet"),
     _may("response_file", "string", "where that is another file than `source_file`: its name"),
-    _may("response_packet_end", "int64", "last packet of the response, counted in `response_end_file`"),
+    *_of_exchange("response_packet_end"),
     _may("response_end_file", "string", "where that is another file than `source_file`: its name"),
-    _may("request_body", "string", "the request as JSON, secrets redacted; only with `--bodies`"),
-    _may("response_body", "string", "the response as JSON, secrets redacted; only with `--bodies`"),
+    *_of_exchange("request_body", "response_body"),
     _may(
         *("further_keys", "string"),
         "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",
     ),
     _SOURCE,
-    *_SERVER,
+    *sorted((column for column in _ATTRIBUTES.values() if column.since > 1), key=attrgetter("since")),
 )
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
@@ -229,8 +188,7 @@ CONNECTIONS: Final[tuple[TableColumn, ...]] = (
     _must("server_retransmissions", "int64", "segments that the broker sent again"),
     *_ENDS,
     _may("client_id", "string", "last client id"),
-    _may("client_software_name", "string", "library of the client, as it says itself"),
-    _may("client_software_version", "string", "its version"),
+    *_SOFTWARE,
     _may("user", "string", "user who had logged in last by SASL, else the subject of the client's certificate"),
     _may("mechanism", "string", "SASL mechanism of that login"),
     _must("exchanges", "int64", "exchanges on it"),

@@ -17,31 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+# Attributes of `Ended` that are columns by another name, and those that are made of several columns, or texts.
+_NAMED: Final = {"how": "closed", "client_again": "client_retransmissions", "server_again": "server_retransmissions"}
+_MADE: Final = frozenset({"client_id", "client_software", "login"})
 # Columns → attributes of `Ended` with the same meaning.
-_PLAIN: Final[dict[str, str]] = {
-    "time_ns": "time_ns",
-    "last_ns": "last_ns",
-    "kafka": "kafka",
-    "reason": "reason",
-    "detail": "detail",
-    "opened": "opened",
-    "closed": "how",
-    "client_packets": "client_packets",
-    "server_packets": "server_packets",
-    "client_bytes": "client_bytes",
-    "server_bytes": "server_bytes",
-    "client_gaps": "client_gaps",
-    "server_gaps": "server_gaps",
-    "client_missing": "client_missing",
-    "server_missing": "server_missing",
-    "client_retransmissions": "client_again",
-    "server_retransmissions": "server_again",
-    "client_quiet_ns": "client_quiet_ns",
-    "server_quiet_ns": "server_quiet_ns",
-    "client_shut_ns": "client_shut_ns",
-    "server_shut_ns": "server_shut_ns",
-    "exchanges": "exchanges",
-}
+_PLAIN: Final = {_NAMED.get(name, name): name for name in ENDED_KEYS if name not in _MADE}
 
 
 class ConnectionColumns:

@@ -20,7 +20,7 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import session_of
-from decoders.exchanges.exchange_fields import SCALARS
+from decoders.exchanges.exchange_fields import ALWAYS
 from decoders.exchanges.learned_names import WELL_KNOWN, at_path
 from decoders.exchanges.topic_arrays import BATCH_ARRAYS, TOPIC_ARRAYS
 from decoders.filters.fields import entity_paths
@@ -32,7 +32,7 @@ from decoders.protocol_facts.keys import FETCH
 from decoders.schema.json_form import cell_text
 from decoders.wire.deferred_json import json_pieces
 from decoders.wire.primitives import uuid_text
-from kwcli.pipeline.tables.columns import SERVER_COLUMNS, SERVER_TIMES
+from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, column_values
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, partitions_of
 from kwcli.reading.capture_sources import utf8_text
@@ -57,15 +57,15 @@ _PLAIN: Final = (
 )
 ROW: Final = len(_PLACES) + len(_PLAIN) + 1
 _RARE: Final = (
-    *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected", "closed"),
-    *("retransmitted", "envelope"),
+    *("reason", "error_codes", "error_names", "error_paths", "error_topics", "error_expected"),
     *("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset", "request_layout", "response_layout"),
+    *(column for key in NOTED for column, _ in COLUMN_PARTS[key]),
 )
 _CLIENT: Final = ("client_id", "client_software_name", "client_software_version", "user", "mechanism")
 _TOPICS: Final = ("topics", "topic_ids", "topic_names")
-_SERVER: Final = ("source", *SERVER_COLUMNS)
+_SERVER: Final = ("source", *(column for column, _ in COLUMN_PARTS[SERVER]))
 # The columns of _SERVER for an exchange from a capture.
-_WIRE: Final = ("wire", *(None,) * len(SERVER_COLUMNS))
+_WIRE: Final = ("wire", *(None,) * (len(_SERVER) - 1))
 # Packets carry the number of their file above these bits.
 NUMBER_BITS: Final = 40
 
@@ -213,9 +213,7 @@ _NO_BODIES: Final[tuple[None, ...]] = (None,) * len(BODY_COLUMNS)
 # The text in place of a body that is too long for a cell.
 BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
 # Keys of the record that have columns: some of them are known only when a capture that was cut has been put together.
-_HAVE_COLUMNS: Final = frozenset((
-    *(*SCALARS, "errors", "request", "response", "packets", "client_software", "user", "mechanism", "topic_names"),
-))  # fmt: skip
+_HAVE_COLUMNS: Final = frozenset((*ALWAYS, "client_software", "user", "mechanism", "topic_names"))
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
 # The result of `_about` for a token, and for a response without its request.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
@@ -227,7 +225,10 @@ _BYTES_END: Final = _BYTES + 1
 # Texts kept in the form in which they are shown.
 TEXTS_MAX: Final = 100_000
 # The rare columns of an exchange with nothing out of the ordinary, as most are.
-ORDINARY: Final[tuple[Any, ...]] = (None, [], [], [], [], [], None, False, None, None, None, None, None, None, None)
+ORDINARY: Final[tuple[Any, ...]] = (
+    *(None, [], [], [], [], [], None, None, None, None, None, None),
+    *(value for key in NOTED for value in column_values(key, None)),
+)
 
 
 class Pool:
@@ -353,7 +354,7 @@ class ExchangeColumns:
                 groups,
                 self._rare_of(exchange) if unusual else 0,
                 None,
-                self._server_of(exchange.extra["server"]) if exchange.extra and "server" in exchange.extra else 0,
+                self._server_of(exchange.extra[SERVER]) if exchange.extra and SERVER in exchange.extra else 0,
                 exchange.time_ns,
                 exchange.request_end_ns,
                 exchange.response_ns,
@@ -469,7 +470,7 @@ class ExchangeColumns:
 
     def _rare_of(self, exchange: Exchange) -> int:
         codes, expected = exchange.error_codes or (), exchange.spec.expected
-        failed, early = exchange.failed, exchange.early or {}
+        failed, early, extra = exchange.failed, exchange.early or {}, exchange.extra or {}
         side = reason = path = offset = None
         if failed:
             side, first = next(iter(failed.items()))
@@ -481,15 +482,13 @@ class ExchangeColumns:
             [path for path, _ in codes],
             [None if topic is None else self._shown(topic) for topic in code_topics(exchange)],
             [code in expected for _, code in codes],
-            exchange.closed,
-            exchange.retransmitted,
-            exchange.envelope["correlation_id"] if exchange.envelope else None,
             "both" if failed and len(failed) > 1 else side,
             reason,
             path,
             offset,
             early.get("request"),
             early.get("response"),
+            *(value for key in NOTED for value in column_values(key, extra.get(key))),
         )
         at = len(self._rare.values)
         self._rare.values.append(value)
@@ -497,8 +496,7 @@ class ExchangeColumns:
 
     def _server_of(self, said: Mapping[str, Any]) -> int:
         """The place of an exchange's times from a request log in the pool of servers."""
-        times = map(said.get, SERVER_TIMES)
-        value = ("log", *(None if each is None else float(each) for each in times))
+        value = ("log", *(None if each is None else float(each) for each in column_values(SERVER, said)))
         return self._servers.place(value, value)
 
     def _bodies_of(self, exchange: Exchange, options: Options) -> list[str | None]:

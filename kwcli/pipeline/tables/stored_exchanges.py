@@ -25,6 +25,7 @@ from decoders.messages.read_ndjson import TOLD_MAX
 from decoders.schema.json_form import cell_json
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
+from kwcli.pipeline.tables.attribute_columns import NOTED, value_of_columns
 from kwcli.pipeline.tables.connections import ENDED_COLUMNS, ended_of
 from kwcli.pipeline.tables.rows import BODY_CUT
 from kwcli.pipeline.tables.schemas import SCHEMAS
@@ -51,10 +52,6 @@ _UNREAD: Final = frozenset(
 )
 EXCHANGE_COLUMNS: Final = tuple(name for name in SCHEMAS["exchanges"].names if name not in _UNREAD)
 SKIPPED_COLUMNS: Final = tuple(name for name in SCHEMAS["skipped"].names if name not in _UNREAD)
-_COPIED: Final = (
-    *("kind", "schema", "latency_ms", "duration_ms", "client", "broker", "api_key", "api", "api_version"),
-    *("correlation_id", "request_size", "response_size", "status", "reason"),
-)
 # Columns whose exact values are set on the exchange: a record has times in milliseconds.
 _TIMES: Final = ("request_end_ns", "response_ns", "response_end_ns", "place")
 
@@ -96,10 +93,8 @@ class StoredRowReader:
 
     def _record(self, row: dict[str, Any]) -> dict[str, Any]:
         """The exchange record of a row, its keys in their order: columns, bodies, further keys."""
-        record: dict[str, Any] = dict.fromkeys(SCALARS)
-        record |= {name: row[name] for name in _COPIED}
-        record["time"] = rfc3339(row["time_ns"])
-        record["connection"] = self._number(row)
+        record: dict[str, Any] = {name: row.get(name) for name in SCALARS}
+        record |= {"time": rfc3339(row["time_ns"]), "connection": self._number(row)}
         record["client_id"] = cell_json(row["client_id"])
         record["errors"] = [
             {"path": path, "code": code, "name": name, **({"expected": True} if expected else {})}
@@ -118,12 +113,9 @@ class StoredRowReader:
             for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
             if name is not None
         }
-        software = {name: cell_json(row[f"client_software_{name}"]) or "" for name in ("name", "version")}
         columns = {
             "fetch_session": further.pop("fetch_session", None),
-            "client_software": None if row["client_software_name"] is None else software,
-            "user": cell_json(row["user"]),
-            "mechanism": cell_json(row["mechanism"]),
+            **{key: value_of_columns(key, row) for key in ("client_software", "user", "mechanism")},
             "topic_names": names or None,
         }
         return record | {name: value for name, value in columns.items() if value is not None} | further
@@ -144,18 +136,13 @@ class StoredRowReader:
 
 def _said(row: dict[str, Any]) -> dict[str, Any]:
     """The further keys of a row's record, as far as columns have them."""
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"layout": value_of_columns("layout", row)}
     if row["undecoded_side"] is not None:
         why = {name: row[f"undecoded_{name}"] for name in ("reason", "offset", "path")}
         sides = SIDES if row["undecoded_side"] == "both" else (row["undecoded_side"],)
         found["undecoded"] = {side: {**why, "raw": ""} for side in sides}
-    if row["envelope"] is not None:
-        found["envelope"] = {"correlation_id": row["envelope"]}
-    if row["retransmitted"]:
-        found["retransmitted"] = True
-    if row["closed"] is not None:
-        found["closed"] = row["closed"]
-    return found
+    found |= {key: value_of_columns(key, row) for key in NOTED}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def number_connections(tables: Tables) -> dict[ConnectionKey, int]:

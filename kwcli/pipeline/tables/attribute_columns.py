@@ -1,0 +1,73 @@
+"""An attribute of an exchange, as its record has it, in, the values of its columns out; and back.
+
+Which columns an attribute has says the table in decoders/exchanges/exchange_fields.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS, KEYS, names_below
+from decoders.schema.json_form import cell_json
+
+__all__ = ["COLUMN_PARTS", "NOTED", "SERVER", "column_values", "value_of_columns"]
+
+
+def _part_of(key: str, column: str) -> str | None:
+    """The part of a key that a column has; None for the whole value."""
+    below = names_below(key) or ()
+    its = {f"{key}_{part}": part for part in below} | {f"{part}_{key}": part for part in below}
+    return its.get(column, below[0] if len(below) == 1 else None)
+
+
+SERVER: Final = "server"
+# Key of the record → its columns, each with the part of the key that it has.
+COLUMN_PARTS: Final[dict[str, tuple[tuple[str, str | None], ...]]] = {
+    row.name: tuple((column, _part_of(row.name, column)) for column in row.columns)
+    for row in EXCHANGE_FIELDS
+    if row.columns and row.shape is not None
+}
+# Keys of `Exchange.extra` whose columns have the whole of them; a broker's own request log says more than its times.
+NOTED: Final = tuple(
+    row.name for row in EXCHANGE_FIELDS if row.held == "extra" and row.columns and row.name != "server"
+)
+
+
+def column_values(key: str, value: Any) -> list[Any]:
+    """The values of the columns of a key; `value` is None where the record does not have it."""
+    if _is_flag(key):
+        return [value is not None]
+    return [_cell(value if part is None or value is None else value.get(part)) for _, part in COLUMN_PARTS[key]]
+
+
+def value_of_columns(key: str, row: Mapping[str, Any]) -> Any:
+    """The value of a key, from the columns that it has in a row of the table; None where the record did not have it."""
+    if _is_flag(key):
+        return row[COLUMN_PARTS[key][0][0]] or None
+    found = {
+        part: cell_json(row[column]) if isinstance(row[column], str) else row[column]
+        for column, part in COLUMN_PARTS[key]
+    }
+    if None in found:
+        return found[None]
+    if all(value is None for value in found.values()):
+        return None
+    return found if "required" in KEYS[key] else {part: value for part, value in found.items() if value is not None}
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell has it: a text that is no UTF-8 as the JSON of its JSON form."""
+    return orjson.dumps(value).decode() if isinstance(value, dict) else value
+
+
+def _value(cell: Any) -> Any:
+    """The value of which `_cell` made a cell."""
+    return cell_json(cell) if isinstance(cell, str) else cell
+
+
+def _is_flag(key: str) -> bool:
+    """Whether a key is there only where it is so."""
+    return KEYS[key].get("const") is True
