@@ -11,8 +11,8 @@ from decoders.analysis.client_compatibility import Audit, AuditTarget, AuditVerd
 from decoders.analysis.security import Security
 from decoders.exchanges.exchange import Exchange, Skipped
 from decoders.wire.readable_text import clean
-from kwcli.answers.doctor import FAIL_ON, count_findings, findings_text
-from kwcli.answers.view import AnswerRenderer, software_text
+from kwcli.answers.doctor import FAIL_ON, count_findings, format_findings
+from kwcli.answers.view import AnswerRenderer, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
@@ -80,11 +80,11 @@ class AuditRenderer(AnswerRenderer):
 
     def exit_code(self, code: Exit) -> Exit:
         """The run's exit code `code`, or Exit.FINDINGS where a client or a broker breaks."""
-        return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and self._counted()["breaks"] else code
+        return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) and self._counts_by_verdict()["breaks"] else code
 
-    def line(self) -> str:
+    def summary_line(self) -> str:
         """The summary: `Kafka 4.0: 2 clients break, 1 unknown, 3 work`."""
-        counts = self._counted()
+        counts = self._counts_by_verdict()
         noun = "client" if self.clients is None else "broker"
         parts = [f"{count_of(counts['breaks'], noun)} {'breaks' if counts['breaks'] == 1 else 'break'}"]
         parts += [f"{counts['unknown']:,} unknown"] if counts["unknown"] else []
@@ -94,16 +94,16 @@ class AuditRenderer(AnswerRenderer):
         name = self.target.name if self.target.release is None else f"Kafka {self.target.name}"
         return f"{name}: {', '.join(parts)}"
 
-    def _counted(self) -> Counter[str]:
+    def _counts_by_verdict(self) -> Counter[str]:
         return Counter(row["verdict"] for row in self.found) if self.clients is not None else self._counts
 
     def _clients_text(self, rows: Sequence[Row], settings: Settings) -> str:
-        software = [clean(software_text(row)) for row in rows]
-        addresses = [clean(_first(row["addresses"])) for row in rows]
-        return _drawn(
+        software = [clean(format_software(row)) for row in rows]
+        addresses = [clean(_first_name_and_count(row["addresses"])) for row in rows]
+        return _draw_rows_with_reasons(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
-                Column("client", [_client(row) for row in rows], paint="client", cut=_NAME_LEAST),
+                Column("client", [_format_client(row) for row in rows], paint="client", cut=_NAME_LEAST),
                 Column("verdict", [row["verdict"] for row in rows]),
                 Column("needs", [row["needs"] or "" for row in rows], drop=1),
                 Column("software", software, drop=2, cut=_NAME_LEAST),
@@ -114,22 +114,22 @@ class AuditRenderer(AnswerRenderer):
         )
 
     def _brokers_text(self, rows: Sequence[Row], settings: Settings) -> str:
-        return _drawn(
+        return _draw_rows_with_reasons(
             [
                 Column("", [SIGNS[row["verdict"]] for row in rows]),
                 Column("broker", [clean(row["broker"]) for row in rows], paint="client"),
                 Column("verdict", [row["verdict"] for row in rows]),
             ],
-            [_lacking(row["apis"]) for row in rows],
+            [_format_lacking(row["apis"]) for row in rows],
             settings,
         )
 
 
-def _client(row: Row) -> str:
+def _format_client(row: Row) -> str:
     return OTHERS if "others" in row else clean(row["client_id"] or "–")
 
 
-def _drawn(columns: list[Column], reasons: Sequence[str], settings: Settings) -> str:
+def _draw_rows_with_reasons(columns: list[Column], reasons: Sequence[str], settings: Settings) -> str:
     """A line for each row, with the reason in lines below it where there is one."""
     if not reasons:
         return ""
@@ -143,23 +143,24 @@ def _drawn(columns: list[Column], reasons: Sequence[str], settings: Settings) ->
     return "".join(f"{line}\n" for line in shown)
 
 
-def _first(names: Sequence[str]) -> str:
+def _first_name_and_count(names: Sequence[str]) -> str:
     """The first name, and how many more there are: `10.0.0.7 +2`."""
     return f"{names[0]} +{len(names) - 1:,}" if len(names) > 1 else "".join(names)
 
 
-def _lacking(apis: Sequence[dict[str, Any]]) -> str:
+def _format_lacking(apis: Sequence[dict[str, Any]]) -> str:
     """What a broker lacks for its clients: `Fetch: offers 0 to 3, its clients speak 4 to 17`."""
     return ", ".join(
-        f"{row['api']}: offers {_span(row['offers'])}, its clients speak {_span(row['speaks'])}" for row in apis
+        f"{row['api']}: offers {_format_span(row['offers'])}, its clients speak {_format_span(row['speaks'])}"
+        for row in apis
     )
 
 
-def _span(pair: list[int] | None) -> str:
+def _format_span(pair: list[int] | None) -> str:
     return "none" if pair is None else f"{pair[0]} to {pair[1]}"
 
 
-def check_words(target: str | None, clients: str | None, *, security: bool) -> None:
+def check_audit_words(target: str | None, clients: str | None, *, security: bool) -> None:
     """Raise Failure where more than one of --security, --target and --clients is given."""
     if security and (target is not None or clients is not None):
         raise Failure("--security goes without --target and --clients: give one of them", Exit.USAGE)
@@ -172,7 +173,7 @@ class SecurityRenderer(AnswerRenderer):
 
     def __init__(self, settings: Settings) -> None:
         fold = self._security = Security()
-        super().__init__(fold, "security", fold.rows, findings_text, settings)
+        super().__init__(fold, "security", fold.rows, format_findings, settings)
 
     def write(self, rows: list[Settled]) -> None:
         """Give exchanges and TLS connections to the fold."""
@@ -186,6 +187,6 @@ class SecurityRenderer(AnswerRenderer):
         bad = any(row["severity"] in FAIL_ON["error"] for row in self.found)
         return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
 
-    def line(self) -> str:
+    def summary_line(self) -> str:
         """The summary: `security: 2 errors, 1 warning, 3 notes`, `security: nothing found`."""
         return f"security: {count_findings(self.found)}"

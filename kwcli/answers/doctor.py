@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwcli.options import CaptureOptions
     from kwcli.output.settings import Settings
 
-__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "findings_text", "read_thresholds"]
+__all__ = ["FAIL_ON", "DoctorRenderer", "check_source", "count_findings", "format_findings", "read_thresholds"]
 
 # Value of --fail-on → the severities that end with exit code 4.
 FAIL_ON: Final[dict[str, tuple[str, ...]]] = {"error": SEVERITIES[:1], "warning": SEVERITIES[:2], "never": ()}
@@ -88,7 +88,7 @@ class DoctorRenderer(AnswerRenderer):
 
     def __init__(self, settings: Settings, thresholds: Thresholds) -> None:
         fold = self.doctor = Doctor(thresholds)
-        super().__init__(fold, "finding", fold.rows, findings_text, settings)
+        super().__init__(fold, "finding", fold.rows, format_findings, settings)
         self.hear = fold.set_capture_faults
         self.ended = fold.end
         self.keys = sorted(ABOUT)
@@ -98,7 +98,7 @@ class DoctorRenderer(AnswerRenderer):
         bad = any(row["severity"] in FAIL_ON[fail_on] for row in self.found)
         return Exit.FINDINGS if bad and code in (Exit.DONE, Exit.LOSSY) else code
 
-    def line(self) -> str:
+    def summary_line(self) -> str:
         """The summary: `2 errors, 1 warning, 3 notes`; `nothing found`."""
         return count_findings(self.found)
 
@@ -110,23 +110,23 @@ def count_findings(rows: Iterable[Row]) -> str:
     return ", ".join(parts) or "nothing found"
 
 
-def findings_text(rows: Sequence[Row], settings: Settings) -> str:
+def format_findings(rows: Sequence[Row], settings: Settings) -> str:
     """A paragraph for each finding; one line for all notes of the same error, unless more is asked for (`-v`)."""
     colors, lines = palette(settings.color), []
-    for row in rows if settings.verbose else _folded(rows):
+    for row in rows if settings.verbose else _fold_notes(rows):
         sign, paint = SIGNS[row["severity"]], colors.bad if row["severity"] == "error" else colors.name
         head = clean(row["title"]) + (f" ×{row['count']:,}" if row["count"] > 1 else "")
-        first, *rest = _wrapped(head, settings)
+        first, *rest = _wrap_text(head, settings)
         brief = row["severity"] == "note" and not settings.verbose
         lines.append(f"{paint}{sign}{colors.off}  {first}")
         lines += [_MARGIN + each for each in rest]
         if not brief:
-            for text in _explained(row, settings):
-                lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrapped(text, settings)]
+            for text in _details_of(row, settings):
+                lines += [f"{_MARGIN}{colors.dim}{each}{colors.off}" for each in _wrap_text(text, settings)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _folded(rows: Iterable[Row]) -> list[Row]:
+def _fold_notes(rows: Iterable[Row]) -> list[Row]:
     """The rows, with notes that differ by subject alone as one: `topic a, topic b and 3 more: ERROR (Fetch)`."""
     found: dict[object, tuple[Row, list[str], str]] = {}
     for number, row in enumerate(rows):
@@ -147,14 +147,14 @@ def _folded(rows: Iterable[Row]) -> list[Row]:
     return [row for row, _, _ in found.values()]
 
 
-def _wrapped(text: str, settings: Settings) -> list[str]:
+def _wrap_text(text: str, settings: Settings) -> list[str]:
     if not settings.width:
         return [text]
     width = max(settings.width, _WIDTH_LEAST) - len(_MARGIN)
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True) or [""]
 
 
-def _explained(row: Row, settings: Settings) -> list[str]:
+def _details_of(row: Row, settings: Settings) -> list[str]:
     """The texts below a finding's title: clients, reasons and times, meaning, remedy, evidence."""
     found = []
     who = [clean(name) for name in row.get("clients", ())]
@@ -165,19 +165,19 @@ def _explained(row: Row, settings: Settings) -> list[str]:
     if row.get("reasons"):
         found.append("reasons: " + "; ".join(map(clean, row["reasons"][:_NAMED])))
     if row["first"]:
-        when = _moment(row["first"], settings)
+        when = _time_of_day(row["first"], settings)
         found.append(
-            f"since {when}" + ("" if row["last"] == row["first"] else f", last {_moment(row['last'], settings)}")
+            f"since {when}" + ("" if row["last"] == row["first"] else f", last {_time_of_day(row['last'], settings)}")
         )
     if row.get("went_on"):
         found.append("over by now: later the same client succeeded with the same request")
     found = [", ".join(found)] if found else []
     found += [f"means: {row['meaning']}"] if row["meaning"] else []
     found += [f"do: {row['remedy']}"] if row["remedy"] else []
-    return found + [f"see: {each}" for each in [_shown(row["evidence"])] if each]
+    return found + [f"see: {each}" for each in [_format_evidence(row["evidence"])] if each]
 
 
-def _moment(text: str, settings: Settings) -> str:
+def _time_of_day(text: str, settings: Settings) -> str:
     """The time of day of an RFC 3339 time, in the zone of the output."""
     from datetime import datetime
 
@@ -189,7 +189,7 @@ def _moment(text: str, settings: Settings) -> str:
         return text
 
 
-def _shown(evidence: Sequence[dict[str, Any]]) -> str:
+def _format_evidence(evidence: Sequence[dict[str, Any]]) -> str:
     """Where to look for evidence: `packets 17–21, 53`; without packets, `correlation id 7 of connection 3`."""
     parts = []
     for each in evidence[:_NAMED]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kwcli.net.session.blocking import Connection, Reply
     from kwcli.run_environment import Environment
 
-__all__ = ["examine"]
+__all__ = ["probe_cluster"]
 
 # The first version of DescribeQuorum whose responses have times.
 _TIMES_SINCE: Final = 1
@@ -41,14 +41,14 @@ _NS_PER_MS: Final = 1_000_000
 _FEATURE: Final = "metadata.version"
 
 
-def examine(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
+def probe_cluster(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
     """Have the doctor observe the cluster from each of the servers. Raises Failure where all of them fail."""
     deadline = Deadline(config.timeout_s, env.monotonic)
     failures = []
     for server in config.servers:
         one = config._replace(servers=(server,))
         try:
-            _Examination(doctor, one, deadline).run()
+            ClusterProbe(doctor, one, deadline).run()
         except Failure as failure:
             failures.append(without_frames(failure))
             doctor.observe("unreachable", env.now_ns(), shown(server), None, failure.text)
@@ -56,7 +56,7 @@ def examine(env: Environment, config: ClientConfig, doctor: Doctor) -> None:
         raise failures[0]
 
 
-class _Examination:
+class ClusterProbe:
     """The examination of a cluster as one of its servers describes it."""
 
     def __init__(self, doctor: Doctor, config: ClientConfig, deadline: Deadline) -> None:
@@ -66,7 +66,7 @@ class _Examination:
         self._tape = Tape(Wanted(doctor.needs))
 
     def run(self) -> None:
-        with ClusterClient(self._config, self._deadline, witness=self._witness) as cluster:
+        with ClusterClient(self._config, self._deadline, witness=self._observe_reply) as cluster:
             first = cluster.any()
             if METADATA in first.versions:
                 version = cluster.version(first, METADATA)
@@ -74,19 +74,19 @@ class _Examination:
             nodes = cluster.nodes(fresh=True)
             for left, node in zip(range(len(nodes), 0, -1), nodes.values(), strict=True):
                 # A node that hangs leaves the other nodes and the controller their share of the time.
-                self._reach(cluster, node, self._deadline.left() * left / (left + 1))
+                self._probe_server(cluster, node, self._deadline.left() * left / (left + 1))
             # Where no time is left, the controller would be blamed wrongly.
             if first.versions.get(DESCRIBE_QUORUM, NONE).high >= _TIMES_SINCE and self._deadline.left():
                 try:
-                    self._look_at_clock(cluster, first)
+                    self._observe_clock(cluster, first)
                 except Failure as failure:
                     why = without_frames(failure).text
                     self._doctor.observe("controller-silent", time.time_ns(), shown(first.address), why)
 
-    def _witness(self, connection: Connection, reply: Reply) -> None:
+    def _observe_reply(self, connection: Connection, reply: Reply) -> None:
         self._doctor.add(self._tape.play(connection.local, connection.peer, reply))
 
-    def _reach(self, cluster: ClusterClient, node: Node, spare_s: float) -> None:
+    def _probe_server(self, cluster: ClusterClient, node: Node, spare_s: float) -> None:
         now_ns = time.time_ns()
         if not self._deadline.left():
             self._doctor.observe("not-looked-at", now_ns, shown(node.address), node.id)
@@ -100,13 +100,13 @@ class _Examination:
             return
         looks = likeness(connection.versions)
         self._doctor.observe("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
-        levels = {row["name"]: row["max_version_level"] for row in _rows(connection, "finalized_features")}
-        for row in _rows(connection, "supported_features"):
+        levels = {row["name"]: row["max_version_level"] for row in _ask_for_rows(connection, "finalized_features")}
+        for row in _ask_for_rows(connection, "supported_features"):
             if row["name"] == _FEATURE and row["name"] in levels:
                 level, most = levels[row["name"]], row["max_version"]
                 self._doctor.observe("feature", now_ns, row["name"], node.id, level=level, most=most)
 
-    def _look_at_clock(self, cluster: ClusterClient, connection: Connection) -> None:
+    def _observe_clock(self, cluster: ClusterClient, connection: Connection) -> None:
         """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
         version = cluster.version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
         asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
@@ -122,6 +122,6 @@ class _Examination:
                         self._doctor.observe("controller-clock", between, part["leader_id"], apart=abs(apart))
 
 
-def _rows(connection: Connection, name: str) -> list[dict[str, Any]]:
+def _ask_for_rows(connection: Connection, name: str) -> list[dict[str, Any]]:
     found = connection.offer.answer.get(name)
     return found if isinstance(found, list) else []

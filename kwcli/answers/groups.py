@@ -49,7 +49,7 @@ def format_lag(row: Row, which: str) -> str:
     return _NOTHING if value is None else f"{value:,}"
 
 
-def _state(row: Row) -> str:
+def _format_state(row: Row) -> str:
     present = sum(member["present"] for member in row["members"])
     parts = [str(row["state"])] if row["state"] else []
     return ", ".join(
@@ -57,7 +57,7 @@ def _state(row: Row) -> str:
     )
 
 
-def _lag(row: Row) -> str:
+def _format_lags(row: Row) -> str:
     parts = []
     for which, words in (("commit", "behind in commits"), ("position", "behind in reading")):
         if row[f"{which}_lag"] is not None:
@@ -65,7 +65,7 @@ def _lag(row: Row) -> str:
     return ", ".join(parts)
 
 
-def _shared(row: Row) -> str:
+def _format_shared(row: Row) -> str:
     counts: Mapping[str, int] = row["shared"] or {}
     return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
@@ -73,12 +73,12 @@ def _shared(row: Row) -> str:
 # Lines of a group's page besides those that every page has: title, and text.
 GROUP_LINES: Final[tuple[tuple[str, Callable[[Row], str]], ...]] = (
     ("type", lambda row: row.get("type") or ""),
-    ("state", lambda row: _state(row) if "timeline" in row else ""),
+    ("state", lambda row: _format_state(row) if "timeline" in row else ""),
     ("protocol", lambda row: row.get("protocol") or ""),
     ("coordinator", lambda row: row.get("coordinator") or ""),
-    ("lag", lambda row: _lag(row) if "commit_lag" in row else ""),
+    ("lag", lambda row: _format_lags(row) if "commit_lag" in row else ""),
     ("read again", lambda row: f"{row['refetched']:.0%} of offsets" if row.get("refetched") else ""),
-    ("records", lambda row: _shared(row) if row.get("shared") else ""),
+    ("records", lambda row: _format_shared(row) if row.get("shared") else ""),
     ("asked by", lambda row: ", ".join(row.get("asked_by") or ())),
 )
 
@@ -89,15 +89,15 @@ def group_details(row: Row, settings: Settings) -> list[str]:
     several_days = row["first"][:10] != row["last"][:10]
     lines: list[str] = []
     if row["timeline"]:
-        lines += ["  generations", *_generations(row["timeline"], names, settings, days=several_days)]
+        lines += ["  generations", *_generation_lines(row["timeline"], names, settings, days=several_days)]
     if row["refused"]:
         lines.append("  refused")
         for each in row["refused"]:
             lines.append(f"{' ' * _MARGIN}{each['api']} {each['error']} ×{each['count']:,}, last {each['last'][:23]}")
     if row["members"]:
-        lines += ["  members", *_members(row["members"], names, settings)]
+        lines += ["  members", *_member_lines(row["members"], names, settings)]
     if row["partitions"]:
-        lines += ["  partitions", *_partitions(row["partitions"], names, settings)]
+        lines += ["  partitions", *_partition_lines(row["partitions"], names, settings)]
     return lines
 
 
@@ -112,12 +112,12 @@ class MemberNames:
             for name, client in clients.items()
         }
 
-    def of(self, member: Row) -> str:
+    def name_of(self, member: Row) -> str:
         """The name of the member in a row that has the keys of a member."""
         name = self._names.get(member["member_id"]) or member["client_id"] or member["member_id"]
         return clean(f"{name} ({member['instance_id']})" if member.get("instance_id") else name)
 
-    def by_id(self, member_id: str | None) -> str:
+    def name_by_id(self, member_id: str | None) -> str:
         """The name of the member with this id."""
         return clean(self._names.get(member_id or "", member_id) or _NOTHING)
 
@@ -129,7 +129,7 @@ def format_assignment(assignment: Mapping[str, Sequence[int]] | None) -> str:
     return " ".join(f"{clean(topic)}[{format_ranges(numbers)}]" for topic, numbers in assignment.items()) or "nothing"
 
 
-def _generations(timeline: Sequence[Row], names: MemberNames, settings: Settings, *, days: bool) -> list[str]:
+def _generation_lines(timeline: Sequence[Row], names: MemberNames, settings: Settings, *, days: bool) -> list[str]:
     lines = []
     for its in timeline:
         time = its["began"][:23].replace("T", " ") if days else its["began"][11:23]
@@ -139,11 +139,11 @@ def _generations(timeline: Sequence[Row], names: MemberNames, settings: Settings
         )
         new = {member["member_id"] for member in its["joined"]}
         rows = [(member, "+" if member["member_id"] in new else " ") for member in its["members"][:_LISTED]]
-        lines += _drawn(
+        lines += _draw_indented(
             [
                 Column("", [sign for _, sign in rows]),
-                Column("", [names.of(member) for member, _ in rows], paint="client", cut=_NAME_LEAST),
-                Column("", [_waited(member) for member, _ in rows], drop=1),
+                Column("", [names.name_of(member) for member, _ in rows], paint="client", cut=_NAME_LEAST),
+                Column("", [_format_wait(member) for member, _ in rows], drop=1),
                 Column("", [format_assignment(member["assignment"]) for member, _ in rows], cut=_NAME_LEAST),
             ],
             settings,
@@ -152,14 +152,14 @@ def _generations(timeline: Sequence[Row], names: MemberNames, settings: Settings
         )
         for gone in its["left"]:
             reason = f": {clean(gone['reason'])}" if gone["reason"] else ""
-            lines.append(f"{' ' * 2 * _MARGIN}-  {names.of(gone)} {_HOW[gone['how']]}{reason}")
+            lines.append(f"{' ' * 2 * _MARGIN}-  {names.name_of(gone)} {_HOW[gone['how']]}{reason}")
         said = [clean(reason) for reason in its["reasons"]]
         if said:
             lines.append(f"{' ' * 2 * _MARGIN}reasons: {'; '.join(said)}")
     return lines
 
 
-def _waited(member: Row) -> str:
+def _format_wait(member: Row) -> str:
     return "" if member["waited_ms"] is None else f"waited {format_latency(member['waited_ms'])}"
 
 
@@ -168,14 +168,14 @@ def format_cause(cause: Row | None, names: MemberNames) -> str:
     if cause is None:
         return ""
     reason = f" ({clean(cause['reason'])})" if cause["reason"] else ""
-    return f": {_CAUSES[cause['what']].format(names.of(cause))}{reason}"
+    return f": {_CAUSES[cause['what']].format(names.name_of(cause))}{reason}"
 
 
-def _members(members: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
+def _member_lines(members: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     rows = members[:_LISTED]
-    lines = _drawn(
+    lines = _draw_indented(
         [
-            Column("member", [names.of(each) for each in rows], paint="client", cut=_NAME_LEAST),
+            Column("member", [names.name_of(each) for each in rows], paint="client", cut=_NAME_LEAST),
             Column("", ["" if each["present"] else "no more" for each in rows]),
             Column("address", [clean(each["address"] or _NOTHING) for each in rows], drop=1),
             Column("beats", [f"{each['heartbeats']:,}" for each in rows], drop=3, right=True),
@@ -185,50 +185,50 @@ def _members(members: Sequence[Row], names: MemberNames, settings: Settings) -> 
         settings,
         _MARGIN,
     )
-    return lines + _rest(members)
+    return lines + _count_more(members)
 
 
-def _partitions(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
+def _partition_lines(partitions: Sequence[Row], names: MemberNames, settings: Settings) -> list[str]:
     """The table of a group's partitions; where not all are listed, the partitions farthest behind come first."""
     rows = partitions
     if len(rows) > _LISTED:
         rows = sorted(rows, key=lambda row: -max(row["commit_lag"] or 0, row["position_lag"] or 0))[:_LISTED]
-    lines = _drawn(
+    lines = _draw_indented(
         [
             Column("topic", [clean(each["topic"]) for each in rows], cut=_NAME_LEAST),
             Column("", [str(each["partition"]) for each in rows], right=True),
-            _number("end", rows, "high_watermark", 3),
-            _number("committed", rows, "committed"),
-            _number("lag", rows, "commit_lag"),
-            _time("for", rows, "commit_lag_ms", 4),
-            _number("position", rows, "position", 2),
-            _number("lag", rows, "position_lag"),
-            _time("for", rows, "position_lag_ms", 5),
+            _number_column("end", rows, "high_watermark", 3),
+            _number_column("committed", rows, "committed"),
+            _number_column("lag", rows, "commit_lag"),
+            _time_column("for", rows, "commit_lag_ms", 4),
+            _number_column("position", rows, "position", 2),
+            _number_column("lag", rows, "position_lag"),
+            _time_column("for", rows, "position_lag_ms", 5),
             Column("read again", [format_share(each["refetched"]) for each in rows], drop=6, right=True),
-            Column("member", [names.by_id(each["member_id"]) for each in rows], drop=1, cut=_NAME_LEAST),
+            Column("member", [names.name_by_id(each["member_id"]) for each in rows], drop=1, cut=_NAME_LEAST),
         ],
         settings,
         _MARGIN,
     )
-    return lines + _rest(partitions)
+    return lines + _count_more(partitions)
 
 
-def _number(title: str, rows: Sequence[Row], key: str, drop: int | None = None) -> Column:
+def _number_column(title: str, rows: Sequence[Row], key: str, drop: int | None = None) -> Column:
     cells = [_NOTHING if row[key] is None else f"{row[key]:,}" for row in rows]
     return Column(title, cells, drop=drop, right=True)
 
 
-def _time(title: str, rows: Sequence[Row], key: str, drop: int) -> Column:
+def _time_column(title: str, rows: Sequence[Row], key: str, drop: int) -> Column:
     cells = [format_latency(row[key]) if row[key] else _NOTHING for row in rows]
     return Column(title, cells, drop=drop, right=True)
 
 
-def _rest(rows: Sequence[Any]) -> list[str]:
+def _count_more(rows: Sequence[Any]) -> list[str]:
     more = len(rows) - _LISTED
     return [f"{' ' * _MARGIN}and {more:,} more: -o ndjson has all"] if more > 0 else []
 
 
-def _drawn(columns: list[Column], settings: Settings, margin: int, *, heading: bool = True) -> list[str]:
+def _draw_indented(columns: list[Column], settings: Settings, margin: int, *, heading: bool = True) -> list[str]:
     width = None if settings.width is None else max(settings.width - margin, 20)
     head, *lines = draw_table(columns, width, palette(settings.color), dense=True) if columns[0].cells else ("",)
     return [f"{' ' * margin}{line}" for line in ([head, *lines] if heading and lines else lines)]

@@ -13,12 +13,12 @@ from decoders.exchanges.libraries import library_text
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.answers.groups import GROUP_LINES, format_lag, format_share, group_details
-from kwcli.answers.view import AnswerRenderer, flat_text, software_text
+from kwcli.answers.view import AnswerRenderer, flatten_value, format_software
 from kwcli.output.short_texts import count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
-from kwcli.stats.text import OTHERS, others_note, wrap_note
+from kwcli.stats.text import OTHERS, note_others, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -58,24 +58,24 @@ class PortraitKind(NamedTuple):
     in_time: bool = False
 
 
-def _count(key: str) -> Cell:
+def _count_cell(key: str) -> Cell:
     return lambda row: f"{row[key]:,}" if row[key] else _NOTHING
 
 
-def _size(key: str) -> Cell:
+def _size_cell(key: str) -> Cell:
     return lambda row: _NOTHING if row[key] is None else format_size(row[key])
 
 
-def _sizes(row: Row) -> str:
+def _format_sizes(row: Row) -> str:
     sent, got = row["request_bytes"], row["response_bytes"]
     return "" if sent is None else f"{format_size(sent)} sent, {format_size(got)} got"
 
 
-def _time(key: str) -> Cell:
+def _time_cell(key: str) -> Cell:
     return lambda row: _NOTHING if row[key] is None else format_latency(row[key])
 
 
-def _some(key: str) -> Cell:
+def _names_cell(key: str) -> Cell:
     """A cell with the first names of a list, and how many more there are."""
 
     def cell(row: Row) -> str:
@@ -88,12 +88,12 @@ def _some(key: str) -> Cell:
 
 _SHOWN: Final = 3
 _NUMBERS: Final = (
-    PortraitColumn("count", _count("count"), 0, right=True),
-    PortraitColumn("errors", _count("errors"), 3, right=True, paint="bad"),
-    PortraitColumn("p50", _time("p50"), 9, right=True),
-    PortraitColumn("p99", _time("p99"), 7, right=True),
-    PortraitColumn("sent", _size("request_bytes"), 11, right=True),
-    PortraitColumn("got", _size("response_bytes"), 12, right=True),
+    PortraitColumn("count", _count_cell("count"), 0, right=True),
+    PortraitColumn("errors", _count_cell("errors"), 3, right=True, paint="bad"),
+    PortraitColumn("p50", _time_cell("p50"), 9, right=True),
+    PortraitColumn("p99", _time_cell("p99"), 7, right=True),
+    PortraitColumn("sent", _size_cell("request_bytes"), 11, right=True),
+    PortraitColumn("got", _size_cell("response_bytes"), 12, right=True),
 )
 PORTRAITS: Final[dict[str, PortraitKind]] = {
     "clients": PortraitKind(
@@ -101,15 +101,15 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "client",
         "client_id",
         (
-            PortraitColumn("client", lambda row: _title(row, "client_id", "addresses"), paint="client"),
-            PortraitColumn("software", lambda row: clean(software_text(row)) or _NOTHING, 5),
-            PortraitColumn("user", _some("users"), 6, says="users"),
-            PortraitColumn("address", _some("addresses"), 8),
-            PortraitColumn("conns", _count("connections"), 10, right=True),
+            PortraitColumn("client", lambda row: _title_of(row, "client_id", "addresses"), paint="client"),
+            PortraitColumn("software", lambda row: clean(format_software(row)) or _NOTHING, 5),
+            PortraitColumn("user", _names_cell("users"), 6, says="users"),
+            PortraitColumn("address", _names_cell("addresses"), 8),
+            PortraitColumn("conns", _count_cell("connections"), 10, right=True),
             *_NUMBERS,
-            PortraitColumn("writes", _some("writes"), 1),
-            PortraitColumn("reads", _some("reads"), 2),
-            PortraitColumn("groups", _some("groups"), 4),
+            PortraitColumn("writes", _names_cell("writes"), 1),
+            PortraitColumn("reads", _names_cell("reads"), 2),
+            PortraitColumn("groups", _names_cell("groups"), 4),
         ),
     ),
     "groups": PortraitKind(
@@ -117,19 +117,19 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "group",
         "group",
         (
-            PortraitColumn("group", lambda row: _title(row, "group"), paint="client"),
+            PortraitColumn("group", lambda row: _title_of(row, "group"), paint="client"),
             PortraitColumn("type", lambda row: row["type"] or _NOTHING, 6),
             PortraitColumn("state", lambda row: clean(row["state"] or _NOTHING), 1),
             PortraitColumn(
                 "members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 4, right=True
             ),
-            PortraitColumn("rebalances", _count("rebalances"), 3, right=True),
+            PortraitColumn("rebalances", _count_cell("rebalances"), 3, right=True),
             PortraitColumn("lag of commits", lambda row: format_lag(row, "commit"), 0, right=True),
             PortraitColumn("of reading", lambda row: format_lag(row, "position"), 2, right=True),
             PortraitColumn("read again", lambda row: format_share(row["refetched"]), 7, right=True),
             *(column._replace(drop=column.drop or 13) for column in _NUMBERS),
             PortraitColumn("protocol", lambda row: clean(row["protocol"] or _NOTHING), 8),
-            PortraitColumn("clients", _some("clients"), 5),
+            PortraitColumn("clients", _names_cell("clients"), 5),
         ),
         in_time=True,
     ),
@@ -138,17 +138,19 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
         "topic",
         "topic",
         (
-            PortraitColumn("topic", lambda row: _title(row, "topic"), paint="client"),
+            PortraitColumn("topic", lambda row: _title_of(row, "topic"), paint="client"),
             *_NUMBERS,
             PortraitColumn(
                 "parts", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else _NOTHING, 8, right=True
             ),
-            PortraitColumn("written", lambda row: _written(row, "records"), 10, right=True),
-            PortraitColumn("written by", _some("writes"), 1),
-            PortraitColumn("read by", _some("reads"), 2),
-            PortraitColumn("groups", _some("groups"), 4),
-            PortraitColumn("administered by", _some("administers"), 5),
-            PortraitColumn("only asked for by", lambda row: _some("asks")(row) if _only_asked(row) else _NOTHING, 6),
+            PortraitColumn("written", lambda row: _format_written(row, "records"), 10, right=True),
+            PortraitColumn("written by", _names_cell("writes"), 1),
+            PortraitColumn("read by", _names_cell("reads"), 2),
+            PortraitColumn("groups", _names_cell("groups"), 4),
+            PortraitColumn("administered by", _names_cell("administers"), 5),
+            PortraitColumn(
+                "only asked for by", lambda row: _names_cell("asks")(row) if _asks_only(row) else _NOTHING, 6
+            ),
         ),
         in_time=True,
     ),
@@ -172,19 +174,19 @@ PORTRAITS: Final[dict[str, PortraitKind]] = {
 }
 
 
-def _title(row: Row, *keys: str) -> str:
+def _title_of(row: Row, *keys: str) -> str:
     """The name of a row for people."""
     if "others" in row:
         return OTHERS
     value = next((row[key] for key in keys if row[key]), None)
-    return _some(keys[-1])(row) if isinstance(value, list) else clean(value or _NOTHING)
+    return _names_cell(keys[-1])(row) if isinstance(value, list) else clean(value or _NOTHING)
 
 
-def _written(row: Row, key: str) -> str:
+def _format_written(row: Row, key: str) -> str:
     return f"{row['written'][key]:,}" if row["written"] else _NOTHING
 
 
-def _only_asked(row: Row) -> bool:
+def _asks_only(row: Row) -> bool:
     return not (row["writes"] or row["reads"] or row["administers"])
 
 
@@ -214,7 +216,7 @@ class PortraitRenderer(AnswerRenderer):
         self._within = within
         self._portrayed = kind
         self._name = name
-        super().__init__(self.fold, kind.kind, self._chosen, self._text, settings)
+        super().__init__(self.fold, kind.kind, self._rows_asked_for, self._text, settings)
 
     def notice(self, rows: list[Settled]) -> None:
         """Learn also from exchanges that the filters leave out."""
@@ -222,7 +224,7 @@ class PortraitRenderer(AnswerRenderer):
             if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):
                 self.fold.learn(row)
 
-    def _chosen(self) -> list[Row]:
+    def _rows_asked_for(self) -> list[Row]:
         rows = self.fold.rows()
         if self._name is None:
             return rows
@@ -241,9 +243,9 @@ class PortraitRenderer(AnswerRenderer):
             raise Failure(f"no {kind} {clean(self._name)} in what was read{near}", Exit.FAILURE)
         return found
 
-    def _text(self, rows: Sequence[Row], settings: Settings) -> str:
+    def _format_text(self, rows: Sequence[Row], settings: Settings) -> str:
         if self._name is not None:
-            return "".join(f"{line}\n" for row in rows for line in _page(row, settings))
+            return "".join(f"{line}\n" for row in rows for line in _page_lines(row, settings))
         columns = [
             Column(
                 column.title,
@@ -260,7 +262,7 @@ class PortraitRenderer(AnswerRenderer):
         lines = [*draw_table(columns, settings.width, paint, dense=True)]
         if rows and "others" in rows[-1]:
             noun = self._portrayed.kind
-            note = others_note(count_of(rows[-1]["others"], noun), noun)
+            note = note_others(count_of(rows[-1]["others"], noun), noun)
             lines += ["", *(f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, settings.width))]
         return "".join(f"{line}\n" for line in lines)
 
@@ -271,42 +273,42 @@ _TIMES: Final = ("p50", "p99", "max")
 _MARGIN: Final = 19
 # The lines of a page in their order: title, and text; a line without text is left out.
 _LINES: Final[tuple[tuple[str, Cell], ...]] = (
-    ("software", lambda row: flat_text(row.get("client_software"))),
+    ("software", lambda row: flatten_value(row.get("client_software"))),
     ("looks like", lambda row: library_text(row["library"]) if row.get("library") else ""),
     ("because of", lambda row: row["library"]["why"] if row.get("library") else ""),
-    ("users", lambda row: flat_text(row.get("users"))),
-    ("addresses", lambda row: flat_text(row.get("addresses"))),
-    ("brokers", lambda row: flat_text(row.get("brokers"))),
+    ("users", lambda row: flatten_value(row.get("users"))),
+    ("addresses", lambda row: flatten_value(row.get("addresses"))),
+    ("brokers", lambda row: flatten_value(row.get("brokers"))),
     ("connections", lambda row: f"{row['connections']:,}" if row.get("connections") else ""),
     ("node", lambda row: "" if row.get("node_id") is None else f"{row['node_id']}, advertised as {row['advertised']}"),
     ("rack", lambda row: row.get("rack") or ""),
     ("controller", lambda row: "yes" if row.get("controller") else ""),
     ("looks like", lambda row: row.get("release") or ""),
     *GROUP_LINES,
-    ("clients", lambda row: flat_text(row.get("clients"))),
+    ("clients", lambda row: flatten_value(row.get("clients"))),
     ("first, last", lambda row: f"{row['first']}, {row['last']}" if row["first"] else "not in the capture"),
     ("exchanges", lambda row: f"{row['count']:,}"),
-    ("errors", lambda row: _errors(row)),
+    ("errors", lambda row: _format_errors(row)),
     ("unanswered", lambda row: f"{row['unanswered']:,}" if row["unanswered"] else ""),
     (
         "latency",
         lambda row: "" if row["p50"] is None else ", ".join(f"{key} {format_latency(row[key])}" for key in _TIMES),
     ),
-    ("bytes", _sizes),
-    ("writes", lambda row: flat_text(row.get("writes"))),
-    ("reads", lambda row: flat_text(row.get("reads"))),
-    ("administers", lambda row: flat_text(row.get("administers"))),
-    ("asks", lambda row: flat_text(row.get("asks"))),
-    ("groups", lambda row: flat_text(row.get("groups"))),
-    ("transactional ids", lambda row: flat_text(row.get("transactional_ids"))),
+    ("bytes", _format_sizes),
+    ("writes", lambda row: flatten_value(row.get("writes"))),
+    ("reads", lambda row: flatten_value(row.get("reads"))),
+    ("administers", lambda row: flatten_value(row.get("administers"))),
+    ("asks", lambda row: flatten_value(row.get("asks"))),
+    ("groups", lambda row: flatten_value(row.get("groups"))),
+    ("transactional ids", lambda row: flatten_value(row.get("transactional_ids"))),
     ("topic id", lambda row: row.get("topic_id") or ""),
-    ("written", lambda row: _writing(row["written"]) if row.get("written") else ""),
+    ("written", lambda row: _describe_writing(row["written"]) if row.get("written") else ""),
     ("lag of commits", lambda row: ", ".join(f"{group} {lag:,}" for group, lag in (row.get("lag") or {}).items())),
-    ("apis", lambda row: ", ".join(f"{name} {flat_text(versions)}" for name, versions in row["apis"].items())),
+    ("apis", lambda row: ", ".join(f"{name} {flatten_value(versions)}" for name, versions in row["apis"].items())),
 )
 
 
-def _writing(written: Row) -> str:
+def _describe_writing(written: Row) -> str:
     """What was written to a topic: `412 records, 38.1kB, in batches ×12; 18.2 records/s, 1.7kB/s; …; zstd ×12`."""
     records = count_of(written["records"], "record")
     parts = [f"{records}, {format_size(written['bytes'])}, in batches ×{written['batches']:,}"]
@@ -318,7 +320,7 @@ def _writing(written: Row) -> str:
     return "; ".join(parts)
 
 
-def _partitions_of(row: Row, settings: Settings) -> list[str]:
+def _partition_lines(row: Row, settings: Settings) -> list[str]:
     """The lines of the table of a topic's partitions."""
     rows = row["partitions"][:_PARTITIONS_LISTED]
 
@@ -339,22 +341,22 @@ def _partitions_of(row: Row, settings: Settings) -> list[str]:
     return [f"  {line}" for line in lines] + ([f"  and {more:,} more: -o ndjson has all"] if more else [])
 
 
-def _errors(row: Row) -> str:
+def _format_errors(row: Row) -> str:
     codes: dict[str, Any] = row["error_codes"]
     return f"{row['errors']:,}: " + ", ".join(f"{name} ×{count:,}" for name, count in codes.items()) if codes else ""
 
 
-def _page(row: Row, settings: Settings) -> list[str]:
+def _page_lines(row: Row, settings: Settings) -> list[str]:
     """The lines of a row's page: all that is known of one client, group, topic or broker."""
     names = (row[key] for key in ("topic", "broker", "group", "client_id") if row.get(key))
-    head = clean(next(names, None) or flat_text(row.get("addresses")))
+    head = clean(next(names, None) or flatten_value(row.get("addresses")))
     lines = [head]
     for title, cell in _LINES:
         text = clean(cell(row))
         if text:
             lines.append(f"  {title:<{_MARGIN}}{text}")
     if "topic" in row and row["partitions"]:
-        lines += _partitions_of(row, settings)
+        lines += _partition_lines(row, settings)
     if "timeline" in row:
         lines += group_details(row, settings)
     return [*lines, ""]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
-from kwcli.answers.view import view_of
+from kwcli.answers.view import sniff_view_of
 from kwcli.reading.input_files import is_named_capture, is_named_records
 from kwcli.sniff.run import Sniffing
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment, Exit
 
-__all__ = ["answer", "show_portraits"]
+__all__ = ["run_answer", "show_portraits"]
 
 
-def answer(
+def run_answer(
     env: Environment,
     settings: Settings,
     capture: CaptureOptions,
@@ -30,17 +30,17 @@ def answer(
     renderer: AnswerRenderer,
 ) -> Exit:
     """Feed the renderer's fold with the exchanges that the options select, write its answer, return the exit code."""
-    return Sniffing(env, settings, capture, filters, view=view_of(renderer)).run().exit_code()
+    return Sniffing(env, settings, capture, filters, view=sniff_view_of(renderer)).run().exit_code()
 
 
-def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
+def diagnose_cluster(env: Environment, config: ClientConfig, doctor: Doctor, renderer: AnswerRenderer) -> Exit:
     """Have the doctor look at a cluster and write the findings, also those before a failure; returns the exit code."""
-    from kwcli.answers.doctor_cluster_probe import examine
+    from kwcli.answers.doctor_cluster_probe import probe_cluster
     from kwcli.run_environment import Exit, Failure
 
     code = Exit.DONE
     try:
-        examine(env, config, doctor)
+        probe_cluster(env, config, doctor)
     except Failure as failure:
         code = Exit(failure.code)  # the findings have the reason
 
@@ -51,7 +51,7 @@ def look_at(env: Environment, config: ClientConfig, doctor: Doctor, renderer: An
     return code
 
 
-def _named(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
+def _take_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOptions, str | None]:
     """`kw topics FILE orders`: the last word is the name that is asked for, where it is no file and reads like none."""
     *files, last = capture.files or ("",)
     other = bool(files or capture.interface)
@@ -71,8 +71,8 @@ def show_portraits(
     shown: OutputOptions,
 ) -> Exit:
     """Run `kw clients`, `kw groups`, `kw topics` or `kw brokers`, as `word` says; returns the exit code."""
-    capture, name = _named(capture, name)
+    capture, name = _take_name(capture, name)
     capture.check()
     settings = shown.settings(env)
     within = parse(capture.times(env, settings.zone)).matches
-    return answer(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))
+    return run_answer(env, settings, capture, filters, PortraitRenderer(PORTRAITS[word], settings, name, within))

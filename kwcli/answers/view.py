@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
 
-__all__ = ["AnswerRenderer", "answer_record", "flat_text", "software_text", "view_of"]
+__all__ = ["AnswerRenderer", "answer_record", "flatten_value", "format_software", "sniff_view_of"]
 
 # Rows that are aligned together, where they are too many to be held.
 _PAGE: Final = 10_000
@@ -65,11 +65,13 @@ class AnswerRenderer(FoldRenderer):
         settings = self._settings
         if settings.format in ("text", "table", "csv"):
             for some in self._pages():
-                shown = {"text": self._text, "table": _table, "csv": _csv}[settings.format](some, settings)
+                shown = {"text": self._text, "table": _format_table, "csv": _format_csv}[settings.format](
+                    some, settings
+                )
                 self._write(shown.encode("utf-8", "backslashreplace"))
             return
         rows = self.found if isinstance(self.found, list) else list(islice(self.found, 1))
-        writer = record_writer(settings, self._write, [*_names(rows), *self.keys])
+        writer = record_writer(settings, self._write, [*_names_of_columns(rows), *self.keys])
         for row in self.found:
             writer.add(answer_record(self._kind, row))
         writer.close()
@@ -86,7 +88,7 @@ class AnswerRenderer(FoldRenderer):
             yield some
 
 
-def view_of(renderer: AnswerRenderer) -> SniffView:
+def sniff_view_of(renderer: AnswerRenderer) -> SniffView:
     """The SniffView by which `Sniffing` feeds the renderer's fold instead of showing exchanges."""
     return SniffView(
         renderer.needs, renderer.open, renderer.hear, libraries=renderer.asks_libraries, ended=renderer.ended
@@ -98,33 +100,33 @@ def answer_record(kind: str, row: Row) -> dict[str, Any]:
     return {"kind": kind, "schema": SCHEMA, **row_json(row)}
 
 
-def software_text(row: Row) -> str:
+def format_software(row: Row) -> str:
     """The software that a client states, else the library it looks like (`~kafkajs ≥ 1.13`); empty where unknown."""
     library = row.get("library")
-    return flat_text(row.get("client_software")) or ("" if library is None else f"~{library_text(library)}")
+    return flatten_value(row.get("client_software")) or ("" if library is None else f"~{library_text(library)}")
 
 
-def flat_text(value: Any, form: Callable[[str], str] = str) -> str:
+def flatten_value(value: Any, form: Callable[[str], str] = str) -> str:
     """A value of a row in one cell: objects as their values, lists with commas, texts in the form that `form` makes."""
     if value is None:
         return ""
     if isinstance(value, dict):
-        return " ".join(filter(None, [flat_text(each, form) for each in value.values()]))
+        return " ".join(filter(None, [flatten_value(each, form) for each in value.values()]))
     if isinstance(value, list):
-        return ", ".join([flat_text(each, form) for each in value])
+        return ", ".join([flatten_value(each, form) for each in value])
     return form(value) if isinstance(value, str) else str(value)
 
 
-def _table(rows: Sequence[Row], settings: Settings) -> str:
+def _format_table(rows: Sequence[Row], settings: Settings) -> str:
     """A table with a column for each key; the last columns are left out where the terminal has no room."""
     columns = [
         Column(
             name,
-            [clean(flat_text(row.get(name))) or "–" for row in rows],
+            [clean(flatten_value(row.get(name))) or "–" for row in rows],
             drop=order,
             right=all(_is_number(row[name]) for row in rows if row.get(name) is not None),
         )
-        for order, name in enumerate(_names(rows))
+        for order, name in enumerate(_names_of_columns(rows))
     ]
     return "".join(f"{line}\n" for line in draw_table(columns, settings.width, palette(settings.color), dense=True))
 
@@ -133,17 +135,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _csv(rows: Sequence[Row], settings: Settings) -> str:
+def _format_csv(rows: Sequence[Row], settings: Settings) -> str:
     """CSV with a line for each row, and a header line first."""
-    names = _names(rows)
+    names = _names_of_columns(rows)
     lines = [
-        [row[name] if _is_number(row.get(name)) else flat_text(row.get(name), cell_text) for name in names]
+        [row[name] if _is_number(row.get(name)) else flatten_value(row.get(name), cell_text) for name in names]
         for row in rows
     ]
     return csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
 
 
-def _names(rows: Sequence[Row]) -> list[str]:
+def _names_of_columns(rows: Sequence[Row]) -> list[str]:
     """The keys of all rows, in their order; a key that only some rows have stands where it stands in those rows."""
     names: list[str] = []
     for row in rows:

@@ -59,12 +59,12 @@ def command(
     sent in clear and changed rights; exit code 4 when a finding is an error.
     """
     from decoders.protocol_facts.releases import RELEASES
-    from kwcli.answers.audit import AuditRenderer, SecurityRenderer, check_words, find_target
-    from kwcli.answers.run import answer
+    from kwcli.answers.audit import AuditRenderer, SecurityRenderer, check_audit_words, find_target
+    from kwcli.answers.run import run_answer
     from kwcli.spelling import find_release
 
     capture.check()
-    check_words(target, newer, security=security)
+    check_audit_words(target, newer, security=security)
     settings = shown.settings(env)
     renderer: AuditRenderer | SecurityRenderer
     if security:
@@ -72,7 +72,7 @@ def command(
     else:
         against = find_target(target or RELEASES[-1], env, connection)
         renderer = AuditRenderer(settings, against, None if newer is None else find_release(newer))
-    code = renderer.exit_code(answer(env, settings, capture, filters, renderer))
+    code = renderer.exit_code(run_answer(env, settings, capture, filters, renderer))
     if not settings.quiet and (renderer.found or security):
-        env.say(f"kw: {renderer.line()}")
+        env.say(f"kw: {renderer.summary_line()}")
     return code

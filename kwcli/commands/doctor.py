@@ -78,16 +78,16 @@ def command(
     -b examine a cluster instead of a capture, without changing it.
     """
     from kwcli.answers.doctor import DoctorRenderer, check_source, read_thresholds
-    from kwcli.answers.run import answer, look_at
+    from kwcli.answers.run import diagnose_cluster, run_answer
 
     live = check_source(capture, connection)
     settings = shown.settings(env)
     renderer = DoctorRenderer(settings, read_thresholds(thresholds))
     if live:
-        done = look_at(env, read_config(env, connection), renderer.doctor, renderer)
+        done = diagnose_cluster(env, read_config(env, connection), renderer.doctor, renderer)
     else:
-        done = answer(env, settings, capture, filters, renderer)
+        done = run_answer(env, settings, capture, filters, renderer)
     code = renderer.exit_code(done, fail_on)
     if not settings.quiet and (renderer.found or code != Exit.FAILURE):
-        env.say(f"kw: {renderer.line()}")
+        env.say(f"kw: {renderer.summary_line()}")
     return code

@@ -142,7 +142,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     across files. The same run again changes nothing; further captures join those already in the tables.
     """
     _check_installed()
-    from kwcli.pipeline.run import run
+    from kwcli.pipeline.run import run_pipeline
 
     _check_tables(options)
     from kwcli.filter_options import resolve_times
@@ -152,7 +152,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     since_ns, until_ns = resolve_times(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = key_log_names(options.keylogs, env.variables)
     asked = options._replace(filter=filters.text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
-    return run(env, asked)
+    return run_pipeline(env, asked)
 
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
@@ -228,11 +228,11 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     _check_tables(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
     refuse_without("doctor", ("thresholds",), "thresholds are for its findings")
-    from kwcli.pipeline.watch.run import watch
+    from kwcli.pipeline.watch.run import run_watch
     from kwcli.reading.input_files import key_log_names
 
     keylogs = key_log_names(options.keylogs, env.variables)
-    return watch(env, options._replace(filter=filters.text(), keylogs=keylogs), wanted)
+    return run_watch(env, options._replace(filter=filters.text(), keylogs=keylogs), wanted)
 
 
 @command.command("compact", short_help="Merge the files of a watch's tables.", epilog=_COMPACT)
@@ -257,11 +257,11 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     from datetime import timedelta
 
     from kwcli.pipeline.run_messages import compacted_line
-    from kwcli.pipeline.store.compaction import compact
-    from kwcli.pipeline.store.run_store import as_failures
+    from kwcli.pipeline.store.compaction import compact_tables
+    from kwcli.pipeline.store.run_store import os_errors_as_failures
 
-    with as_failures(folder):
-        for done in compact(folder, timedelta(seconds=lateness), keep_days):
+    with os_errors_as_failures(folder):
+        for done in compact_tables(folder, timedelta(seconds=lateness), keep_days):
             if not quiet:
                 env.say(f"kw: {compacted_line(done)}")
     return Exit.DONE

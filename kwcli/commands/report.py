@@ -67,7 +67,7 @@ def command(
     """
     from decoders.filters import parse
     from decoders.protocol_facts.releases import RELEASES
-    from kwcli.answers.run import answer
+    from kwcli.answers.run import run_answer
     from kwcli.report.run import ReportRenderer, findings_code
     from kwcli.spelling import find_release
 
@@ -78,6 +78,6 @@ def command(
     release = RELEASES[-1] if target is None else find_release(target)
     within = parse(capture.times(env, settings.zone)).matches
     renderer = ReportRenderer(env, settings, release, page.html_path, within)
-    code = answer(env, settings, capture, filters, renderer)
+    code = run_answer(env, settings, capture, filters, renderer)
     breaking = 0 if target is None else renderer.breaking
     return findings_code(env, code, breaking, release, quiet=settings.quiet)

@@ -79,7 +79,7 @@ def command(
     """
     from kwcli.sniff.run import Sniffing
     from kwcli.stats.options import check_options
-    from kwcli.stats.view import view
+    from kwcli.stats.view import stats_view
 
     capture.check()
     if words.slowest and shown.output == "csv":
@@ -87,5 +87,5 @@ def command(
             "--slowest prints a second table, and csv can hold only one", click.get_current_context()
         )
     settings = shown.settings(env)
-    counting = view(check_options(words), settings)
+    counting = stats_view(check_options(words), settings)
     return Sniffing(env, settings, capture, filters, view=counting, strict=strict).run().exit_code()

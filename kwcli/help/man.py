@@ -25,35 +25,35 @@ _LONGEST: Final = 40
 _SPACES: Final = re.compile(r"\s+")
 
 
-def man_page(program: click.Group, topic: str | None = None) -> str:
+def format_man_page(program: click.Group, topic: str | None = None) -> str:
     """The page kw(1) with the whole handbook; or kw-TOPIC(1), with one of its pages and the options of its command."""
     if topic is None:
-        lines = _head("kw", "see what is really on the wire of Apache Kafka")
-        lines += [".SH SYNOPSIS", ".B kw", *_text("COMMAND …")]
-        lines += [".SH COMMANDS", *_commands(program)]
+        lines = _header_lines("kw", "see what is really on the wire of Apache Kafka")
+        lines += [".SH SYNOPSIS", ".B kw", *_paragraph_as_roff("COMMAND …")]
+        lines += [".SH COMMANDS", *_command_sections(program)]
         for each in TOPICS:
-            lines += [f".SH {_quoted(each.upper())}", *_page(each)]
+            lines += [f".SH {_quote_argument(each.upper())}", *_page_as_roff(each)]
     else:
-        lines = [*_head(f"kw-{topic}", describe_topic(topic)), ".SH DESCRIPTION", *_page(topic)]
-        own = [path for path in _paths(program) if ALIASES.get(path[0], path[0]) == topic]
+        lines = [*_header_lines(f"kw-{topic}", describe_topic(topic)), ".SH DESCRIPTION", *_page_as_roff(topic)]
+        own = [path for path in _command_paths(program) if ALIASES.get(path[0], path[0]) == topic]
         lines += [".SH COMMANDS"] * bool(own)
         for path in own:
-            lines += _command(program, path)
+            lines += _describe_command(program, path)
     more = "`kw help TOPIC` shows a page of the handbook, `kw COMMAND --help` the options of a command."
-    lines += [".SH SEE ALSO", *_text(more)]
+    lines += [".SH SEE ALSO", *_paragraph_as_roff(more)]
     return "\n".join(lines) + "\n"
 
 
-def _head(name: str, description: str) -> list[str]:
+def _header_lines(name: str, description: str) -> list[str]:
     return [
-        f'.TH {_quoted(name.upper())} 1 "" {_quoted(f"kw {VERSION}")} "Handbook of kw"',
+        f'.TH {_quote_argument(name.upper())} 1 "" {_quote_argument(f"kw {VERSION}")} "Handbook of kw"',
         *(".nh", ".ad l"),  # hyphens in names of options and fields are no places to break
         ".SH NAME",
-        f"{_escaped(name)} \\- {_inline(description)}",
+        f"{_escape_roff(name)} \\- {_inline_as_roff(description)}",
     ]
 
 
-def _paths(program: click.Group) -> Iterator[tuple[str, ...]]:
+def _command_paths(program: click.Group) -> Iterator[tuple[str, ...]]:
     """The paths of all commands; the commands of a group follow the group."""
     ctx = click.Context(program, info_name="kw", **program.context_settings)
     for name in program.list_commands(ctx):
@@ -66,11 +66,11 @@ def _paths(program: click.Group) -> Iterator[tuple[str, ...]]:
             yield from ((name, each) for each in command.list_commands(inner))
 
 
-def _commands(program: click.Group) -> list[str]:
-    return [line for path in _paths(program) for line in _command(program, path)]
+def _command_sections(program: click.Group) -> list[str]:
+    return [line for path in _command_paths(program) for line in _describe_command(program, path)]
 
 
-def _command(program: click.Group, path: tuple[str, ...]) -> list[str]:
+def _describe_command(program: click.Group, path: tuple[str, ...]) -> list[str]:
     """A command's usage, what it does, and its options."""
     ctx: click.Context = click.Context(program, info_name="kw", **program.context_settings)
     command: click.Command = program
@@ -80,50 +80,53 @@ def _command(program: click.Group, path: tuple[str, ...]) -> list[str]:
         assert found is not None
         command, ctx = found, click.Context(found, ctx, info_name=name)
     usage = " ".join(["kw", *path, *command.collect_usage_pieces(ctx)])
-    lines = [f".SS {_quoted(usage)}"]
+    lines = [f".SS {_quote_argument(usage)}"]
     for paragraph in (command.help or "").split("\n\n"):
-        lines += [*_text(paragraph), ".PP"]
+        lines += [*_paragraph_as_roff(paragraph), ".PP"]
     lines = lines[:-1]
     for param in command.get_params(ctx):
         record = param.get_help_record(ctx) if isinstance(param, click.Option) and not param.hidden else None
         if record is not None and "--help" not in param.opts:
-            words = _quoted(record[0]).replace("|", "|\\:")  # where a long list of words may break
-            lines += [".TP", f".B {words}", *_text(record[1])]
+            words = _quote_argument(record[0]).replace("|", "|\\:")  # where a long list of words may break
+            lines += [".TP", f".B {words}", *_paragraph_as_roff(record[1])]
     return lines
 
 
-def _page(topic: str) -> list[str]:
+def _page_as_roff(topic: str) -> list[str]:
     """A page of the handbook, its first line as a sentence."""
     _, _, rest = read_page(topic).partition("\n")
-    return [*_text(f"{describe_topic(topic)}."), *_blocks(rest.splitlines())]
+    return [*_paragraph_as_roff(f"{describe_topic(topic)}."), *_blocks_as_roff(rest.splitlines())]
 
 
-def _blocks(source: list[str]) -> Iterator[str]:
+def _blocks_as_roff(source: list[str]) -> Iterator[str]:
     at = 0
     while at < len(source):
         line = source[at]
         if line.startswith("```"):
             end = next(n for n in range(at + 1, len(source)) if source[n].startswith("```"))
             yield from (".PP", ".RS 2", ".nf")
-            yield from (_guarded(_escaped(each)) for each in source[at + 1 : end])
+            yield from (_guard_line(_escape_roff(each)) for each in source[at + 1 : end])
             yield from (".fi", ".RE")
             at = end + 1
         elif line.startswith("#"):
-            yield f".SS {_quoted(line.lstrip('# '))}"
+            yield f".SS {_quote_argument(line.lstrip('# '))}"
             at += 1
         elif line.startswith("|"):
             end = next((n for n in range(at, len(source)) if not source[n].startswith("|")), len(source))
-            yield from _table(source[at:end])
+            yield from _table_as_roff(source[at:end])
             at = end
         elif line.startswith("- "):
             end = next((n for n in range(at + 1, len(source)) if not source[n].startswith("  ")), len(source))
-            yield from (".IP \\(bu 2", *_text(" ".join(each.strip() for each in [line[2:], *source[at + 1 : end]])))
+            yield from (
+                ".IP \\(bu 2",
+                *_paragraph_as_roff(" ".join(each.strip() for each in [line[2:], *source[at + 1 : end]])),
+            )
             at = end
         elif not line.strip():
             at += 1
         else:
             end = next((n for n in range(at + 1, len(source)) if _begins_block(source[n])), len(source))
-            yield from (".PP", *_text(" ".join(source[at:end])))
+            yield from (".PP", *_paragraph_as_roff(" ".join(source[at:end])))
             at = end
 
 
@@ -131,64 +134,66 @@ def _begins_block(line: str) -> bool:
     return not line.strip() or line.startswith(("#", "|", "```", "- "))
 
 
-def _table(rows: list[str]) -> Iterator[str]:
+def _table_as_roff(rows: list[str]) -> Iterator[str]:
     """A table as a list of terms, its first cells; with more than two columns, each other cell follows its title."""
-    titles, _, *cells = (_cells(row) for row in rows)
+    titles, _, *cells = (_split_cells(row) for row in rows)
     for term, *others in cells:
-        yield from (".TP", f"\\fB{_inline(term)}\\fR" if term else "\\&")
+        yield from (".TP", f"\\fB{_inline_as_roff(term)}\\fR" if term else "\\&")
         if len(titles) == 2:
-            yield from _text(others[0]) if others[0].strip() else ["\\&"]
+            yield from _paragraph_as_roff(others[0]) if others[0].strip() else ["\\&"]
             continue
         pairs = zip(titles[1:], others, strict=True)
-        yield from _text("; ".join(f"{title}: {cell}" if title else cell for title, cell in pairs if cell)) or ["\\&"]
+        yield from _paragraph_as_roff(
+            "; ".join(f"{title}: {cell}" if title else cell for title, cell in pairs if cell)
+        ) or ["\\&"]
 
 
-def _cells(row: str) -> list[str]:
+def _split_cells(row: str) -> list[str]:
     return [cell.replace("\\|", "|").strip() for cell in re.split(r"(?<!\\)\|", row.strip().strip("|"))]
 
 
-def _text(text: str) -> list[str]:
+def _paragraph_as_roff(text: str) -> list[str]:
     """A paragraph as one line; no line for an empty paragraph."""
     plain = _SPACES.sub(" ", text.replace("\b", "")).strip()
-    return [_guarded(_inline(plain))] if plain else []
+    return [_guard_line(_inline_as_roff(plain))] if plain else []
 
 
-def _inline(text: str) -> str:
+def _inline_as_roff(text: str) -> str:
     parts, at = [], 0
     for match in _INLINE.finditer(text):
-        parts.append(_escaped(text[at : match.start()]))
+        parts.append(_escape_roff(text[at : match.start()]))
         if match["url"]:
-            shown, url = _escaped(match["text"].strip("`")), match["url"]
-            parts.append(shown if url.endswith(".md") else f"{shown} ({_escaped(url)})")
+            shown, url = _escape_roff(match["text"].strip("`")), match["url"]
+            parts.append(shown if url.endswith(".md") else f"{shown} ({_escape_roff(url)})")
         else:
-            shown = _breakable(_escaped(match["code"] or match["strong"] or match["em"]))
+            shown = _make_breakable(_escape_roff(match["code"] or match["strong"] or match["em"]))
             parts.append(f"\\f{'I' if match['em'] else 'B'}{shown}\\fR")
         at = match.end()
-    return "".join([*parts, _escaped(text[at:])])
+    return "".join([*parts, _escape_roff(text[at:])])
 
 
-def _breakable(text: str) -> str:
+def _make_breakable(text: str) -> str:
     """The text, with words that are too long for a line made breakable behind a comma, a colon or a slash."""
     words = text.split(" ")
     return " ".join(re.sub(r"([,:/])", r"\1\\:", word) if len(word) > _LONGEST else word for word in words)
 
 
-def _escaped(text: str) -> str:
-    return "".join(map(_character, text))
+def _escape_roff(text: str) -> str:
+    return "".join(map(_escape_character, text))
 
 
-def _character(character: str) -> str:
+def _escape_character(character: str) -> str:
     found = _ESCAPES.get(character)
     if found is not None:
         return found
     return character if character.isascii() else f"\\[u{ord(character):04X}]"
 
 
-def _guarded(line: str) -> str:
+def _guard_line(line: str) -> str:
     """The line, protected from being read as a roff request where it begins with a dot or an apostrophe."""
     return f"\\&{line}" if line[:1] in (".", "'") or not line else line
 
 
-def _quoted(text: str) -> str:
+def _quote_argument(text: str) -> str:
     """The text as the argument of a macro, in quotes."""
-    return '"' + _escaped(text).replace('"', "\\(dq") + '"'
+    return '"' + _escape_roff(text).replace('"', "\\(dq") + '"'

@@ -92,7 +92,7 @@ def describe_topic(topic: str) -> str:
     return read_page(topic).partition("\n")[0].partition(": ")[2]
 
 
-def search(word: str) -> Iterator[FoundLine]:
+def search_pages(word: str) -> Iterator[FoundLine]:
     """The lines of all pages that hold `word`, in any case."""
     folded = word.casefold()
     for topic in TOPICS:
@@ -126,13 +126,13 @@ def _describe_tables() -> str:
         lines += ["", f"## {name}", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
         lines += ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text}{_since(each)} |"
+            f"| `{each.name}` | `{each.type}` | {'yes' if each.null else 'no'} | {each.text}{_note_since(each)} |"
             for each in columns
         ]
     return "\n".join(lines) + "\n"
 
 
-def _since(column: TableColumn) -> str:
+def _note_since(column: TableColumn) -> str:
     """For a column that was added later, the version that has it first, and its value in older files."""
     if column.since == 1:
         return ""

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search
+from kwcli.help.pages import ALIASES, TOPICS, describe_topic, read_page, search_pages
 from kwcli.output.settings import choose_settings
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -60,13 +60,13 @@ def _find_topic(word: str) -> str:
 
 def show_man(env: Environment, program: click.Group, word: str | None) -> int:
     """Print the manual page of the program, or of a topic. Raises Failure (usage) where there is no such topic."""
-    from kwcli.help.man import man_page
+    from kwcli.help.man import format_man_page
 
-    env.stdout.write(man_page(program, None if word is None else _find_topic(word)).encode())
+    env.stdout.write(format_man_page(program, None if word is None else _find_topic(word)).encode())
     return Exit.DONE
 
 
-def show_options(env: Environment, root: click.Context, words: Sequence[str]) -> int:
+def show_command_help(env: Environment, root: click.Context, words: Sequence[str]) -> int:
     """Print what `kw WORDS… --help` prints. Raises Failure (usage) where there is no such command."""
     ctx, command = root, root.command
     for word in words:
@@ -78,9 +78,9 @@ def show_options(env: Environment, root: click.Context, words: Sequence[str]) ->
     return Exit.DONE
 
 
-def show_found(env: Environment, word: str) -> int:
+def show_found_lines(env: Environment, word: str) -> int:
     """Print the lines that hold `word`, as grep does: `topic:line: text`. Raises Failure where there is none."""
-    found = [f"{each.topic}:{each.number}: {each.line}" for each in search(word)]
+    found = [f"{each.topic}:{each.number}: {each.line}" for each in search_pages(word)]
     if not found:
         raise Failure(f"no page of the handbook holds {word[:80]!r}")
     env.stdout.write(("\n".join(found) + "\n").encode())
@@ -91,7 +91,7 @@ _PAGE_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w-]+)\.md\)")
 _HEADING: Final = re.compile(r"^#.*$|^\|.*\|$(?=\n\| *-)", re.MULTILINE)  # of a section, of a table
 
 
-def _page_named(link: re.Match[str]) -> str:
+def _command_of_link(link: re.Match[str]) -> str:
     """A link to a page as the command that shows it."""
     label, page = link.groups()
     return f"`kw help {page}`" if label == page else f"{label} (`kw help {page}`)"
@@ -114,7 +114,7 @@ def _lay_out(text: str, *, width: int, color: bool) -> str:
     class Page(Markdown):
         elements = {**Markdown.elements, "fence": Example}  # noqa: RUF012  # rich's own attribute
 
-    text = _PAGE_LINK.sub(_page_named, text)  # terminal links are escape codes, which would not pass
+    text = _PAGE_LINK.sub(_command_of_link, text)  # terminal links are escape codes, which would not pass
     text = _HEADING.sub(lambda heading: heading[0].replace("`", ""), text)  # kw has no style both bold and coloured
     out = io.StringIO()
     console = Console(

@@ -443,8 +443,7 @@ def _note_overlap(point: str, groups: list[list[FileRange]]) -> str:
     )
 
 
-# Captures in, their splits out: all at once, or, for one large capture, one by one while the first are already read.
-
+# Planning a run, all at once or, for one large capture, split by split while the first are already read
 
 # From this many bytes on it is worth several processes to walk captures side by side.
 SIDE_BY_SIDE: Final = 1 << 30

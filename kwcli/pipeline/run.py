@@ -22,7 +22,7 @@ from kwcli.pipeline.read.tls_keys import captures_with_secrets
 from kwcli.pipeline.run_messages import ProgressBar, closing_line, tables_line
 from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
-from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign
+from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.reading.capture_sources import utf8_text
 from kwcli.reading.key_logs import check_key_logs
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.store.staging import Staging
     from kwcli.run_environment import Environment
 
-__all__ = ["run"]
+__all__ = ["run_pipeline"]
 
 Engine = Callable[[JobSpec, "PendingPlan", "Staging", "Progress | None"], "EngineResult"]
 _NOTHING: Final = "none of the inputs is a capture that can be read: no tables were written"
@@ -49,55 +49,57 @@ _CUT_OUT: Final = (
 )
 
 
-def run(env: Environment, options: RunOptions) -> Exit:
+def run_pipeline(env: Environment, options: RunOptions) -> Exit:
     """Do `kw pipeline run`, or with `explain` write what it would do; the exit code. Raises Failure."""
     begun = env.monotonic()
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
     found = find_captures_asked(options)
     if options.explain:
-        return _explain(env, options, found)
+        return _explain_run(env, options, found)
     with open_store(options.out) as store:
         if store.recovered and not options.quiet:
             env.say(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
         covered = add_covered_captures(options, found, manifest)
-        if manifest is None or not store.is_up_to_date(covered.files, options.for_rows()):
-            return _fill(env, options, covered, store, begun)
+        if manifest is None or not store.is_up_to_date(covered.files, options.options_of_rows()):
+            return _make_tables(env, options, covered, store, begun)
         for problem in covered.problems:
             env.say(f"kw: {problem}")
         if not options.quiet:
-            state = covered.describe_work(manifest, as_json_values(options.for_rows()), up_to_date=True)
+            state = covered.describe_work(manifest, as_json_values(options.options_of_rows()), up_to_date=True)
             env.say(f"kw: {options.out}: {state}")
-        return _exit(options, covered, manifest.facts)
+        return _exit_code(options, covered, manifest.facts)
 
 
-def _explain(env: Environment, options: RunOptions, found: FoundCaptures) -> Exit:
+def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) -> Exit:
     from kwcli.pipeline.explain import explain_lines
 
     files = OutputFolder(local_root(options.out))
-    refuse_foreign(files, options.out)
+    refuse_foreign_folder(files, options.out)
     store = TableStore(files, options.out)
     manifest = store.manifest()
     covered = add_covered_captures(options, found, manifest)
-    up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.for_rows())
-    state = covered.describe_work(manifest, as_json_values(options.for_rows()), up_to_date=up_to_date)
-    planned = plan_all(options, _captures(covered))
-    chosen = choose_engine(options, _size(covered.files), env.variables)
+    up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.options_of_rows())
+    state = covered.describe_work(manifest, as_json_values(options.options_of_rows()), up_to_date=up_to_date)
+    planned = plan_all(options, _captures_of(covered))
+    chosen = choose_engine(options, _total_size(covered.files), env.variables)
     lines = explain_lines(options, covered, planned, chosen, state, env.variables)
     env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
-    _tell(env, covered, planned, quiet=options.quiet)
+    _report_problems(env, covered, planned, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 
 
-def _fill(env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float) -> Exit:
+def _make_tables(
+    env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float
+) -> Exit:
     """Make the tables of the captures; the exit code."""
-    chosen = choose_engine(options, _size(covered.files), env.variables)
-    planned = begin_planning(options, _captures(covered), chosen.engine)
-    with _ready(env, chosen) as engine:
-        return _write(env, options, covered, planned(), store, chosen, engine, begun)
+    chosen = choose_engine(options, _total_size(covered.files), env.variables)
+    planned = begin_planning(options, _captures_of(covered), chosen.engine)
+    with _start_engine(env, chosen) as engine:
+        return _write_tables(env, options, covered, planned(), store, chosen, engine, begun)
 
 
-def _write(
+def _write_tables(
     env: Environment,
     options: RunOptions,
     covered: CoveredCaptures,
@@ -109,9 +111,9 @@ def _write(
 ) -> Exit:
     """Have the engine write the tables, commit them, and write the closing lines; the exit code."""
     planned = coming.plan
-    _tell(env, covered, planned, quiet=options.quiet)
+    _report_problems(env, covered, planned, quiet=options.quiet)
     known = len(planned.problems)
-    captures, logs = _captures(covered), [file for file in covered.files if file.log]
+    captures, logs = _captures_of(covered), [file for file in covered.files if file.log]
     if not coming.most and not logs:
         raise Failure(_NOTHING)
     if options.verbose and not options.quiet:
@@ -122,15 +124,15 @@ def _write(
     bar = ProgressBar(env, coming.most if chosen.splits else 0, coming.size, wanted=not options.quiet)
     staging = store.staging()
     try:
-        spec, show = _spec(options, captures), bar.show if bar.active else None
-        outcome = engine(spec, coming, staging, show) if coming.most else _nothing()
+        spec, show = _job_spec(options, captures), bar.show if bar.active else None
+        outcome = engine(spec, coming, staging, show) if coming.most else _empty_result()
         if logs:
-            outcome = _with(outcome, read_request_logs(spec, logs, staging, show))
+            outcome = _add_results(outcome, read_request_logs(spec, logs, staging, show))
         told = [*planned.problems, *dict.fromkeys(outcome.problems)]
         if planned.splits or logs:
-            faults = fault_lines(_counted(options, outcome), whole=not told)
-            facts = _facts(chosen, outcome, told) | {"faults": faults}
-            rows, files = options.for_rows(), covered.files
+            faults = fault_lines(_capture_counts(options, outcome), whole=not told)
+            facts = _facts_of_run(chosen, outcome, told) | {"faults": faults}
+            rows, files = options.options_of_rows(), covered.files
             store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
     finally:
         bar.hide()
@@ -149,18 +151,18 @@ def _write(
             env.say(_CUT_OUT)
         env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
         env.say(tables_line(outcome.written, options.out))
-    return _exit(options, covered, facts)
+    return _exit_code(options, covered, facts)
 
 
-def _captures(covered: CoveredCaptures) -> list[SourceFile]:
+def _captures_of(covered: CoveredCaptures) -> list[SourceFile]:
     return [file for file in covered.files if not file.log]
 
 
-def _nothing() -> EngineResult:
+def _empty_result() -> EngineResult:
     return EngineResult([], RunCounts(), Counter(), [], 0)
 
 
-def _with(one: EngineResult, other: EngineResult) -> EngineResult:
+def _add_results(one: EngineResult, other: EngineResult) -> EngineResult:
     """Two results as one, with the files, counts and problems of both."""
     one.tally.merge(other.tally)
     return EngineResult(
@@ -172,7 +174,7 @@ def _with(one: EngineResult, other: EngineResult) -> EngineResult:
     )
 
 
-def _tell(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, quiet: bool) -> None:
+def _report_problems(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, quiet: bool) -> None:
     """Write the problems of captures that are known so far, and, unless `quiet`, the notes."""
     for problem in [*covered.problems, *planned.problems]:
         env.say(f"kw: {problem}")
@@ -180,7 +182,7 @@ def _tell(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, qui
         env.say(f"kw: {note}")
 
 
-def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
+def _facts_of_run(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
     """What the manifest keeps of a run besides its tables. Nothing in it depends on durations or the clock."""
     return {
         "engine": chosen.engine,
@@ -198,7 +200,7 @@ def _facts(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem])
     }
 
 
-def _counted(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
+def _capture_counts(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
     """The counts of a run, from which `fault_lines` finds what is wrong with the captures themselves."""
     tally = outcome.tally
     return CaptureCounts(
@@ -214,18 +216,18 @@ def _counted(options: RunOptions, outcome: EngineResult) -> CaptureCounts:
     )
 
 
-def _exit(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:
+def _exit_code(options: RunOptions, covered: CoveredCaptures, facts: Mapping[str, Any]) -> Exit:
     """The exit code: FAILURE where a capture is not in the tables, LOSSY for loss with --strict, else DONE."""
     if covered.problems:
         return Exit.FAILURE
     return Exit.LOSSY if options.strict and facts["lossy"] else Exit.DONE
 
 
-def _size(files: list[SourceFile]) -> int:
+def _total_size(files: list[SourceFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
+def _job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
     return JobSpec(
         files=tuple(file.path for file in files),
         tables=options.tables,
@@ -244,7 +246,7 @@ def _spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 
 
 @contextmanager
-def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
+def _start_engine(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     """The function of the engine; its Spark, if any, runs for as long as the context is open."""
     if chosen.engine == "local":
         from kwcli.pipeline import local_engine
@@ -255,4 +257,4 @@ def _ready(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     from kwcli.pipeline.spark.sessions import LEAN, own_session
 
     with own_session(chosen.master, env, LEAN) as spark:
-        yield partial(engine.run, spark, raw=chosen.engine == "shuffle")
+        yield partial(engine.run_job, spark, raw=chosen.engine == "shuffle")

@@ -10,7 +10,7 @@ from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.sniff.closing_lines import format_clients, left_over, left_unread, time_span
-from kwcli.terminal.progress import Transient, bar
+from kwcli.terminal.progress import Transient, draw_bar
 
 if TYPE_CHECKING:
     from kwcli.pipeline.store.compaction import Compacted
@@ -36,17 +36,17 @@ class ProgressBar(Transient):
 
     def show(self, size: int, splits: int) -> None:
         """Draw the bar for the bytes and splits read so far; after all bytes it says that tables are being written."""
-        seconds = self._due()
+        seconds = self._seconds_if_due()
         if seconds is not None:
-            self._draw(self._fitting(size, splits, seconds))
+            self._draw(self._text_that_fits(size, splits, seconds))
 
-    def _fitting(self, size: int, splits: int, seconds: float) -> str:
+    def _text_that_fits(self, size: int, splits: int, seconds: float) -> str:
         """As much of the bar's text as the terminal has room for; the least important parts are left out first."""
         share = min(size / self._size, 1.0) if self._size else 0.0
         rate = size / seconds if seconds > 0 else 0.0
         left = f"{seconds * (1 - share) / share:.0f} s left" if share else ""
         parts = [
-            bar(share, WIDTH),
+            draw_bar(share, WIDTH),
             left if size < self._size else "writing tables",
             f"{format_size(size)} of {format_size(self._size)}",
             f"{format_size(int(rate))}/s",
@@ -59,7 +59,7 @@ class ProgressBar(Transient):
         return "  ".join(parts)
 
 
-# The counts of a run in, the lines at its end out.
+# Lines at the end of a run
 
 
 def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, engine: str, seconds: float) -> str:
@@ -88,7 +88,7 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
         parts.append(count_of(damaged, "damaged capture"))
     when = [time_span(tally.first_ns, tally.last_ns)] if tally.first_ns else []
     return " · ".join(
-        [", ".join(parts), *when, count_of(packets.get("packets", 0), "packet"), engine, duration_text(seconds)]
+        [", ".join(parts), *when, count_of(packets.get("packets", 0), "packet"), engine, format_duration(seconds)]
     )
 
 
@@ -109,7 +109,7 @@ def compacted_line(done: Compacted) -> str:
     return f"{done.table} {done.day}: {before} → {count_of(done.now, 'file')}, {format_size(done.size_now)}"
 
 
-def duration_text(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`0.08 s`, `41.3 s`, `12 min 5 s`, `3 h 20 min`."""
     if seconds < 10:
         return f"{seconds:.2f} s"

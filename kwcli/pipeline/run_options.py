@@ -34,11 +34,11 @@ class RunOptions(NamedTuple):
     quiet: bool
     keylogs: tuple[str, ...] = ()
 
-    def for_rows(self) -> dict[str, Any]:
+    def options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
         from kwcli.reading.capture_sources import utf8_text
 
-        keys = {"keylogs": [[utf8_text(name), _size(name)] for name in self.keylogs]} if self.keylogs else {}
+        keys = {"keylogs": [[utf8_text(name), _file_size(name)] for name in self.keylogs]} if self.keylogs else {}
         return keys | {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,
@@ -70,7 +70,7 @@ class WatchOptions(NamedTuple):
     table_format: str = "parquet"
 
 
-def _size(name: str) -> int:
+def _file_size(name: str) -> int:
     """The size of a file in bytes; 0 for a missing file, which is reported when it is read."""
     try:
         return os.stat(name).st_size

@@ -64,20 +64,20 @@ def run_query(
     most = limit if screen is None else screen + 1
     with (
         own_session(master or "local[*]", env) as spark,
-        _views(spark, tables, query),
+        _name_views(spark, tables, query),
     ):
-        frame = _asked(spark, query, tables)
+        frame = _select(spark, query, tables)
         try:
-            write_result(env, shown, _found(frame, most), screen)
+            write_result(env, shown, _result_of(frame, most), screen)
         except OSError:  # the reader of our output has gone
             raise
         except Exception as problem:
-            raise _told(problem, query, tables, Exit.FAILURE) or failure_of(problem) from problem
+            raise _explain_error(problem, query, tables, Exit.FAILURE) or failure_of(problem) from problem
     return Exit.DONE
 
 
 @contextmanager
-def _views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
+def _name_views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
     """Name the tables and views that a query is about, for as long as it runs: each of them takes Spark a moment."""
     made: list[str] = []
     try:
@@ -93,7 +93,7 @@ def _views(spark: SparkSession, tables: Tables, query: str) -> Iterator[None]:
             spark.catalog.dropTempView(name)
 
 
-def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
+def _select(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
     """The answer of a query that only reads. Failure for any other query, and for one that is wrong."""
     try:
         _refuse_commands(spark, query)
@@ -101,7 +101,7 @@ def _asked(spark: SparkSession, query: str, tables: Tables) -> DataFrame:
     except Failure:
         raise
     except Exception as problem:
-        told = _told(problem, query, tables, Exit.USAGE)
+        told = _explain_error(problem, query, tables, Exit.USAGE)
         if told is None:
             raise
         raise told from problem
@@ -122,9 +122,9 @@ def _refuse_commands(spark: SparkSession, query: str) -> None:
         plans += [children.apply(at) for at in range(children.size())]
 
 
-def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
+def _explain_error(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure | None:
     """The Failure with Spark's reason and the place in the query; None where the query is not at fault."""
-    found = _cause(problem)
+    found = _find_condition(problem)
     if found is None:
         return None
     if found.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
@@ -134,10 +134,10 @@ def _told(problem: Exception, query: str, tables: Tables, code: Exit) -> Failure
         text = re.sub(r"^\[[\w.]+\] ", "", first).partition(" SQLSTATE:")[0]
         text = re.sub(r" If necessary set \S+ to \S+ to bypass this error\.$", "", text).rstrip(".")
         text = text[0].lower() + text[1:] if text[1:2].islower() or text[1:2] == " " else text
-    return Failure(f"{_place(found, query)}{clean(text):.500}", code)
+    return Failure(f"{_place_in_query(found, query)}{clean(text):.500}", code)
 
 
-def _cause(problem: Any) -> Any:
+def _find_condition(problem: Any) -> Any:
     """The exception that names an error condition: this one, or the one that a task of Spark raised."""
     from pyspark.errors.exceptions.captured import convert_exception
 
@@ -152,7 +152,7 @@ def _cause(problem: Any) -> Any:
     return None
 
 
-def _place(problem: Any, query: str) -> str:
+def _place_in_query(problem: Any, query: str) -> str:
     """The place of an error in the query, line and column counted from 1; empty where Spark names none."""
     contexts = [context for context in problem.getQueryContext() or () if context.startIndex() >= 0]
     if contexts:
@@ -162,7 +162,7 @@ def _place(problem: Any, query: str) -> str:
     return f"line {match[1]}, column {int(match[2]) + 1} of the query: " if match else ""
 
 
-def _found(frame: DataFrame, most: int | None) -> QueryResult:
+def _result_of(frame: DataFrame, most: int | None) -> QueryResult:
     """The rows of an answer as JSON values, integers exact and times as RFC 3339; read one partition at a time."""
     from pyspark.sql import functions as spark_functions
 

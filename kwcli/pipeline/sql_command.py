@@ -57,7 +57,7 @@ def run_sql(
     views: bool,
 ) -> int:
     """Run the query on the input, or list the tables and views; the exit code. Raises Failure, UsageError."""
-    files, word = _split(capture.files, live=bool(capture.interface))
+    files, word = _split_words(capture.files, live=bool(capture.interface))
     if views and word is not None:
         raise click.UsageError("give a query or --views, not both", click.get_current_context())
     if word == "-" and "-" in files:
@@ -84,7 +84,7 @@ def run_sql(
     return _query_captures(env, shown, capture, filters, query, limit)
 
 
-def _split(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
+def _split_words(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
     """The names of the inputs, and the query: the last word, unless it is the name of a file."""
     if not words or (len(words) == 1 and not live and not _is_query(words[0])):
         return words, None

@@ -61,17 +61,19 @@ class View(NamedTuple):
     query: str
 
 
-def _by_topic() -> str:
+def _exchanges_by_topic() -> str:
     """The SQL of exchanges by the topics that they are about, with `failing`."""
 
-    def joined(name: str, condition: str) -> str:
+    def join_failing(name: str, condition: str) -> str:
         same = " and ".join(f"{name}.{column} = n.{column}" for column in _EXCHANGE.split(", "))
         return f"left join failing {name} on {same} and {name}.{condition}"
 
-    return _BY_TOPIC.format(about_it=joined("its", "about = n.topic"), about_none=joined("whole", "about is null"))
+    return _BY_TOPIC.format(
+        about_it=join_failing("its", "about = n.topic"), about_none=join_failing("whole", "about is null")
+    )
 
 
-def _latency(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
+def _latency_query(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -> str:
     """The SQL of counts, bytes and percentiles of latency by the expression `what`, which becomes the column `name`.
 
     The logarithm gives the bin of a value, or by the last digit of a float the bin beside it; its edges decide. Rows
@@ -95,12 +97,12 @@ def _latency(name: str, what: str, source: str = _WIRE, failed: str = _FAILED) -
         sum(its) over (partition by {name} order by bin) as seen, sum(its) over (partition by {name}) as total
       from counted c left join bins on number = abs(bin))
     select {name}, sum(times) as count, sum(errors) as errors, sum(waited) as waited,
-      {", ".join(f"{_percentile(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6 as max_ms,
+      {", ".join(f"{_percentile_sql(percent)} as p{percent}_ms" for percent in PERCENTS)}, max(high) / 1e6 as max_ms,
       sum(request_bytes) as request_bytes, sum(response_bytes) as response_bytes
     from summed group by {name}"""
 
 
-def _percentile(percent: int) -> str:
+def _percentile_sql(percent: int) -> str:
     reached = f"min(case when seen * 100 >= total * {percent} then value end)"
     return f"""case when max(total) * {100 - percent} < 100 then max(high)
       else greatest(min(low), least(max(high), {reached})) end / 1e6"""
@@ -132,14 +134,14 @@ _JOINED: Final = f"""
 
 VIEWS: Final[dict[str, View]] = {
     "bins": View("bins of latencies in ns: least, the least above it, the value that stands for all", (), ""),
-    "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency("api", "api")),
-    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency("client_id", _CLIENT)),
-    "latency_by_broker": View("of each broker", _TIMED, _latency("broker", "broker")),
+    "latency_by_api": View("latencies, errors and bytes of each API", _TIMED, _latency_query("api", "api")),
+    "latency_by_client": View("of each client (client id, else address)", _TIMED, _latency_query("client_id", _CLIENT)),
+    "latency_by_broker": View("of each broker", _TIMED, _latency_query("broker", "broker")),
     "latency_by_topic": View(
         *("of each topic; an exchange about several counts for each", _TIMED),
-        _latency("topic", "topic", _by_topic(), "failing"),
+        _latency_query("topic", "topic", _exchanges_by_topic(), "failing"),
     ),
-    "latency_by_minute": View("of each minute", _TIMED, _latency("minute", "date_trunc('minute', time)")),
+    "latency_by_minute": View("of each minute", _TIMED, _latency_query("minute", "date_trunc('minute', time)")),
     "errors_by_api": View(
         *("error codes of each API: exchanges that have one, codes", ("exchanges",)),
         f"""select api, error, count(distinct ({_EXCHANGE})) as exchanges, count(*) as codes from {_ERRORS}
@@ -303,7 +305,7 @@ def query_of(name: str) -> str:
     return VIEWS[name].query or _MADE[name]()
 
 
-def _bins() -> str:
+def _bin_rows() -> str:
     """The SQL of a row for each bin of positive values; the bins of negative values mirror them."""
     rows = (
         f"({number}, {least}, {above}, {min(value_of(number), VALUE_MAX)})"
@@ -312,7 +314,7 @@ def _bins() -> str:
     return f"select * from (values {', '.join(rows)}) as t(number, least, above, value)"
 
 
-def _served() -> str:
+def _versions_served() -> str:
     """The SQL of a row for each release and API that it serves or has given up."""
     rows = []
     for at, release in enumerate(RELEASES):
@@ -324,4 +326,4 @@ def _served() -> str:
     return f"select * from (values {', '.join(rows)}) as t(release, api_key, served_from, served_to)"
 
 
-_MADE: Final = {"bins": _bins, "served": _served}
+_MADE: Final = {"bins": _bin_rows, "served": _versions_served}

@@ -28,7 +28,7 @@ from kwcli.output.short_texts import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest_version
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.telemetry.http_server import metrics_socket
+from kwcli.telemetry.http_server import listen_for_metrics
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
@@ -208,7 +208,7 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
 def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[CheckLine]:
     if options.metrics is not None:
         try:
-            metrics_socket(options.metrics).close()
+            listen_for_metrics(options.metrics).close()
         except Failure as failure:
             yield CheckLine("metrics", failure.text, Exit.FINDINGS)
     count = 1 + len(nodes)

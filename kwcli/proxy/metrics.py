@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from decoders.apis import NAMES, api
-from kwcli.telemetry.prometheus import Histogram, family, row
-from kwcli.telemetry.prometheus import histogram as histogram_lines
+from kwcli.telemetry.prometheus import Histogram, family_header, format_row, histogram_lines
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -81,11 +80,11 @@ class Metrics:
     def _lines(self) -> Iterator[str]:
         dropped = self.dropped()
         yield from self._exchanges()
-        yield from family(
+        yield from family_header(
             "kw_proxy_errors_total", "counter", "Errors in answers, as far as they were decoded for the log."
         )
         for (name, error), count in sorted(self._errors.items()):
-            yield row("kw_proxy_errors_total", {"api": name, "error": error}, count)
+            yield format_row("kw_proxy_errors_total", {"api": name, "error": error}, count)
         yield from self._by_node()
         for name, what, value in (
             ("kw_proxy_handshakes_failed_total", "TLS handshakes with clients that failed.", self.refused),
@@ -95,38 +94,42 @@ class Metrics:
             ("kw_proxy_log_dropped_exchanges_total", "Exchanges that the log had no room for.", dropped[1]),
             ("kw_proxy_log_dropped_connections_total", "Connections the log had no room for.", dropped[2]),
         ):
-            yield from family(name, "counter", what)
-            yield row(name, {}, value)
+            yield from family_header(name, "counter", what)
+            yield format_row(name, {}, value)
 
     def _exchanges(self) -> Iterator[str]:
         name = "kw_proxy_exchange_seconds"
-        yield from family(name, "histogram", "From a request's last byte to the first of its answer.")
+        yield from family_header(name, "histogram", "From a request's last byte to the first of its answer.")
         for node, meter in self._meters.items():
             for key, histogram in meter.apis.items():
                 labels = {"api": api(key).name if key in NAMES else "other", "node": node}
                 yield from histogram_lines(name, labels, histogram)
         name = "kw_proxy_exchanges_total"
-        yield from family(name, "counter", "Requests that were answered.")
+        yield from family_header(name, "counter", "Requests that were answered.")
         for node, meter in self._meters.items():
             for key, histogram in meter.apis.items():
                 labels = {"api": api(key).name if key in NAMES else "other", "node": node}
-                yield row(name, labels, sum(histogram.counts))
+                yield format_row(name, labels, sum(histogram.counts))
 
     def _by_node(self) -> Iterator[str]:
         meters = self._meters.items()
-        yield from family("kw_proxy_bytes_total", "counter", "Bytes as clients sent and got them, before TLS.")
+        yield from family_header("kw_proxy_bytes_total", "counter", "Bytes as clients sent and got them, before TLS.")
         for node, meter in meters:
-            yield row("kw_proxy_bytes_total", {"node": node, "side": "client"}, meter.received)
-            yield row("kw_proxy_bytes_total", {"node": node, "side": "broker"}, meter.sent)
-        yield from family("kw_proxy_connections_open", "gauge", "Clients' connections at this moment.")
+            yield format_row("kw_proxy_bytes_total", {"node": node, "side": "client"}, meter.received)
+            yield format_row("kw_proxy_bytes_total", {"node": node, "side": "broker"}, meter.sent)
+        yield from family_header("kw_proxy_connections_open", "gauge", "Clients' connections at this moment.")
         for node, meter in meters:
-            yield row("kw_proxy_connections_open", {"node": node}, meter.open)
-        yield from family("kw_proxy_listening", "gauge", "1; 0 while clients are refused, since no broker answers.")
+            yield format_row("kw_proxy_connections_open", {"node": node}, meter.open)
+        yield from family_header(
+            "kw_proxy_listening", "gauge", "1; 0 while clients are refused, since no broker answers."
+        )
         for node, meter in meters:
-            yield row("kw_proxy_listening", {"node": node}, int(meter.listening))
-        yield from family("kw_proxy_connections_total", "counter", "Clients' connections so far.")
+            yield format_row("kw_proxy_listening", {"node": node}, int(meter.listening))
+        yield from family_header("kw_proxy_connections_total", "counter", "Clients' connections so far.")
         for node, meter in meters:
-            yield row("kw_proxy_connections_total", {"node": node}, meter.total)
-        yield from family("kw_proxy_dials_failed_total", "counter", "Connections whose broker could not be reached.")
+            yield format_row("kw_proxy_connections_total", {"node": node}, meter.total)
+        yield from family_header(
+            "kw_proxy_dials_failed_total", "counter", "Connections whose broker could not be reached."
+        )
         for node, meter in meters:
-            yield row("kw_proxy_dials_failed_total", {"node": node}, meter.failed)
+            yield format_row("kw_proxy_dials_failed_total", {"node": node}, meter.failed)

@@ -29,7 +29,7 @@ from kwcli.proxy.relay.upstream_login import BrokerLogin
 from kwcli.proxy.repeated_messages import RepeatFilter, SeenTexts
 from kwcli.proxy.settings import Discovered, ProxySettings
 from kwcli.run_environment import Environment, Exit
-from kwcli.telemetry.http_server import MetricsConnection, metrics_socket
+from kwcli.telemetry.http_server import MetricsConnection, listen_for_metrics
 
 if TYPE_CHECKING:
     from kwcli.proxy.log.log_queue import LogQueue
@@ -130,7 +130,7 @@ class Proxy:
     def bind(self) -> None:
         """Open the listeners of bootstrap and of all known nodes. Raises Failure."""
         if self.settings.metrics is not None:
-            self._told = metrics_socket(self.settings.metrics)
+            self._told = listen_for_metrics(self.settings.metrics)
         try:
             self.listeners.open_boot(self.settings.config.servers)
             for node in self._found.nodes.values():

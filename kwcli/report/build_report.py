@@ -38,41 +38,42 @@ class FoldResults(NamedTuple):
 _WHO: Final = ("address", "client_id", "software", "software_version")
 
 
-def served(release: str, key: int, version: int) -> bool:
+def is_served(release: str, key: int, version: int) -> bool:
     """Whether a release serves a version of an API, or never had the API, which is no fault of the client."""
     versions = spoken(release).get(key)
     if versions is None:
-        return not _gone(release, key)
+        return not _had_before(release, key)
     return version >= versions.low
 
 
-def old_versions(rows: Sequence[Row], release: str) -> list[Row]:
+def find_old_versions(rows: Sequence[Row], release: str) -> list[Row]:
     """A row for each client in the rows of `ClientVersions` that uses versions which a release does not serve any more.
 
     Each row has `old`, a list of APIs and versions; `since`, the first release whose clients know served versions of
     all of them (null where an API is gone); `asks`, whether the client asks brokers for the versions that they serve.
     """
     clients: dict[tuple[Any, ...], list[Row]] = {}
-    asking = {_name(row) for row in rows if row["api_key"] == API_VERSIONS}
+    asking = {_identity_of_client(row) for row in rows if row["api_key"] == API_VERSIONS}
     for row in rows:
         clients.setdefault(tuple(row[name] for name in _WHO), []).append(row)
     found = []
     for who, used in clients.items():
-        old = [row for row in used if not served(release, row["api_key"], row["api_version"])]
+        old = [row for row in used if not is_served(release, row["api_key"], row["api_version"])]
         if old:
             found.append(
-                dict(zip(_WHO, who, strict=True)) | _verdict(used, old, release, asks=_name(used[0]) in asking)
+                dict(zip(_WHO, who, strict=True))
+                | _judge_client(used, old, release, asks=_identity_of_client(used[0]) in asking)
             )
     return found
 
 
-def _name(row: Row) -> tuple[Any, ...]:
+def _identity_of_client(row: Row) -> tuple[Any, ...]:
     """The identity of a client without its software: address and client id."""
     return row["address"], row["client_id"]
 
 
-def _verdict(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: bool) -> Row:
-    since = [_since(release, row["api_key"]) for row in old]
+def _judge_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: bool) -> Row:
+    since = [_first_common_release(release, row["api_key"]) for row in old]
     known = [each for each in since if each is not None]
     return {
         "count": sum(row["count"] for row in old),
@@ -83,18 +84,18 @@ def _verdict(used: Sequence[Row], old: Sequence[Row], release: str, *, asks: boo
         "since": max(known, key=RELEASES.index) if len(known) == len(since) else None,
         "old": [
             {name: row[name] for name in ("api_key", "api", "api_version", "count", "first", "last")}
-            | {"serves": _range(release, row["api_key"])}
+            | {"serves": _range_served(release, row["api_key"])}
             for row in old
         ],
     }
 
 
-def _range(release: str, key: int) -> list[int] | None:
+def _range_served(release: str, key: int) -> list[int] | None:
     versions = spoken(release).get(key)
     return [versions.low, versions.high] if versions else None
 
 
-def _since(release: str, key: int) -> str | None:
+def _first_common_release(release: str, key: int) -> str | None:
     """The first release that knows a version of an API that `release` serves."""
     versions = spoken(release).get(key)
     if not versions:
@@ -102,46 +103,45 @@ def _since(release: str, key: int) -> str | None:
     return next(name for name, its in history(key).items() if its.high >= versions.low)
 
 
-def _gone(release: str, key: int) -> bool:
+def _had_before(release: str, key: int) -> bool:
     """Whether releases before this one had the API."""
     if key not in HISTORY:
         return False
     return any(RELEASES.index(name) < RELEASES.index(release) for name in history(key))
 
 
-# Points of a report in, whole series over its buckets of time out: text draws marks of them, the page draws lines.
-
+# Series over the buckets of time: text draws marks of them, the page draws lines
 
 NS: Final = 10**9
 
 
-def numbers(report: Report) -> tuple[int, int]:
+def bucket_bounds(report: Report) -> tuple[int, int]:
     """The first and the last bucket of time."""
     width = round(report["bucket_s"] * NS)
-    first, last = (nanoseconds(report[name]) // width for name in ("first", "last"))
+    first, last = (nanoseconds_of(report[name]) // width for name in ("first", "last"))
     return first, last
 
 
-def slices(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
+def values_by_bucket(points: list[Row], key: str, report: Report, scale: int = 1) -> dict[int, int]:
     """Number of a bucket → the value `key` of its point, times `scale`, as an integer."""
     width = round(report["bucket_s"] * NS)
-    return {nanoseconds(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
+    return {nanoseconds_of(row["time"]) // width: round(row[key] * scale) for row in points if row[key] is not None}
 
 
-def times(report: Report) -> list[str]:
+def bucket_times(report: Report) -> list[str]:
     """The time at which each bucket begins, as RFC 3339."""
     width = round(report["bucket_s"] * NS)
-    first, last = numbers(report)
+    first, last = bucket_bounds(report)
     return [rfc3339(number * width) for number in range(first, last + 1)]
 
 
-def series(points: list[Row], key: str, starts: list[str]) -> list[Any]:
+def values_at_times(points: list[Row], key: str, starts: list[str]) -> list[Any]:
     """A value for each bucket, None where there is none."""
     known = {row["time"]: row[key] for row in points}
     return [known.get(start) for start in starts]
 
 
-def nanoseconds(time: str) -> int:
+def nanoseconds_of(time: str) -> int:
     """The time in nanoseconds of which `rfc3339` made a text."""
     if not time.endswith("Z") or time[4:5] != "-":
         return int(time.partition("s")[0]) * NS  # beyond the calendar
@@ -167,41 +167,41 @@ def build_report(result: FoldResults, target: str) -> Report:
     found = result.found
     has = {name: rows is not None for name, rows in result.rows.items()}
     every = found["all"].rows() if "all" in found else []
-    portraits = {name: _rows(result, f"portraits {name}") for name in PORTRAYED}
+    portraits = {name: _rows_of_fold(result, f"portraits {name}") for name in PORTRAYED}
     return {
         "kind": "report",
         "schema": SCHEMA,
         "tables": result.rows if result.tables else None,
-        **_span(result),
-        "summary": _summary(result, every[0] if every else None, portraits),
+        **_span_of(result),
+        "summary": _summary_of(result, every[0] if every else None, portraits),
         "over_time": found["time"].rows() if "time" in found else [],
-        "latency": {name: _by(result, name) for name in BY} if has["exchanges"] else None,
-        "errors": _errors(result) if has["exchanges"] else None,
+        "latency": {name: _latencies_by(result, name) for name in BY} if has["exchanges"] else None,
+        "errors": _errors_by_api(result) if has["exchanges"] else None,
         "slowest": found["slowest"].rows() if "slowest" in found else None,
-        "old_versions": _old(result, target) if has["exchanges"] and "audit" not in found else None,
-        "talkers": _talkers(result),
-        "batches": _sorted(_rows(result, "batches"), "bytes") if has["topic_partitions"] else None,
-        "throttling": _throttling(result, portraits) if has["exchanges"] else None,
-        "connections": _connections(result) if has["connections"] else None,
-        "skipped": _sorted(_rows(result, "skipped"), "size") if has["skipped"] else None,
-        "findings": _rows(result, "findings"),
-        "audit": _audit(result, target),
+        "old_versions": _old_clients(result, target) if has["exchanges"] and "audit" not in found else None,
+        "talkers": _top_talkers(result),
+        "batches": _sort_rows(_rows_of_fold(result, "batches"), "bytes") if has["topic_partitions"] else None,
+        "throttling": _throttling_of(result, portraits) if has["exchanges"] else None,
+        "connections": _connections_of(result) if has["connections"] else None,
+        "skipped": _sort_rows(_rows_of_fold(result, "skipped"), "size") if has["skipped"] else None,
+        "findings": _rows_of_fold(result, "findings"),
+        "audit": _audit_of(result, target),
         **portraits,
-        "security": _rows(result, "security"),
-        "ladders": _ladders(result),
+        "security": _rows_of_fold(result, "security"),
+        "ladders": _ladders_of(result),
         "left_out": [{"what": name, "why": text} for name, text in sorted(result.full.items())],
     }
 
 
-def _audit(result: FoldResults, target: str) -> Row | None:
+def _audit_of(result: FoldResults, target: str) -> Row | None:
     """The verdicts of `kw audit`."""
     fold = result.found.get("audit")
     return None if fold is None else {"target": target, "clients": fold.rows(AuditTarget.of_release(target))}
 
 
-def _ladders(result: FoldResults) -> list[Row] | None:
+def _ladders_of(result: FoldResults) -> list[Row] | None:
     """The ladders of the connections with most failures, then most exchanges; in the order of their beginnings."""
-    rows = _rows(result, "ladders")
+    rows = _rows_of_fold(result, "ladders")
     if rows is None:
         return None
     chosen = sorted(rows, key=lambda row: (row["failed"], row["count"]), reverse=True)[:LADDERS]
@@ -216,12 +216,12 @@ def rows_at(report: Report, path: Sequence[str]) -> list[Row] | None:
     return value  # type: ignore[no-any-return]  # a list of rows, or None
 
 
-def moment(time: str, size: int = 19) -> str:
+def format_time(time: str, size: int = 19) -> str:
     """A time of the report for people, `2026-11-21 03:04:05`, of which the first `size` characters are given."""
     return time[:size].replace("T", " ")
 
 
-def _span(result: FoldResults) -> Row:
+def _span_of(result: FoldResults) -> Row:
     if not result.rows["exchanges"]:
         return {"first": None, "last": None, "span_s": None, "bucket_s": None}
     every = result.found["all"]
@@ -234,52 +234,52 @@ def _span(result: FoldResults) -> Row:
     }
 
 
-def _summary(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
+def _summary_of(result: FoldResults, every: Row | None, portraits: _Portraits) -> Row:
     """The counts of the summary; null where the table for a count is not there, or there were too many to count."""
 
-    def different(name: str) -> int | None:
+    def count_different(name: str) -> int | None:
         fold = result.found.get(f"latency {name}")
         return (
             None
             if fold is None
-            else _different([row for row in fold.rows() if row[name] is not None or _OTHERS in row])
+            else _count_groups([row for row in fold.rows() if row[name] is not None or _OTHERS in row])
         )
 
     names = ("count", "rate", "errors", "unanswered", "undecoded", "request_bytes", "response_bytes", "waited")
     empty = 0 if result.rows["exchanges"] is not None else None
     summary = {name: every[name] if every else empty for name in names}
     summary |= {name: every[name] if every else None for name in ("p50", "p90", "p99", "max", "waited_ms")}
-    summary |= {f"{name}s": different(name) for name in ("client", "topic", "broker")}
-    versions = _rows(result, "versions")
-    summary["clients"] = None if versions is None else _clients(versions)
+    summary |= {f"{name}s": count_different(name) for name in ("client", "topic", "broker")}
+    versions = _rows_of_fold(result, "versions")
+    summary["clients"] = None if versions is None else _count_clients(versions)
     for name, rows in portraits.items():
         if rows is not None and summary.get(name, 0) is None:
-            summary[name] = _different(rows)
+            summary[name] = _count_groups(rows)
     throttled = result.found.get("throttle api")
     summary["throttled"] = None if throttled is None else sum(row["values"] for row in throttled.rows())
-    connections = _rows(result, "connections")
+    connections = _rows_of_fold(result, "connections")
     summary["connections"] = result.rows["connections"]
     summary["not_kafka"] = None if connections is None else sum(row["count"] for row in connections if not row["kafka"])
     return summary
 
 
-def _rows(result: FoldResults, name: str) -> list[Row] | None:
+def _rows_of_fold(result: FoldResults, name: str) -> list[Row] | None:
     """The rows of a fold; None where it was not made or was given up."""
     fold = result.found.get(name)
     return None if fold is None else list(fold.rows())
 
 
-def _others(row: Row) -> Row:
+def _others_key(row: Row) -> Row:
     """The key that says that a row is of all groups that have no row of their own; empty for other rows."""
     return {_OTHERS: row[_OTHERS]} if _OTHERS in row else {}
 
 
-def _different(rows: Sequence[Row]) -> int:
+def _count_groups(rows: Sequence[Row]) -> int:
     """How many groups the rows are about."""
     return sum(row.get(_OTHERS, 1) for row in rows)
 
 
-def _sorted(rows: list[Row] | None, *names: str) -> list[Row] | None:
+def _sort_rows(rows: list[Row] | None, *names: str) -> list[Row] | None:
     """The rows by the values of `names`, greatest first, rows without a value last."""
     if rows is None:
         return None
@@ -290,24 +290,24 @@ def _sorted(rows: list[Row] | None, *names: str) -> list[Row] | None:
     )
 
 
-def _by(result: FoldResults, name: str) -> list[Row] | None:
+def _latencies_by(result: FoldResults, name: str) -> list[Row] | None:
     """Latencies by the dimension `name`, the slowest first; rows that were counted over time have their points."""
-    rows = _rows(result, f"latency {name}")
+    rows = _rows_of_fold(result, f"latency {name}")
     if rows is None:
         return None
     points: dict[Any, list[Row]] = {}
-    for row in _rows(result, f"time {name}") or ():
+    for row in _rows_of_fold(result, f"time {name}") or ():
         if _OTHERS not in row:
             points.setdefault(row[name], []).append({each: row[each] for each in _POINTS})
     timed = [_OTHERS not in row and row[name] in points for row in rows]
-    return _sorted(
+    return _sort_rows(
         [row | ({"over_time": points[row[name]]} if its else {}) for row, its in zip(rows, timed, strict=True)], "p99"
     )
 
 
-def _errors(result: FoldResults) -> list[Row] | None:
+def _errors_by_api(result: FoldResults) -> list[Row] | None:
     """Error codes by API: in how many exchanges, how many codes, and the share of the API's exchanges."""
-    rows, apis = _rows(result, "errors"), _rows(result, "latency api")
+    rows, apis = _rows_of_fold(result, "errors"), _rows_of_fold(result, "latency api")
     if rows is None:
         return None
     counts = {row["api"]: row["count"] for row in apis or ()}
@@ -318,43 +318,43 @@ def _errors(result: FoldResults) -> list[Row] | None:
             "exchanges": row["errors"],
             "codes": row["sum"],
             "share": row["errors"] / counts[row["api"]] if counts.get(row["api"]) else None,
-            **_others(row),
+            **_others_key(row),
         }
         for row in rows
         if (row["error"] is not None or _OTHERS in row) and row["errors"]
     ]
-    return _sorted(found, "exchanges", "codes")
+    return _sort_rows(found, "exchanges", "codes")
 
 
-def _old(result: FoldResults, target: str) -> Row | None:
-    rows = _rows(result, "versions")
+def _old_clients(result: FoldResults, target: str) -> Row | None:
+    rows = _rows_of_fold(result, "versions")
     if rows is None:
         return None
-    old = _sorted(old_versions(rows, target), "count")
-    return {"target": target, "clients": _clients(rows), "old": old}
+    old = _sort_rows(find_old_versions(rows, target), "count")
+    return {"target": target, "clients": _count_clients(rows), "old": old}
 
 
-def _clients(versions: list[Row]) -> int:
+def _count_clients(versions: list[Row]) -> int:
     """How many clients the rows of `ClientVersions` are about."""
     return count_clients(
         (row["address"], row["client_id"] or "", row["software"], row["software_version"]) for row in versions
     )
 
 
-def _talkers(result: FoldResults) -> Row:
+def _top_talkers(result: FoldResults) -> Row:
     """The top talkers: clients by the bytes of their exchanges, topics by the bytes of their record batches."""
-    clients = _rows(result, "latency client")
+    clients = _rows_of_fold(result, "latency client")
     names = ("client", "count", "rate", "request_bytes", "response_bytes")
-    shown = None if clients is None else [{name: row[name] for name in names} | _others(row) for row in clients]
+    shown = None if clients is None else [{name: row[name] for name in names} | _others_key(row) for row in clients]
     total = sum((row["request_bytes"] or 0) + (row["response_bytes"] or 0) for row in shown or ())
     for row in shown or ():
         row["bytes"] = (row["request_bytes"] or 0) + (row["response_bytes"] or 0)
         row["share"] = row["bytes"] / total if total else None
-    return {"client": _sorted(shown, "bytes"), "topic": _topics(result)}
+    return {"client": _sort_rows(shown, "bytes"), "topic": _rows_of_topics(result)}
 
 
-def _topics(result: FoldResults) -> list[Row] | None:
-    batches = _rows(result, "batches")
+def _rows_of_topics(result: FoldResults) -> list[Row] | None:
+    batches = _rows_of_fold(result, "batches")
     if batches is None:
         return None
     topics: dict[Any, Row] = {}
@@ -368,21 +368,21 @@ def _topics(result: FoldResults) -> list[Row] | None:
             its[f"{side}_{name}"] += row[name]
     for its in topics.values():
         its["bytes"] = its["produced_bytes"] + its["fetched_bytes"]
-    return _sorted(list(topics.values()), "bytes")
+    return _sort_rows(list(topics.values()), "bytes")
 
 
-def _throttling(result: FoldResults, portraits: _Portraits) -> Row:
+def _throttling_of(result: FoldResults, portraits: _Portraits) -> Row:
     """Throttling by client and by API; other folds give the counts of exchanges where only throttled ones were fed."""
     counts: dict[Any, int] = {}
     for row in portraits["clients"] or ():
         for name in (row["client_id"],) if row["client_id"] else row["addresses"]:
             counts[name] = counts.get(name, 0) + row["count"]
-    apis = {row["api"]: row["count"] for row in _rows(result, "latency api") or ()}
-    return {"client": _throttled(result, "client", counts), "api": _throttled(result, "api", apis)}
+    apis = {row["api"]: row["count"] for row in _rows_of_fold(result, "latency api") or ()}
+    return {"client": _throttling_by(result, "client", counts), "api": _throttling_by(result, "api", apis)}
 
 
-def _throttled(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
-    rows = _rows(result, f"throttle {name}")
+def _throttling_by(result: FoldResults, name: str, counts: dict[Any, int]) -> list[Row] | None:
+    rows = _rows_of_fold(result, f"throttle {name}")
     if rows is None:
         return None
     found = []
@@ -390,12 +390,12 @@ def _throttled(result: FoldResults, name: str, counts: dict[Any, int]) -> list[R
         if row["values"]:
             count = max(row["count"], counts.get(row[name], 0))
             made = {name: row[name], "count": count, "throttled": row["values"], "share": row["values"] / count}
-            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")} | _others(row))
-    return _sorted(found, "sum_ms")
+            found.append(made | {f"{each}_ms": row[each] for each in ("sum", "p50", "p99", "max")} | _others_key(row))
+    return _sort_rows(found, "sum_ms")
 
 
-def _connections(result: FoldResults) -> Row:
-    rows = _rows(result, "connections")
+def _connections_of(result: FoldResults) -> Row:
+    rows = _rows_of_fold(result, "connections")
     closed: dict[str, int] = {}
     found: Row = dict.fromkeys(
         ("count", "kafka", "opened", "packets", "bytes", "gaps", "missing", "retransmissions"), 0
@@ -407,24 +407,24 @@ def _connections(result: FoldResults) -> Row:
         closed[row["closed"]] = closed.get(row["closed"], 0) + row["count"]
         _add_up(found, row)
     found["closed"] = dict(sorted(closed.items(), key=lambda item: (-item[1], item[0])))
-    clients, foreign = _rows(result, "clients"), _rows(result, "foreign")
-    found["client"] = _sorted(
-        None if clients is None else [_client(row) for row in clients if row["kafka"]], "count", "bytes"
+    clients, foreign = _rows_of_fold(result, "clients"), _rows_of_fold(result, "foreign")
+    found["client"] = _sort_rows(
+        None if clients is None else [_client_keys(row) for row in clients if row["kafka"]], "count", "bytes"
     )
-    found["not_kafka"] = _sorted(
-        None if foreign is None else [_foreign(row) for row in foreign if not row["kafka"]], "count"
+    found["not_kafka"] = _sort_rows(
+        None if foreign is None else [_foreign_row(row) for row in foreign if not row["kafka"]], "count"
     )
     return found
 
 
-def _client(row: Row) -> Row:
+def _client_keys(row: Row) -> Row:
     made: Row = {"client": row["client"], "count": row["count"], "exchanges": row["exchanges"]}
     made |= dict.fromkeys(("packets", "bytes", "gaps", "missing", "retransmissions"), 0)
     _add_up(made, row)
     return made
 
 
-def _foreign(row: Row) -> Row:
+def _foreign_row(row: Row) -> Row:
     """The row of connections that are not Kafka; connections without any bytes have no reason."""
     return {name: row[name] for name in ("broker", "reason", "detail", "count")}
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.short_texts import cut
-from kwcli.report.build_report import BY, Report, moment, series, times
+from kwcli.report.build_report import BY, Report, bucket_times, format_time, values_at_times
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
 
-__all__ = ["BUSY", "Chart", "charts"]
+__all__ = ["BUSY", "Chart", "draw_charts"]
 
 # How many of the busiest have a line, and how long a name may be in a legend.
 BUSY: Final = 6
@@ -51,57 +51,59 @@ class _Series(NamedTuple):
     color: int
 
 
-def charts(report: Report) -> Iterator[Chart]:
+def draw_charts(report: Report) -> Iterator[Chart]:
     """All charts of a report for which there is something to draw."""
     points = report["over_time"]
     if len(points) < 2:
         return
-    starts = times(report)
+    starts = bucket_times(report)
     names = ("p50", "p90", "p99", "max")
-    latency = [_Series(name, _positive(points, name, starts), number) for number, name in enumerate(names)]
-    yield _drawn(report, "over-time", "Latency", latency, starts, format_latency, _lines)
-    errors = [value or 0 for value in series(points, "errors", starts)]
-    well = [(value or 0) - bad for value, bad in zip(series(points, "count", starts), errors, strict=True)]
+    latency = [_Series(name, _positive_series(points, name, starts), number) for number, name in enumerate(names)]
+    yield _draw_chart(report, "over-time", "Latency", latency, starts, format_latency, _draw_lines)
+    errors = [value or 0 for value in values_at_times(points, "errors", starts)]
+    well = [(value or 0) - bad for value, bad in zip(values_at_times(points, "count", starts), errors, strict=True)]
     counts = [_Series("without errors", well, 0), _Series("with errors", errors, 5)]
-    yield _drawn(report, "over-time", "Exchanges", counts, starts, _whole, _stacked)
+    yield _draw_chart(report, "over-time", "Exchanges", counts, starts, _format_whole, _draw_stacked_columns)
     sides = (("sent by clients", "request_bytes"), ("got by clients", "response_bytes"))
     sizes = [
-        _Series(name, [value or 0 for value in series(points, key, starts)], number)
+        _Series(name, [value or 0 for value in values_at_times(points, key, starts)], number)
         for number, (name, key) in enumerate(sides)
     ]
-    yield _drawn(report, "over-time", "Bytes", sizes, starts, _size, _stacked)
+    yield _draw_chart(report, "over-time", "Bytes", sizes, starts, _format_size, _draw_stacked_columns)
     for name in BY:
         rows = [row for row in (report["latency"] or {}).get(name) or () if "over_time" in row and row["values"]]
         rows = sorted(rows, key=lambda row: row["count"], reverse=True)[:BUSY]
         if rows:
             lines = [
-                _Series(_text(row[name]), _positive(row["over_time"], "p99", starts), number)
+                _Series(_escape_html(row[name]), _positive_series(row["over_time"], "p99", starts), number)
                 for number, row in enumerate(rows)
             ]
-            yield _drawn(report, f"latency-{name}", "p99 of the busiest", lines, starts, format_latency, _lines)
+            yield _draw_chart(
+                report, f"latency-{name}", "p99 of the busiest", lines, starts, format_latency, _draw_lines
+            )
 
 
-def _whole(value: float) -> str:
+def _format_whole(value: float) -> str:
     return f"{round(value):,}"
 
 
-def _size(value: float) -> str:
+def _format_size(value: float) -> str:
     return format_size(round(value))
 
 
-def _positive(points: list[Row], key: str, starts: list[str]) -> list[float | None]:
+def _positive_series(points: list[Row], key: str, starts: list[str]) -> list[float | None]:
     """The series of a value; None for 0 or less, which have no place on a logarithmic scale."""
-    return [value if value is not None and value > 0 else None for value in series(points, key, starts)]
+    return [value if value is not None and value > 0 else None for value in values_at_times(points, key, starts)]
 
 
-def _text(value: Any) -> str:
+def _escape_html(value: Any) -> str:
     return "–" if value is None else cut(clean(str(value)), NAME)
 
 
 Draw = Callable[[Sequence[_Series]], tuple[list[tuple[float, float]], str]]
 
 
-def _drawn(
+def _draw_chart(
     report: Report, section: str, title: str, drawn: Sequence[_Series], starts: list[str], say: Say, draw: Draw
 ) -> Chart:
     """The chart of some series; `draw` gives the marks (value, place from above) and the shapes of the plot."""
@@ -109,7 +111,7 @@ def _drawn(
     said = [
         " · ".join(
             [
-                _clock(start, report, 23),
+                _format_clock(start, report, 23),
                 *(f"{its.name} {say(its.values[at])}" for its in drawn if its.values[at] is not None),
             ]
         )
@@ -124,12 +126,12 @@ def _drawn(
     days = " days" if report["first"][:10] != report["last"][:10] else ""
     clocks = "".join(
         f'<text class="m{at}" x="{place}%" y="14" text-anchor="{anchor}">'
-        f"{escape(_clock(starts[round(last * place / 100)], report))}</text>"
+        f"{escape(_format_clock(starts[round(last * place / 100)], report))}</text>"
         for at, (place, anchor) in enumerate(zip(_TIME_MARKS, anchors, strict=True))
     )
     plot = (
         f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" height="{HEIGHT}" '
-        f'tabindex="0" role="img" aria-label="{escape(_summary(title, drawn, report, say))}">{lines}{shapes}'
+        f'tabindex="0" role="img" aria-label="{escape(_describe_chart(title, drawn, report, say))}">{lines}{shapes}'
         f'<rect class="cursor" y="0" height="{HEIGHT}" width="{WIDTH / len(starts):.3f}" visibility="hidden"/></svg>'
     )
     html = (
@@ -141,26 +143,26 @@ def _drawn(
     return Chart(section, title, html, said)
 
 
-def _summary(title: str, drawn: Sequence[_Series], report: Report, say: Say) -> str:
+def _describe_chart(title: str, drawn: Sequence[_Series], report: Report, say: Say) -> str:
     """The text about a chart for a reader who does not see it."""
     greatest = [
         f"{its.name} at most {say(max(value for value in its.values if value is not None))}"
         for its in drawn
         if any(value is not None for value in its.values)
     ]
-    span = f"{moment(report['first'])} to {moment(report['last'])} UTC"
+    span = f"{format_time(report['first'])} to {format_time(report['last'])} UTC"
     return f"{title} over time, {span}: {', '.join(greatest)}. Arrow keys read it slice by slice."
 
 
-def _clock(start: str, report: Report, size: int = 0) -> str:
+def _format_clock(start: str, report: Report, size: int = 0) -> str:
     """The time of a slice, as short as it can be; with the day where there are several."""
     bucket = report["bucket_s"]
     digits = size or (23 if bucket < 0.5 else 19)
     several = report["first"][:10] != report["last"][:10]
-    return moment(start, digits)[5 if several else 11 :]
+    return format_time(start, digits)[5 if several else 11 :]
 
 
-def _lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
+def _draw_lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
     """Lines on a logarithmic scale: a mark for each power of ten, with two more between where those are few."""
     values = [value for its in drawn for value in its.values if value is not None]
     if not values:
@@ -175,14 +177,14 @@ def _lines(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
     marks = [(10.0**power * step, place(10.0**power * step)) for power in range(low, high + 1) for step in steps]
     step = WIDTH / len(drawn[0].values)
     shapes = "".join(
-        f'<path class="line s{its.color}" d="{_path(its.values, step, place, joined=True)}"/>'
-        f'<path class="dot s{its.color}" d="{_path(its.values, step, place, joined=False)}"/>'
+        f'<path class="line s{its.color}" d="{_path_through(its.values, step, place, joined=True)}"/>'
+        f'<path class="dot s{its.color}" d="{_path_through(its.values, step, place, joined=False)}"/>'
         for its in reversed(drawn)
     )
     return [mark for mark in marks if mark[1] >= 0], shapes
 
 
-def _path(values: Sequence[float | None], step: float, place: Callable[[float], float], *, joined: bool) -> str:
+def _path_through(values: Sequence[float | None], step: float, place: Callable[[float], float], *, joined: bool) -> str:
     """A line through the values that have neighbours, or a dot at each of them."""
     parts, before = [], False
     for at, value in enumerate(values):
@@ -193,13 +195,13 @@ def _path(values: Sequence[float | None], step: float, place: Callable[[float], 
     return "".join(parts)
 
 
-def _stacked(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
+def _draw_stacked_columns(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
     """Columns that stand on each other, on a linear scale."""
     totals = [sum(parts) for parts in zip(*(its.values for its in drawn), strict=True)]
     top = max(totals, default=0)
     if not top:
         return [], ""
-    each = _nice(top / _MARKS)
+    each = _round_up_nicely(top / _MARKS)
     top = each * ceil(top / each)
 
     def place(value: float) -> float:
@@ -221,7 +223,7 @@ def _stacked(drawn: Sequence[_Series]) -> tuple[list[tuple[float, float]], str]:
     return marks, "".join(shapes)
 
 
-def _nice(step: float) -> float:
+def _round_up_nicely(step: float) -> float:
     """1, 2 or 5 times a power of ten, not below `step`, and not below 1."""
     power = 10.0 ** floor(log10(max(step, 1)))
-    return next(power * times for times in (1, 2, 5, 10) if power * times >= max(step, 1))
+    return next(power * bucket_times for bucket_times in (1, 2, 5, 10) if power * bucket_times >= max(step, 1))

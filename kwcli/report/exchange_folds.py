@@ -75,16 +75,16 @@ class ReportFolds:
     def __init__(self, options: Options) -> None:
         self.found: dict[str, Any] = {name: make() for name, make in FOLDS.items()}
         self.found["portraits topics"] = TopicPortraits(self.found["portraits groups"].offsets)
-        self.found["slowest"] = Slowest(SLOWEST, bodies=partial(bodies_of, options=options))
+        self.found["slowest"] = Slowest(SLOWEST, bodies=partial(dump_bodies, options=options))
         self._rare: dict[str, Any] = {"errors": _ERRORS(), **{name: make() for name, make in _THROTTLED.items()}}
         self.skipped = Tally(("reason", "direction"), sums("count", "size"))
         self.full: dict[str, str] = {}
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that any of the folds reads."""
-        return frozenset().union(*(fold.needs(key, side) for fold in self._all().values()))
+        return frozenset().union(*(fold.needs(key, side) for fold in self._all_folds().values()))
 
-    def _all(self) -> dict[str, Any]:
+    def _all_folds(self) -> dict[str, Any]:
         return self.found | self._rare
 
     def add(self, exchange: Exchange) -> None:
@@ -94,15 +94,15 @@ class ReportFolds:
     def add_all(self, exchanges: Sequence[Exchange]) -> None:
         """Count exchanges, fold by fold: a fifth less time than exchange by exchange (tests.bench.stats)."""
         for name, fold in self.found.items():
-            self._tell(name, fold, exchanges)
+            self._feed_fold(name, fold, exchanges)
         throttled = [exchange for exchange in exchanges if throttle_ns(exchange)]
         failed = [exchange for exchange in exchanges if exchange.error_codes and exchange.unexpected]
         for name, fold in self._rare.items():
-            self._tell(name, fold, failed if name == "errors" else throttled)
+            self._feed_fold(name, fold, failed if name == "errors" else throttled)
         if self.full:
-            self._drop()
+            self._drop_full_folds()
 
-    def _tell(self, name: str, fold: Any, exchanges: Sequence[Exchange]) -> None:
+    def _feed_fold(self, name: str, fold: Any, exchanges: Sequence[Exchange]) -> None:
         add = fold.add
         try:
             for exchange in exchanges:
@@ -110,9 +110,9 @@ class ReportFolds:
         except LimitExceeded as problem:
             self.full[name] = problem.text
 
-    def _drop(self) -> None:
+    def _drop_full_folds(self) -> None:
         """Remove the folds that were given up."""
-        if not self.full.keys().isdisjoint(self._all()):
+        if not self.full.keys().isdisjoint(self._all_folds()):
             self.found = {name: fold for name, fold in self.found.items() if name not in self.full}
             self._rare = {name: fold for name, fold in self._rare.items() if name not in self.full}
 
@@ -136,32 +136,34 @@ class ReportFolds:
         """Add the counts of other folds."""
         self.skipped.merge(other.skipped)
         self.full |= other.full
-        self._drop()
-        theirs = other._all()
-        for name, fold in self._all().items():
+        self._drop_full_folds()
+        theirs = other._all_folds()
+        for name, fold in self._all_folds().items():
             try:
                 fold.merge(theirs[name])
             except LimitExceeded as problem:
                 self.full[name] = problem.text
-        self._drop()
+        self._drop_full_folds()
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        return pack([self.skipped.export(), self.full, {name: fold.export() for name, fold in self._all().items()}])
+        return pack(
+            [self.skipped.export(), self.full, {name: fold.export() for name, fold in self._all_folds().items()}]
+        )
 
     def resume(self, state: bytes) -> None:
         """Go on where `export` was called. Raises DecodeError."""
         skipped, self.full, states = fields(unpack(state), bytes, dict, dict)
         self.skipped.resume(skipped)
-        self._drop()
-        for name, fold in self._all().items():
+        self._drop_full_folds()
+        for name, fold in self._all_folds().items():
             fold.resume(states[name])
 
     def rows(self) -> list[Row]:
         """Nothing: `build_report` makes the report of `results()`."""
         return []
 
-    def beside(self, result: FoldResults) -> FoldResults:
+    def add_to_result(self, result: FoldResults) -> FoldResults:
         """Another result, of the same exchanges, with the folds added that only exist here, and `slowest` from here."""
         mine = {name: fold for name, fold in self.found.items() if name not in ("over time", *result.found)}
         return result._replace(
@@ -170,7 +172,7 @@ class ReportFolds:
 
     def results(self) -> FoldResults:
         """The results of all folds, for `build_report`."""
-        found, rows = {**self._all(), "skipped": self.skipped}, dict.fromkeys(TABLES)
+        found, rows = {**self._all_folds(), "skipped": self.skipped}, dict.fromkeys(TABLES)
         over: OverTime | None = found.pop("over time", None)
         if over is not None:
             found["time"], found["time api"] = over.by_slice(), over.statistics
@@ -182,7 +184,7 @@ class ReportFolds:
         )
 
 
-def bodies_of(exchange: Exchange, options: Options) -> bytes:
+def dump_bodies(exchange: Exchange, options: Options) -> bytes:
     """The bodies of an exchange as JSON, {"request", "response"}, and in "cut" the sides that were shortened."""
     record = to_json_dict(exchange, options)
     bodies = {side: record.get(side) for side in _SIDES}
@@ -191,16 +193,16 @@ def bodies_of(exchange: Exchange, options: Options) -> bytes:
     made: dict[str, Any] = {}
     cut = []
     for side, body in bodies.items():
-        text, small = _dump(body), body
+        text, small = _to_json(body), body
         for elements, characters in _CUTS:
             if len(text) <= BODY_MAX:
                 break
-            small = _cut(body, elements, characters)
-            text = _dump(small)
+            small = _cut_value(body, elements, characters)
+            text = _to_json(small)
         if small is not body:
             cut.append(side)
         made[side] = small if len(text) <= BODY_MAX else None
-    return _dump(made | {"cut": cut})
+    return _to_json(made | {"cut": cut})
 
 
 def _without_records(value: Any) -> Any:
@@ -211,26 +213,26 @@ def _without_records(value: Any) -> Any:
     return [_without_records(each) for each in value] if isinstance(value, list) else value
 
 
-def _dump(value: Any) -> bytes:
-    return orjson.dumps(_small(row_json(value)), option=orjson.OPT_NON_STR_KEYS)
+def _to_json(value: Any) -> bytes:
+    return orjson.dumps(_with_safe_integers(row_json(value)), option=orjson.OPT_NON_STR_KEYS)
 
 
-def _small(value: Any) -> Any:
+def _with_safe_integers(value: Any) -> Any:
     """A JSON value with integers that any reader of JSON takes."""
     if isinstance(value, dict):
-        return {name: _small(each) for name, each in value.items()}
+        return {name: _with_safe_integers(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_small(each) for each in value]
+        return [_with_safe_integers(each) for each in value]
     return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
 
 
-def _cut(value: Any, elements: int, characters: int) -> Any:
+def _cut_value(value: Any, elements: int, characters: int) -> Any:
     """A JSON value with shorter lists and texts; the end of each says how much was left out."""
     if isinstance(value, str) and len(value) > characters:
         return f"{value[:characters]}… and {len(value) - characters:,} more characters"
     if isinstance(value, dict):
-        return {name: _cut(each, elements, characters) for name, each in value.items()}
+        return {name: _cut_value(each, elements, characters) for name, each in value.items()}
     if isinstance(value, list):
-        kept = [_cut(each, elements, characters) for each in value[:elements]]
+        kept = [_cut_value(each, elements, characters) for each in value[:elements]]
         return kept + ([f"… and {len(value) - elements:,} more"] if len(value) > elements else [])
     return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.answers.groups import MemberNames, format_assignment, format_cause
 from kwcli.output.short_texts import count_of, cut
-from kwcli.report.build_report import Report, moment, nanoseconds
+from kwcli.report.build_report import Report, format_time, nanoseconds_of
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -35,71 +35,71 @@ def group_articles(rows: Sequence[Row], report: Report) -> Iterator[str]:
         facts = [row["type"], row["state"], count_of(present, "member"), count_of(row["rebalances"], "rebalance")]
         facts += [f"{row['commit_lag']:,} behind"] if row["commit_lag"] is not None else []
         said = ", ".join(clean(str(fact)) for fact in facts if fact)
-        yield f"<details{' open' if at < 3 else ''}><summary><strong>{_text(row['group'])}</strong> "
+        yield f"<details{' open' if at < 3 else ''}><summary><strong>{_escape_html(row['group'])}</strong> "
         yield f'<span class="dim">{escape(said)}</span></summary>'
         names = MemberNames([*row["members"], *(member for each in row["timeline"] for member in each["members"])])
         if row["timeline"]:
-            yield from _lanes(row, names, report)
-            yield from _generations(row["timeline"], names)
-        yield from _partitions(row, names)
+            yield from _draw_member_bars(row, names, report)
+            yield from _generation_rows(row["timeline"], names)
+        yield from _partition_table(row, names)
         yield "</details>"
     if len(ordered) > GROUPS:
         yield f'<p class="dim">And {len(ordered) - GROUPS:,} more groups: -o json has all.</p>'
 
 
-def _text(value: object) -> str:
+def _escape_html(value: object) -> str:
     return escape(cut(clean(str(value)), _NAME))
 
 
-def _lanes(row: Row, names: MemberNames, report: Report) -> Iterator[str]:
+def _draw_member_bars(row: Row, names: MemberNames, report: Report) -> Iterator[str]:
     """A lane for each member, a bar for each generation that it was in, paler while it was not ready."""
-    first, last = (nanoseconds(report[name]) for name in ("first", "last"))
+    first, last = (nanoseconds_of(report[name]) for name in ("first", "last"))
     span = max(last - first, 1)
     timeline = row["timeline"]
-    begins = [nanoseconds(each["began"]) for each in timeline]
+    begins = [nanoseconds_of(each["began"]) for each in timeline]
     ends = [*begins[1:], max(last, begins[-1])]
     bars: dict[str, list[str]] = {}
     for each, began, end in zip(timeline, begins, ends, strict=True):
-        ready = end if each["ready"] is None else min(max(nanoseconds(each["ready"]), began), end)
-        gone = {left["member_id"]: left["time"] for left in _next(timeline, each)}
+        ready = end if each["ready"] is None else min(max(nanoseconds_of(each["ready"]), began), end)
+        gone = {left["member_id"]: left["time"] for left in _members_that_left(timeline, each)}
         for member in each["members"]:
             until = gone.get(member["member_id"])
-            stop = end if until is None else min(max(nanoseconds(until), began), end)
+            stop = end if until is None else min(max(nanoseconds_of(until), began), end)
             lane = bars.setdefault(member["member_id"], [])
             color = each["generation"] % 3
-            lane.append(_bar(began, min(ready, stop), first, span, f"f{color} waiting"))
-            lane.append(_bar(ready, stop, first, span, f"f{color}"))
+            lane.append(_draw_bar(began, min(ready, stop), first, span, f"f{color} waiting"))
+            lane.append(_draw_bar(ready, stop, first, span, f"f{color}"))
     shown = list(bars)[:MEMBERS]
     height = _LANE * len(shown) + 18
-    told = f"Members of {clean(row['group'])} over time: {', '.join(names.by_id(name) for name in shown)}"
+    told = f"Members of {clean(row['group'])} over time: {', '.join(names.name_by_id(name) for name in shown)}"
     yield f'<svg class="lanes" height="{height}" role="img" aria-label="{escape(told)}">'
     for at, name in enumerate(shown):
         top = at * _LANE
-        label = _text(names.by_id(name))
+        label = _escape_html(names.name_by_id(name))
         yield f'<text x="0" y="{top + 11}">{label}</text>'
         yield f'<line class="lane" x1="0" x2="100%" y1="{top + 19}" y2="{top + 19}"/>'
         yield f'<svg y="{top + 15}" height="8" overflow="visible">{"".join(bars[name])}</svg>'
-    begin, end_ = (escape(moment(report[name])) for name in ("first", "last"))
+    begin, end_ = (escape(format_time(report[name])) for name in ("first", "last"))
     yield f'<text class="when" x="0" y="{height - 3}">{begin}</text>'
     yield f'<text class="when" x="100%" y="{height - 3}" text-anchor="end">{end_}</text></svg>'
     if len(bars) > len(shown):
         yield f'<p class="dim">And {len(bars) - len(shown):,} more members.</p>'
 
 
-def _next(timeline: Sequence[Row], its: Row) -> list[Row]:
+def _members_that_left(timeline: Sequence[Row], its: Row) -> list[Row]:
     """The members that left before the next generation, if the time is known."""
     at = timeline.index(its)
     return [left for left in timeline[at + 1]["left"] if left["time"]] if at + 1 < len(timeline) else []
 
 
-def _bar(began: int, end: int, first: int, span: int, kind: str) -> str:
+def _draw_bar(began: int, end: int, first: int, span: int, kind: str) -> str:
     if end <= began:
         return ""
     left, width = 100 * (began - first) / span, 100 * (end - began) / span
     return f'<rect class="{kind}" x="{max(left, 0):.3f}%" width="{max(width, 0.15):.3f}%" height="8" rx="2"/>'
 
 
-def _generations(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
+def _generation_rows(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
     shown = timeline[-GENERATIONS:]
     if len(shown) < len(timeline):
         yield f'<p class="dim">The last {len(shown)} of {len(timeline):,} generations: -o json has all.</p>'
@@ -110,7 +110,7 @@ def _generations(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
     for its in shown:
         took = "–" if its["took_ms"] is None else format_latency(its["took_ms"])
         waits = [
-            (member["waited_ms"], names.of(member)) for member in its["members"] if member["waited_ms"] is not None
+            (member["waited_ms"], names.name_of(member)) for member in its["members"] if member["waited_ms"] is not None
         ]
         longest = max(waits, default=None)
         waited = "–" if longest is None else f"{format_latency(longest[0])} {longest[1]}"
@@ -118,11 +118,11 @@ def _generations(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
         reasons = "; ".join(clean(reason) for reason in its["reasons"])
         why += f" ({reasons})" if reasons and reasons not in why else ""
         members = [
-            f"{names.of(member)} {format_assignment(member['assignment'])}" for member in its["members"][:MEMBERS]
+            f"{names.name_of(member)} {format_assignment(member['assignment'])}" for member in its["members"][:MEMBERS]
         ]
         members += [f"and {len(its['members']) - MEMBERS:,} more"] if len(its["members"]) > MEMBERS else []
         yield (
-            f'<tr><td>{escape(moment(its["began"], 23)[11:])}</td><td class="n">{its["generation"]}</td>'
+            f'<tr><td>{escape(format_time(its["began"], 23)[11:])}</td><td class="n">{its["generation"]}</td>'
             f'<td class="name">{escape(cut(why, 200))}</td><td class="n">{escape(took)}</td>'
             f'<td class="n k4">{escape(cut(waited, _NAME))}</td>'
             f'<td class="name k3">{"<br>".join(escape(cut(each, 120)) for each in members)}</td></tr>'
@@ -130,7 +130,7 @@ def _generations(timeline: Sequence[Row], names: MemberNames) -> Iterator[str]:
     yield "</tbody></table></div>"
 
 
-def _partitions(row: Row, names: MemberNames) -> Iterator[str]:
+def _partition_table(row: Row, names: MemberNames) -> Iterator[str]:
     """The table of the partitions that are farthest behind."""
     ordered = sorted(row["partitions"], key=lambda its: -max(its["commit_lag"] or 0, its["position_lag"] or 0))
     shown = ordered[:PARTITIONS]
@@ -148,8 +148,8 @@ def _partitions(row: Row, names: MemberNames) -> Iterator[str]:
                 *(("position", "k4"), ("position_lag", "k3")),
             )
         )
-        where = f"{_text(its['topic'])} {its['partition']}"
-        reader = _text(names.by_id(its["member_id"]))
+        where = f"{_escape_html(its['topic'])} {its['partition']}"
+        reader = _escape_html(names.name_by_id(its["member_id"]))
         yield f'<tr><td class="name">{where}</td>{cells}<td class="name k5">{reader}</td></tr>'
     yield "</tbody></table></div>"
     if len(ordered) > len(shown):

@@ -37,17 +37,17 @@ LISTS: Final = (
 )
 
 
-def json(report: Report, _settings: Settings) -> str:
+def format_json(report: Report, _settings: Settings) -> str:
     """The report as one JSON object."""
     return orjson.dumps(row_json(report), option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
-def ndjson(report: Report, _settings: Settings) -> str:
+def format_ndjson(report: Report, _settings: Settings) -> str:
     """The report without its lists, then every row of every list with the `section` that it is from."""
-    return "".join(orjson.dumps(row_json(row)).decode() + "\n" for row in rows(report))
+    return "".join(orjson.dumps(row_json(row)).decode() + "\n" for row in ndjson_objects(report))
 
 
-def rows(report: Report) -> Iterator[dict[str, Any]]:
+def ndjson_objects(report: Report) -> Iterator[dict[str, Any]]:
     """The objects of a report's NDJSON, one for each line."""
     same = {"kind": report["kind"], "schema": report["schema"]}
     span = {name: report[name] for name in ("first", "last", "span_s", "bucket_s")}

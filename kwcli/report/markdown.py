@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.wire.readable_text import clean
 from kwcli.output.short_texts import cut
-from kwcli.report.build_report import Report, moment
-from kwcli.report.sections import SECTIONS, explain, first_rows, title_of, totals
+from kwcli.report.build_report import Report, format_time
+from kwcli.report.sections import SECTIONS, explain_finding, first_rows, title_of, totals_of
 
 if TYPE_CHECKING:
     from kwcli.output.settings import Settings
 
-__all__ = ["markdown"]
+__all__ = ["format_markdown"]
 
 # Rows of a table without -v, and characters of a cell.
 ROWS: Final = 50
@@ -23,38 +23,40 @@ CELL: Final = 200
 _MARKS: Final = re.compile(r"([\\`*_{}\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 
 
-def markdown(report: Report, settings: Settings) -> str:
+def format_markdown(report: Report, settings: Settings) -> str:
     """The whole report as Markdown; of long tables the first rows, with -v all rows."""
     out = ["# Kafka traffic", ""]
     if report["first"]:
-        out += [f"{moment(report['first'], 23)} to {moment(report['last'], 23)} UTC", ""]
-    out += [f"- {plain(name)}: {plain(value)}" for name, value in totals(report)]
+        out += [f"{format_time(report['first'], 23)} to {format_time(report['last'], 23)} UTC", ""]
+    out += [f"- {escape_markdown(name)}: {escape_markdown(value)}" for name, value in totals_of(report)]
     for each in report["left_out"]:
-        out += ["", f"Not shown: {plain(each['what'])}: {plain(each['why'])}"]
+        out += ["", f"Not shown: {escape_markdown(each['what'])}: {escape_markdown(each['why'])}"]
     for section in SECTIONS:
         rows = section.rows(report)
         if rows is None:
             continue
-        out += ["", f"## {plain(title_of(section, report))}", ""]
+        out += ["", f"## {escape_markdown(title_of(section, report))}", ""]
         if not rows:
-            out.append(f"{plain(section.none)}.")
+            out.append(f"{escape_markdown(section.none)}.")
             continue
         shown = rows if settings.verbose else first_rows(rows, ROWS)
         if section.found:
             for row in shown:
                 times = f" ×{row['count']:,}" if row["count"] > 1 else ""
-                out.append(f"- **{plain(row['severity'])}** {plain(row['title'])}{times}")
-                out += [f"    - {plain(name)}: {plain(text)}" for name, text in explain(row)]
+                out.append(f"- **{escape_markdown(row['severity'])}** {escape_markdown(row['title'])}{times}")
+                out += [
+                    f"    - {escape_markdown(name)}: {escape_markdown(text)}" for name, text in explain_finding(row)
+                ]
         else:
-            columns = section.columns if settings.verbose else section.telling(shown)
-            out.append(f"| {' | '.join(plain(said.title) for said in columns)} |")
+            columns = section.columns if settings.verbose else section.columns_that_tell(shown)
+            out.append(f"| {' | '.join(escape_markdown(said.title) for said in columns)} |")
             out.append(f"|{'|'.join(' ---: ' if said.right else ' --- ' for said in columns)}|")
-            out += [f"| {' | '.join(plain(said.say(row), CELL) for said in columns)} |" for row in shown]
+            out += [f"| {' | '.join(escape_markdown(said.say(row), CELL) for said in columns)} |" for row in shown]
         if len(rows) > len(shown):
             out += ["", f"The first {len(shown)} of {len(rows):,}: -v shows all."]
     return "".join(f"{line}\n" for line in out)
 
 
-def plain(text: str, most: int = 4000) -> str:
+def escape_markdown(text: str, most: int = 4000) -> str:
     """Text that Markdown shows as it is, on one line."""
     return _MARKS.sub(r"\\\1", cut(clean(text), most))

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from decoders.wire.readable_text import clean
-from kwcli.answers.view import flat_text
+from kwcli.answers.view import flatten_value
 from kwcli.output.short_texts import cut, format_ranges
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def version_matrix(report: Report) -> Iterator[str]:
     apis = [name for name, _ in Counter(api for row in shown for api in row["apis"]).most_common()]
     audit = report["audit"] or {"clients": (), "target": ""}
     old = {
-        (row["client_id"], flat_text(row["client_software"]), each["api"])
+        (row["client_id"], flatten_value(row["client_software"]), each["api"])
         for row in audit["clients"]
         if row["verdict"] == "breaks"
         for each in row["apis"]
@@ -37,11 +37,13 @@ def version_matrix(report: Report) -> Iterator[str]:
     yield '<section id="versions" aria-labelledby="versions-title">'
     yield '<h2 id="versions-title">Versions that clients speak</h2>'
     yield '<div class="table" role="region" tabindex="0" aria-labelledby="versions-title"><table class="matrix">'
-    heads = "".join(f'<th scope="col">{"<wbr>".join(escape(part) for part in _parts(name))}</th>' for name in apis)
+    heads = "".join(
+        f'<th scope="col">{"<wbr>".join(escape(part) for part in _words_of_name(name))}</th>' for name in apis
+    )
     yield f'<thead><tr><th scope="col">client</th>{heads}</tr></thead><tbody>'
     for row in shown:
-        name = row["client_id"] or flat_text(row["addresses"])
-        software = flat_text(row["client_software"])
+        name = row["client_id"] or flatten_value(row["addresses"])
+        software = flatten_value(row["client_software"])
         more = f'<br><span class="dim">{escape(cut(clean(software), _NAME))}</span>' if software else ""
         cells = []
         for api in apis:
@@ -57,7 +59,7 @@ def version_matrix(report: Report) -> Iterator[str]:
     yield "</section>"
 
 
-def _parts(name: str) -> list[str]:
+def _words_of_name(name: str) -> list[str]:
     """The words of an API's name, between which a line may end."""
     parts: list[str] = []
     for char in name:

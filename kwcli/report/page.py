@@ -20,18 +20,27 @@ import orjson
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of, cut
-from kwcli.report.build_report import Report, moment
-from kwcli.report.charts import Chart, charts
+from kwcli.report.build_report import Report, format_time
+from kwcli.report.charts import Chart, draw_charts
 from kwcli.report.groups import group_articles
 from kwcli.report.matrix import version_matrix
-from kwcli.report.sections import NOTHING, SECTIONS, ReportColumn, Section, explain, first_rows, title_of, totals
+from kwcli.report.sections import (
+    NOTHING,
+    SECTIONS,
+    ReportColumn,
+    Section,
+    explain_finding,
+    first_rows,
+    title_of,
+    totals_of,
+)
 from kwcli.report.style import SCRIPT, STYLE
-from kwcli.stats.text import packets
+from kwcli.stats.text import format_packets
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
 
-__all__ = ["NAME", "ROWS", "page"]
+__all__ = ["NAME", "ROWS", "format_page"]
 
 # Rows of a table, and how long a name may be in one.
 ROWS: Final = 50
@@ -47,14 +56,17 @@ _PIECE: Final = 16
 _ESCAPED: Final = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
-def page(report: Report) -> str:
+def format_page(report: Report) -> str:
     """The page as text, to be written as UTF-8."""
-    drawn = list(charts(report))
+    drawn = list(draw_charts(report))
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src {_hash(STYLE)}; script-src {_hash(SCRIPT)}"
+        f"style-src {_hash_of_script(STYLE)}; script-src {_hash_of_script(SCRIPT)}"
     )
-    data = {"charts": [chart.said for chart in drawn], "ladders": [_ladder(row) for row in report["ladders"] or ()]}
+    data = {
+        "charts": [chart.said for chart in drawn],
+        "ladders": [_ladder_data(row) for row in report["ladders"] or ()],
+    }
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -65,12 +77,12 @@ def page(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="referrer" content="no-referrer">',
         '<link rel="icon" href="data:,">',
-        f"<title>{escape(_title(report))}</title>",
+        f"<title>{escape(_title_of_page(report))}</title>",
         f"<style>{STYLE}</style>",
         "</head>",
         "<body>",
-        *_body(report, drawn),
-        f'<script type="application/json" id="data">{_json(data)}</script>',
+        *_body_html(report, drawn),
+        f'<script type="application/json" id="data">{_to_safe_json(data)}</script>',
         f"<script>{SCRIPT}</script>",
         "</body>",
         "</html>",
@@ -78,37 +90,37 @@ def page(report: Report) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _title(report: Report) -> str:
+def _title_of_page(report: Report) -> str:
     if not report["first"]:
         return "Kafka traffic"
-    return f"Kafka traffic, {moment(report['first'], 16)} to {moment(report['last'], 16)}"
+    return f"Kafka traffic, {format_time(report['first'], 16)} to {format_time(report['last'], 16)}"
 
 
-def _hash(text: str) -> str:
+def _hash_of_script(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _json(value: Any) -> str:
+def _to_safe_json(value: Any) -> str:
     """JSON in which no character means anything to HTML or JavaScript."""
     return orjson.dumps(value).decode().translate(_ESCAPED)
 
 
-def _text(value: object) -> str:
+def _escape_html(value: object) -> str:
     """Any value as text of an element."""
     return escape(clean(str(value)))
 
 
-def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
+def _body_html(report: Report, drawn: list[Chart]) -> Iterator[str]:
     there = [(section, rows) for section in SECTIONS if (rows := section.rows(report))]
     nothing = [section.none for section in SECTIONS if section.rows(report) == []]
     yield '<a class="skip" href="#content">Skip to the content</a>'
     yield "<header>"
     yield "<h1>Kafka traffic</h1>"
     if report["first"]:
-        first, last = (moment(report[name], 23) for name in ("first", "last"))
+        first, last = (format_time(report[name], 23) for name in ("first", "last"))
         yield f'<p class="dim">{escape(first)} to {escape(last)} UTC</p>'
     yield '<dl class="tiles">'
-    yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in totals(report))
+    yield from (f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in totals_of(report))
     yield "</dl>"
     if report["tables"]:
         absent = [name for name, rows in report["tables"].items() if rows is None]
@@ -122,17 +134,17 @@ def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
         yield '<li><a href="#over-time">Over time</a></li>'
     for section, _ in there:
         yield f'<li><a href="#{section.name}">{escape(title_of(section, report))}</a></li>'
-        yield from (f'<li><a href="#{name}">{title}</a></li>' for name, title in _after(section, report))
+        yield from (f'<li><a href="#{name}">{title}</a></li>' for name, title in _parts_after(section, report))
     yield "</ul></nav>"
     yield '<main id="content" tabindex="-1">'
     if drawn:
         yield '<section id="over-time" aria-labelledby="over-time-title"><h2 id="over-time-title">Over time</h2>'
-        yield from _charts("over-time", drawn)
-        yield f'<p class="dim">Times are UTC; one point is {_width(report["bucket_s"])}.</p></section>'
+        yield from _charts_html("over-time", drawn)
+        yield f'<p class="dim">Times are UTC; one point is {_format_width(report["bucket_s"])}.</p></section>'
     for section, rows in there:
-        yield from _section(section, rows, report, drawn)
-        for name, _ in _after(section, report):
-            yield from version_matrix(report) if name == "versions" else _ladders(report["ladders"])
+        yield from _section_html(section, rows, report, drawn)
+        for name, _ in _parts_after(section, report):
+            yield from version_matrix(report) if name == "versions" else _ladders_html(report["ladders"])
     if nothing:
         yield '<section id="nothing" aria-labelledby="nothing-title"><h2 id="nothing-title">Nothing to show</h2>'
         yield f'<p class="dim">{escape("; ".join(nothing))}.</p></section>'
@@ -140,7 +152,7 @@ def _body(report: Report, drawn: list[Chart]) -> Iterator[str]:
     yield f"<footer>kw {VERSION} · latencies: request's last byte to response's first, percentiles within 1 %</footer>"
 
 
-def _after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
+def _parts_after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
     """The name and title of each part that follows a section and is not in SECTIONS."""
     if section.name == "clients":
         yield "versions", "Versions"
@@ -148,32 +160,32 @@ def _after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
         yield "ladders", "Connections step by step"
 
 
-def _width(seconds: float) -> str:
+def _format_width(seconds: float) -> str:
     return f"{seconds:g} s" if seconds >= 1 and seconds == round(seconds) else format_latency(seconds * 1000)
 
 
-def _charts(name: str, drawn: list[Chart]) -> Iterator[str]:
+def _charts_html(name: str, drawn: list[Chart]) -> Iterator[str]:
     its = [chart.html for chart in drawn if chart.section == name]
     if its:
         yield f'<div class="charts">{"".join(its)}</div>'
 
 
-def _section(section: Section, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
+def _section_html(section: Section, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
     title = escape(title_of(section, report))
     yield f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
     yield f'<h2 id="{section.name}-title">{title}</h2>'
     if section.found or "request" in rows[0]:
-        yield from _findings(rows) if section.found else _bodies(rows[:BODIES])
+        yield from _findings_html(rows) if section.found else _bodies_html(rows[:BODIES])
         yield "</section>"
         return
-    yield from _charts(section.name, drawn)
+    yield from _charts_html(section.name, drawn)
     shown = first_rows(rows, ROWS)
-    columns = section.telling(shown)
+    columns = section.columns_that_tell(shown)
     yield f'<div class="table" role="region" tabindex="0" aria-labelledby="{section.name}-title"><table><thead><tr>'
-    yield "".join(f'<th scope="col" class="{_class(said)}">{escape(said.title)}</th>' for said in columns)
+    yield "".join(f'<th scope="col" class="{_class_of_cell(said)}">{escape(said.title)}</th>' for said in columns)
     yield "</tr></thead><tbody>"
     for row in shown:
-        yield f"<tr>{''.join(_cell(said, row) for said in columns)}</tr>"
+        yield f"<tr>{''.join(_cell_html(said, row) for said in columns)}</tr>"
     yield "</tbody></table></div>"
     if len(rows) > len(shown):
         yield f'<p class="dim">The first {len(shown)} of {len(rows):,}: -o json has all.</p>'
@@ -183,36 +195,38 @@ def _section(section: Section, rows: list[Row], report: Report, drawn: list[Char
     yield "</section>"
 
 
-def _cell(said: ReportColumn, row: Row) -> str:
+def _cell_html(said: ReportColumn, row: Row) -> str:
     text = said.say(row)
     bad = " bad" if said.bad and text != NOTHING else ""
     if said.tag and text != NOTHING:
-        return f'<td class="{_class(said)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
+        return f'<td class="{_class_of_cell(said)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
     if not said.cut:
-        return f'<td class="{_class(said)}{bad}">{_text(text)}</td>'
+        return f'<td class="{_class_of_cell(said)}{bad}">{_escape_html(text)}</td>'
     short = cut(text, NAME)
-    title = f' title="{_text(text[:4000])}"' if short != text else ""
-    return f'<td class="{_class(said)}{bad}"{title}>{"<wbr>".join(map(_text, _pieces(short)))}</td>'
+    title = f' title="{_escape_html(text[:4000])}"' if short != text else ""
+    return (
+        f'<td class="{_class_of_cell(said)}{bad}"{title}>{"<wbr>".join(map(_escape_html, _pieces_of_name(short)))}</td>'
+    )
 
 
-def _pieces(name: str) -> list[str]:
+def _pieces_of_name(name: str) -> list[str]:
     """The pieces of a name, between which a line may end."""
     return [word[at : at + _PIECE] for word in _BREAKS.split(name) for at in range(0, len(word), _PIECE)]
 
 
-def _class(said: ReportColumn) -> str:
+def _class_of_cell(said: ReportColumn) -> str:
     kind = "n" if said.right else "name" if said.cut else "word"
     return f"{kind} k{said.drop_order}"
 
 
-def _findings(rows: list[Row]) -> Iterator[str]:
+def _findings_html(rows: list[Row]) -> Iterator[str]:
     """The list of findings, worst first; a note is one line, which can be opened."""
     yield '<ul class="findings">'
     for row in rows[:FINDINGS]:
         times = f' <span class="dim">×{row["count"]:,}</span>' if row["count"] > 1 else ""
         severity = escape(row["severity"])
-        head = f'<span class="tag {severity}">{severity}</span>{_text(row["title"])}{times}'
-        said = "".join(f"<dt>{escape(name)}</dt><dd>{_text(text)}</dd>" for name, text in explain(row))
+        head = f'<span class="tag {severity}">{severity}</span>{_escape_html(row["title"])}{times}'
+        said = "".join(f"<dt>{escape(name)}</dt><dd>{_escape_html(text)}</dd>" for name, text in explain_finding(row))
         if row["severity"] == "note":
             yield f'<li class="note"><details><summary>{head}</summary><dl>{said}</dl></details></li>'
         else:
@@ -222,32 +236,33 @@ def _findings(rows: list[Row]) -> Iterator[str]:
         yield f'<p class="dim">And {len(rows) - FINDINGS:,} more: -o json has all.</p>'
 
 
-def _bodies(rows: list[Row]) -> Iterator[str]:
+def _bodies_html(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         name = "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
         who = cut(clean(row["client_id"] or row["client"]), NAME)
         facts = [f"from {row['client']}", f"correlation id {row['correlation_id']}"]
-        facts += [f"packets {packets(row['packets'])}"] if row["packets"]["request"] else []
+        facts += [f"packets {format_packets(row['packets'])}"] if row["packets"]["request"] else []
         yield (
             f"<details><summary><strong>{escape(format_latency(row['latency_ms']))}</strong> {escape(name)} "
-            f'<span class="dim">{_text(who)} → {_text(row["broker"])}, {escape(moment(row["time"], 23))}</span>'
-            f'</summary><p class="dim">{_text(" · ".join(facts))}</p><div class="bodies">'
+            f'<span class="dim">{_escape_html(who)} → {_escape_html(row["broker"])}, '
+            f"{escape(format_time(row['time'], 23))}</span>"
+            f'</summary><p class="dim">{_escape_html(" · ".join(facts))}</p><div class="bodies">'
         )
         for side in ("request", "response"):
             size = row[f"{side}_size"]
             yield f"<div><h4>{side}{'' if size is None else f', {format_size(size)}'}"
             yield f"{', shortened' if side in row['cut'] else ''}</h4>"
-            yield f'<pre tabindex="0">{_pretty(row[side])}</pre></div>'
+            yield f'<pre tabindex="0">{_indent_json(row[side])}</pre></div>'
         yield "</div></details>"
 
 
-def _pretty(body: Any) -> str:
+def _indent_json(body: Any) -> str:
     text = orjson.dumps(body, option=orjson.OPT_INDENT_2).decode()
     lines = "\n".join(map(clean, text.split("\n")))
     return escape(lines[:BODY] + ("\n…" if len(lines) > BODY else ""))
 
 
-def _ladders(ladders: list[Row]) -> Iterator[str]:
+def _ladders_html(ladders: list[Row]) -> Iterator[str]:
     """The section of ladders: one connection, chosen from a list; the script draws it."""
     worst = max(range(len(ladders)), key=lambda at: (ladders[at]["failed"] > 0, ladders[at]["failed"], -at))
     yield '<section id="ladders" aria-labelledby="ladders-title"><h2 id="ladders-title">Connections step by step</h2>'
@@ -257,7 +272,8 @@ def _ladders(ladders: list[Row]) -> Iterator[str]:
         failed = f", {row['failed']:,} failed" if row["failed"] else ""
         name = f"{row['connection']}: {cut(clean(who or ''), 40)} {row['client']} → {row['broker']}"
         chosen = " selected" if at == worst else ""
-        yield f'<option value="{at}"{chosen}>{_text(name)}, {count_of(row["count"], "exchange")}{failed}</option>'
+        label = f"{_escape_html(name)}, {count_of(row['count'], 'exchange')}{failed}"
+        yield f'<option value="{at}"{chosen}>{label}</option>'
     yield "</select></p>"
     yield '<svg id="ladder" height="10" aria-hidden="true"></svg><ol id="ladder-steps" class="unseen"></ol>'
     yield (
@@ -266,19 +282,19 @@ def _ladders(ladders: list[Row]) -> Iterator[str]:
     )
 
 
-def _ladder(row: Row) -> Row:
+def _ladder_data(row: Row) -> Row:
     """The data of a ladder that the script draws: the texts of each step, to which it adds nothing."""
     steps = row["steps"]
-    well = [at for at, step in enumerate(steps) if not _failed(step)]
+    well = [at for at, step in enumerate(steps) if not _has_failed(step)]
     left_out = row["count"] - row["failed"] - len(well)
     said = f"… {count_of(left_out, 'more exchange')} went well …" if left_out > 0 else ""
     turn = well[-1] + 1 if well else 0  # all steps behind it have failed
     made = [
         [
             clean(step["time"][11:23]),
-            clean(_asked(step)),
-            clean(_answered(step)),
-            2 if step["status"] == "unanswered" else int(_failed(step)),
+            clean(_request_text(step)),
+            clean(_response_text(step)),
+            2 if step["status"] == "unanswered" else int(_has_failed(step)),
             said if at == turn else "",
         ]
         for at, step in enumerate(steps)
@@ -293,17 +309,17 @@ def _ladder(row: Row) -> Row:
     }
 
 
-def _failed(step: Row) -> bool:
+def _has_failed(step: Row) -> bool:
     return bool(step["errors"]) or step["status"] in ("unanswered", "undecoded", "orphan_response")
 
 
-def _asked(step: Row) -> str:
+def _request_text(step: Row) -> str:
     name = "SASL token" if step["api"] is None else f"{step['api']} {step['api_version']}"
     about = f" {', '.join(cut(each, 40) for each in step['about'])}" if step["about"] else ""
     return f"{name}{about}" + ("" if step["request_size"] is None else f" · {format_size(step['request_size'])}")
 
 
-def _answered(step: Row) -> str:
+def _response_text(step: Row) -> str:
     if step["status"] == "no_response_expected":
         return ""
     if step["status"] == "unanswered":

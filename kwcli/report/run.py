@@ -25,10 +25,10 @@ __all__ = ["ReportRenderer", "write_report"]
 
 # Format → module of this package, and the function in it.
 WRITERS: Final = {
-    "text": ("text", "text"),
-    "md": ("markdown", "markdown"),
-    "ndjson": ("json", "ndjson"),
-    "json": ("json", "json"),
+    "text": ("text", "format_text"),
+    "md": ("markdown", "format_markdown"),
+    "ndjson": ("json", "format_ndjson"),
+    "json": ("json", "format_json"),
 }
 
 
@@ -50,19 +50,19 @@ class ReportRenderer(AnswerRenderer):
         self.folds = ReportFolds(Options(records=settings.records, reveal_secrets=settings.reveal_secrets))
         super().__init__(self.folds, "report", list, lambda _rows, _settings: "", settings)  # close() writes
         self._adds = []  # write() feeds the folds, many exchanges at once
-        self.hear = self._hear
-        self.ended = self._ended
+        self.hear = self._add_capture_faults
+        self.ended = self._add_connection_end
         self._env = env
         self._target = target
         self._html_path = html_path
         self._within = within
         self.breaking = 0
 
-    def _hear(self, faults: list[str]) -> None:
+    def _add_capture_faults(self, faults: list[str]) -> None:
         if "findings" in self.folds.found:
             self.folds.found["findings"].set_capture_faults(faults)
 
-    def _ended(self, ended: Ended) -> None:
+    def _add_connection_end(self, ended: Ended) -> None:
         if "findings" in self.folds.found:
             self.folds.found["findings"].end(ended)
 
@@ -91,10 +91,10 @@ def write_report(
 ) -> None:
     """Write a report as the settings say, or as a page to a file. Raises Failure."""
     if html_path is not None:
-        from kwcli.report.page import page
+        from kwcli.report.page import format_page
 
         try:
-            write_private(html_path, page(report).encode("utf-8", "backslashreplace"))
+            write_private(html_path, format_page(report).encode("utf-8", "backslashreplace"))
         except OSError as problem:
             raise Failure(f"{html_path}: {(problem.strerror or str(problem)).lower()}") from None
         if not settings.quiet:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
-from kwcli.answers.view import flat_text, software_text
-from kwcli.report.build_report import Report, moment, rows_at
-from kwcli.stats.text import OTHERS, others_note, packets, per_second
+from kwcli.answers.view import flatten_value, format_software
+from kwcli.report.build_report import Report, format_time, rows_at
+from kwcli.stats.text import OTHERS, format_packets, format_rate, note_others
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -36,7 +36,7 @@ class ReportColumn(NamedTuple):
     tag: bool = False
 
 
-def others_of(rows: Sequence[Row]) -> list[Row]:
+def rows_of_others(rows: Sequence[Row]) -> list[Row]:
     """The rows of all those that have no row of their own."""
     return [row for row in rows[-_VERDICTS:] if OTHERS in row]
 
@@ -45,7 +45,7 @@ def first_rows(rows: list[Row], most: int) -> list[Row]:
     """The first rows that are shown, and those of all others."""
     if len(rows) <= most:
         return rows
-    return [*(row for row in rows[:most] if OTHERS not in row), *others_of(rows)]
+    return [*(row for row in rows[:most] if OTHERS not in row), *rows_of_others(rows)]
 
 
 class Section(NamedTuple):
@@ -67,7 +67,7 @@ class Section(NamedTuple):
         """The rows of the section in a report; None where the report does not have them."""
         return rows_at(report, self.path)
 
-    def telling(self, rows: Sequence[Row]) -> list[ReportColumn]:
+    def columns_that_tell(self, rows: Sequence[Row]) -> list[ReportColumn]:
         """The columns of the section, without columns of little weight that are empty in all of these rows."""
         return [
             said for said in self.columns if said.drop_order <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)
@@ -76,75 +76,75 @@ class Section(NamedTuple):
     def notes_on(self, rows: Sequence[Row]) -> list[str]:
         """The notes of the section that are about these rows."""
         found = [note for note in self.notes if note != WAITED or any(row["waited"] for row in rows)]
-        others = others_of(rows)
+        others = rows_of_others(rows)
         if others and "verdict" not in others[0]:  # each row of verdicts says how many they are
-            found.append(others_note(f"{others[0][OTHERS]:,}", "row"))
+            found.append(note_others(f"{others[0][OTHERS]:,}", "row"))
         return found
 
 
-def _name(*names: str) -> Say:
+def _name_cell(*names: str) -> Say:
     return lambda row: next((clean(str(row[name])) for name in names if row[name] is not None), NOTHING)
 
 
-def _title(say: Say) -> Say:
+def _title_cell(say: Say) -> Say:
     """The text of a column that says what a row is about."""
     return lambda row: OTHERS if OTHERS in row else say(row)
 
 
-def _key(name: str) -> ReportColumn:
+def _key_column(name: str) -> ReportColumn:
     """The column that says what a row is about."""
-    return ReportColumn(name, _title(_name(name)), 0, False, 14)
+    return ReportColumn(name, _title_cell(_name_cell(name)), 0, False, 14)
 
 
-def _count(name: str) -> Say:
+def _count_cell(name: str) -> Say:
     return lambda row: f"{row[name]:,}" if row[name] else NOTHING
 
 
-def _bytes(*names: str) -> Say:
+def _bytes_cell(*names: str) -> Say:
     return lambda row: format_size(round(sum(row[name] or 0 for name in names)))
 
 
-def _took(name: str) -> Say:
+def _duration_cell(name: str) -> Say:
     return lambda row: format_latency(row[name])
 
 
-def _share(name: str) -> Say:
-    return lambda row: NOTHING if not row[name] else percent(row[name])
+def _share_cell(name: str) -> Say:
+    return lambda row: NOTHING if not row[name] else format_percent(row[name])
 
 
-def _error_share(row: Row) -> str:
-    return percent(row["errors"] / row["count"]) if row["errors"] and row["count"] else NOTHING
+def _format_error_share(row: Row) -> str:
+    return format_percent(row["errors"] / row["count"]) if row["errors"] and row["count"] else NOTHING
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share as text, `12.3%`; never 0 or 100 % where the share is only near to that."""
     if 0 < share < 0.0005:
         return "<0.1%"
     return ">99.9%" if 0.9995 <= share < 1 else f"{share:.1%}"
 
 
-def codes(found: dict[str, int]) -> str:
+def format_codes(found: dict[str, int]) -> str:
     """Names and how often each was found, `NONE ×3, …`."""
     return ", ".join(f"{name} ×{times:,}" for name, times in found.items()) or NOTHING
 
 
-def _whole(name: str) -> Say:
+def _whole_number_cell(name: str) -> Say:
     return lambda row: f"{round(row[name]):,}" if row[name] is not None else NOTHING
 
 
 LATENCY: Final = (
-    ReportColumn("count", _count("count"), 1),
-    ReportColumn("rate", lambda row: per_second(row["rate"]), 8),
-    ReportColumn("errors", _count("errors"), 4, bad=True),
-    ReportColumn("err%", _error_share, 9, bad=True),
-    ReportColumn("waited", _count("waited"), 7),
-    ReportColumn("p50", _took("p50"), 2),
-    ReportColumn("p90", _took("p90"), 7),
-    ReportColumn("p99", _took("p99"), 1),
-    ReportColumn("max", _took("max"), 3),
-    ReportColumn("bytes", _bytes("request_bytes", "response_bytes"), 9),
-    ReportColumn("unanswered", _count("unanswered"), 10),
-    ReportColumn("undecoded", _count("undecoded"), 11),
+    ReportColumn("count", _count_cell("count"), 1),
+    ReportColumn("rate", lambda row: format_rate(row["rate"]), 8),
+    ReportColumn("errors", _count_cell("errors"), 4, bad=True),
+    ReportColumn("err%", _format_error_share, 9, bad=True),
+    ReportColumn("waited", _count_cell("waited"), 7),
+    ReportColumn("p50", _duration_cell("p50"), 2),
+    ReportColumn("p90", _duration_cell("p90"), 7),
+    ReportColumn("p99", _duration_cell("p99"), 1),
+    ReportColumn("max", _duration_cell("max"), 3),
+    ReportColumn("bytes", _bytes_cell("request_bytes", "response_bytes"), 9),
+    ReportColumn("unanswered", _count_cell("unanswered"), 10),
+    ReportColumn("undecoded", _count_cell("undecoded"), 11),
 )
 WAITED: Final = (
     "waited: fetches that came back empty after 0.9 × max_wait_ms or more (inferred to be long polls), JoinGroup and "
@@ -155,101 +155,102 @@ WAITED: Final = (
 SEVERAL: Final = "An exchange about several topics counts for each of them."
 
 
-def _latency(name: str) -> Section:
+def _latency_section(name: str) -> Section:
     return Section(
         f"latency-{name}",
         f"Latency by {name}",
         ("latency", name),
-        (_key(name), *LATENCY),
+        (_key_column(name), *LATENCY),
         "no exchanges",
         (WAITED, SEVERAL) if name == "topic" else (WAITED,),
         over_time=True,
     )
 
 
-def _request(row: Row) -> str:
+def _format_request(row: Row) -> str:
     return "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
 
 
-def _who(row: Row) -> str:
+def _format_client(row: Row) -> str:
     return clean(row["client_id"] or row["address"])
 
 
-def _known(row: Row) -> str:
-    return clean(software_text(row)) or NOTHING
+def _format_software(row: Row) -> str:
+    return clean(format_software(row)) or NOTHING
 
 
-def _software(row: Row) -> str:
+def _software_of(row: Row) -> str:
     return clean(f"{row['software']} {row['software_version'] or ''}".strip()) if row["software"] else NOTHING
 
 
-def versions_text(row: Row) -> str:
+def format_versions(row: Row) -> str:
     """`Fetch 2,3 (serves 4-17), LeaderAndIsr 1 (gone)`: what a client uses, by API."""
     apis: dict[str, list[Row]] = {}
     for each in row["old"]:
         apis.setdefault(each["api"], []).append(each)
     return ", ".join(
-        f"{api} {','.join(str(one['api_version']) for one in some)} ({_serves(some[0])})" for api, some in apis.items()
+        f"{api} {','.join(str(one['api_version']) for one in some)} ({_format_served(some[0])})"
+        for api, some in apis.items()
     )
 
 
-def _serves(old: Row) -> str:
+def _format_served(old: Row) -> str:
     return "gone" if old["serves"] is None else f"serves {old['serves'][0]}-{old['serves'][1]}"
 
 
-def _time(name: str) -> Say:
-    return lambda row: moment(row[name]) if row[name] else NOTHING
+def _time_cell(name: str) -> Say:
+    return lambda row: format_time(row[name]) if row[name] else NOTHING
 
 
 # Names in one cell.
 _SHOWN: Final = 4
 
 
-def _names(name: str) -> Say:
+def _names_cell(name: str) -> Say:
     """The first names of a list, and how many more there are."""
 
-    def say(row: Row) -> str:
+    def format_names(row: Row) -> str:
         names = row[name]
         more = f" +{len(names) - _SHOWN:,}" if len(names) > _SHOWN else ""
         return ", ".join(map(clean, names[:_SHOWN])) + more or NOTHING
 
-    return say
+    return format_names
 
 
-def _written(name: str, say: Callable[[Any], str]) -> Say:
+def _written_cell(name: str, say: Callable[[Any], str]) -> Say:
     return lambda row: say(row["written"][name]) if row["written"] else NOTHING
 
 
-def _grouped(value: Any) -> str:
+def _format_integer(value: Any) -> str:
     return f"{value:,}"
 
 
 _PORTRAIT: Final = (
-    ReportColumn("exchanges", _count("count"), 3),
-    ReportColumn("errors", _count("errors"), 2, bad=True),
-    ReportColumn("p50", _took("p50"), 7),
-    ReportColumn("p99", _took("p99"), 4),
-    ReportColumn("sent", _bytes("request_bytes"), 8),
-    ReportColumn("got", _bytes("response_bytes"), 8),
+    ReportColumn("exchanges", _count_cell("count"), 3),
+    ReportColumn("errors", _count_cell("errors"), 2, bad=True),
+    ReportColumn("p50", _duration_cell("p50"), 7),
+    ReportColumn("p99", _duration_cell("p99"), 4),
+    ReportColumn("sent", _bytes_cell("request_bytes"), 8),
+    ReportColumn("got", _bytes_cell("response_bytes"), 8),
 )
 
 
-def explain(row: Row) -> list[tuple[str, str]]:
+def explain_finding(row: Row) -> list[tuple[str, str]]:
     """The details of a finding below its title, each a name and a text."""
     who = row.get("clients") or ()
     more = f" and {len(who) - _SHOWN:,} more" if len(who) > _SHOWN else ""
     said = [("who", ", ".join(map(clean, who[:_SHOWN])) + more)] if who else []
     if row["first"]:
-        last = "" if row["last"] == row["first"] else f", last {moment(row['last'], 23)[11:]}"
-        said.append(("since", moment(row["first"], 23) + last))
+        last = "" if row["last"] == row["first"] else f", last {format_time(row['last'], 23)[11:]}"
+        said.append(("since", format_time(row["first"], 23) + last))
     if row.get("reasons"):
         said.append(("reasons", "; ".join(map(clean, row["reasons"][:_SHOWN]))))
     said += [(name, row[key]) for name, key in (("means", "meaning"), ("do", "remedy")) if row[key]]
-    seen = [_place(each) for each in row["evidence"][:_SHOWN]]
+    seen = [_place_of_evidence(each) for each in row["evidence"][:_SHOWN]]
     return said + ([("see", ", ".join(seen))] if seen else [])
 
 
-def _place(evidence: Row) -> str:
+def _place_of_evidence(evidence: Row) -> str:
     if evidence["packets"] is None:
         where = f"connection {evidence['connection']}"
         number = evidence["correlation_id"]
@@ -259,11 +260,11 @@ def _place(evidence: Row) -> str:
 
 
 FINDING: Final = (
-    ReportColumn("severity", _name("severity"), 0, False, bad=True),
-    ReportColumn("finding", _name("title"), 0, False, 30),
-    ReportColumn("times", _count("count"), 1),
-    ReportColumn("since", _time("first"), 3, False),
-    ReportColumn("what to do", _name("remedy"), 4, False, 30),
+    ReportColumn("severity", _name_cell("severity"), 0, False, bad=True),
+    ReportColumn("finding", _name_cell("title"), 0, False, 30),
+    ReportColumn("times", _count_cell("count"), 1),
+    ReportColumn("since", _time_cell("first"), 3, False),
+    ReportColumn("what to do", _name_cell("remedy"), 4, False, 30),
 )
 
 
@@ -272,12 +273,12 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("audit", "Clients on the target release", ("audit", "clients")),
         (
-            ReportColumn("client", _title(_name("client_id")), 0, False, 14),
-            ReportColumn("verdict", _name("verdict"), 0, False, tag=True),
+            ReportColumn("client", _title_cell(_name_cell("client_id")), 0, False, 14),
+            ReportColumn("verdict", _name_cell("verdict"), 0, False, tag=True),
             ReportColumn("needs", lambda row: row["needs"] or NOTHING, 3, False),
-            ReportColumn("software", _known, 4, False, 12),
-            ReportColumn("address", _names("addresses"), 7, False, 12),
-            ReportColumn("why", _name("why"), 1, False, 24),
+            ReportColumn("software", _format_software, 4, False, 12),
+            ReportColumn("address", _names_cell("addresses"), 7, False, 12),
+            ReportColumn("why", _name_cell("why"), 1, False, 24),
         ),
         "no clients",
         ("needs: the first Kafka release whose Java client speaks what is served.",),
@@ -287,31 +288,35 @@ SECTIONS: Final[tuple[Section, ...]] = (
         *("clients", "Clients", ("clients",)),
         (
             ReportColumn(
-                "client", _title(lambda row: clean(row["client_id"] or flat_text(row["addresses"]))), 0, False, 14
+                "client",
+                _title_cell(lambda row: clean(row["client_id"] or flatten_value(row["addresses"]))),
+                0,
+                False,
+                14,
             ),
-            ReportColumn("software", _known, 4, False, 12),
-            ReportColumn("user", _names("users"), 6, False, 10),
-            ReportColumn("address", _names("addresses"), 8, False, 12),
+            ReportColumn("software", _format_software, 4, False, 12),
+            ReportColumn("user", _names_cell("users"), 6, False, 10),
+            ReportColumn("address", _names_cell("addresses"), 8, False, 12),
             *_PORTRAIT,
-            ReportColumn("writes", _names("writes"), 2, False, 12),
-            ReportColumn("reads", _names("reads"), 2, False, 12),
-            ReportColumn("groups", _names("groups"), 5, False, 12),
-            ReportColumn("transactional ids", _names("transactional_ids"), 9, False, 12),
+            ReportColumn("writes", _names_cell("writes"), 2, False, 12),
+            ReportColumn("reads", _names_cell("reads"), 2, False, 12),
+            ReportColumn("groups", _names_cell("groups"), 5, False, 12),
+            ReportColumn("transactional ids", _names_cell("transactional_ids"), 9, False, 12),
         ),
         "no clients",
     ),
     Section(
         *("groups", "Groups", ("groups",)),
         (
-            _key("group"),
-            ReportColumn("type", _name("type"), 5, False),
-            ReportColumn("state", _name("state"), 3, False),
+            _key_column("group"),
+            ReportColumn("type", _name_cell("type"), 5, False),
+            ReportColumn("state", _name_cell("state"), 3, False),
             ReportColumn("members", lambda row: f"{sum(each['present'] for each in row['members']):,}", 2),
-            ReportColumn("rebalances", _count("rebalances"), 1),
-            ReportColumn("behind", _whole("commit_lag"), 1),
-            ReportColumn("coordinator", _name("coordinator"), 6, False),
-            ReportColumn("errors", _count("errors"), 4, bad=True),
-            ReportColumn("clients", _names("clients"), 4, False, 12),
+            ReportColumn("rebalances", _count_cell("rebalances"), 1),
+            ReportColumn("behind", _whole_number_cell("commit_lag"), 1),
+            ReportColumn("coordinator", _name_cell("coordinator"), 6, False),
+            ReportColumn("errors", _count_cell("errors"), 4, bad=True),
+            ReportColumn("clients", _names_cell("clients"), 4, False, 12),
         ),
         "no groups",
         ("behind: high watermark less commit, of all partitions where both were seen.",),
@@ -319,52 +324,52 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("topics-seen", "Topics", ("topics",)),
         (
-            _key("topic"),
+            _key_column("topic"),
             ReportColumn("partitions", lambda row: f"{len(row['partitions']):,}" if row["partitions"] else NOTHING, 3),
-            ReportColumn("written", _written("records", _grouped), 1),
-            ReportColumn("bytes", _written("bytes", format_size), 3),
-            ReportColumn("rec/batch", _written("records_per_batch", lambda value: f"{value:,.1f}"), 5),
-            ReportColumn("codecs", _written("codecs", codes), 6, False),
-            ReportColumn("errors", _count("errors"), 4, bad=True),
-            ReportColumn("p99", _took("p99"), 7),
-            ReportColumn("writers", _names("writes"), 2, False, 12),
-            ReportColumn("readers", _names("reads"), 2, False, 12),
-            ReportColumn("administers", _names("administers"), 8, False, 12),
-            ReportColumn("groups", _names("groups"), 7, False, 12),
+            ReportColumn("written", _written_cell("records", _format_integer), 1),
+            ReportColumn("bytes", _written_cell("bytes", format_size), 3),
+            ReportColumn("rec/batch", _written_cell("records_per_batch", lambda value: f"{value:,.1f}"), 5),
+            ReportColumn("codecs", _written_cell("codecs", format_codes), 6, False),
+            ReportColumn("errors", _count_cell("errors"), 4, bad=True),
+            ReportColumn("p99", _duration_cell("p99"), 7),
+            ReportColumn("writers", _names_cell("writes"), 2, False, 12),
+            ReportColumn("readers", _names_cell("reads"), 2, False, 12),
+            ReportColumn("administers", _names_cell("administers"), 8, False, 12),
+            ReportColumn("groups", _names_cell("groups"), 7, False, 12),
         ),
         "no topics",
     ),
     Section(
         *("brokers", "Brokers", ("brokers",)),
         (
-            ReportColumn("node", _name("node_id"), 0, False),
-            _key("broker"),
-            ReportColumn("rack", _name("rack"), 6, False),
-            ReportColumn("looks like", _name("release"), 2, False),
+            ReportColumn("node", _name_cell("node_id"), 0, False),
+            _key_column("broker"),
+            ReportColumn("rack", _name_cell("rack"), 6, False),
+            ReportColumn("looks like", _name_cell("release"), 2, False),
             ReportColumn("controller", lambda row: "yes" if row["controller"] else NOTHING, 5, False),
             *_PORTRAIT,
         ),
         "no brokers",
     ),
-    _latency("api"),
-    _latency("client"),
-    _latency("topic"),
-    _latency("broker"),
+    _latency_section("api"),
+    _latency_section("client"),
+    _latency_section("topic"),
+    _latency_section("broker"),
     Section(
         *("slowest", "Slowest exchanges", ("slowest",)),
         (
-            ReportColumn("took", _took("latency_ms"), 0, bad=True),
-            ReportColumn("request", _request, 0, False, 14),
+            ReportColumn("took", _duration_cell("latency_ms"), 0, bad=True),
+            ReportColumn("request", _format_request, 0, False, 14),
             ReportColumn("client", lambda row: clean(row["client_id"] or row["client"]), 2, False, 12),
-            ReportColumn("broker", _name("broker"), 5, False),
-            ReportColumn("time", lambda row: moment(row["time"], 23), 3, False),
-            ReportColumn("packets", lambda row: packets(row["packets"]), 4, False),
+            ReportColumn("broker", _name_cell("broker"), 5, False),
+            ReportColumn("time", lambda row: format_time(row["time"], 23), 3, False),
+            ReportColumn("packets", lambda row: format_packets(row["packets"]), 4, False),
             ReportColumn(
                 "capture", lambda row: clean((row.get("source_file") or NOTHING).rpartition("/")[2]), 4, False, 12
             ),
-            ReportColumn("sent", _bytes("request_size"), 7),
-            ReportColumn("got", _bytes("response_size"), 7),
-            ReportColumn("address", _name("client"), 8, False),
+            ReportColumn("sent", _bytes_cell("request_size"), 7),
+            ReportColumn("got", _bytes_cell("response_size"), 7),
+            ReportColumn("address", _name_cell("client"), 8, False),
         ),
         "no exchange has a latency",
         ("packets are counted in the capture, as Wireshark does.",),
@@ -372,27 +377,27 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("errors", "Errors", ("errors",)),
         (
-            ReportColumn("error", _title(_name("error")), 0, False, 20, bad=True),
-            _key("api"),
-            ReportColumn("exchanges", _count("exchanges"), 1),
-            ReportColumn("of its API", _share("share"), 3),
-            ReportColumn("codes", _count("codes"), 3),
+            ReportColumn("error", _title_cell(_name_cell("error")), 0, False, 20, bad=True),
+            _key_column("api"),
+            ReportColumn("exchanges", _count_cell("exchanges"), 1),
+            ReportColumn("of its API", _share_cell("share"), 3),
+            ReportColumn("codes", _count_cell("codes"), 3),
         ),
         "no error codes",
     ),
     Section(
         *("old-versions", "Clients that the target release turns away", ("old_versions", "old")),
         (
-            ReportColumn("client", _who, 0, False, 14),
-            ReportColumn("software", _software, 3, False, 12),
-            ReportColumn("requests", _count("count"), 2),
-            ReportColumn("of", _count("of"), 6),
+            ReportColumn("client", _format_client, 0, False, 14),
+            ReportColumn("software", _software_of, 3, False, 12),
+            ReportColumn("requests", _count_cell("count"), 2),
+            ReportColumn("of", _count_cell("of"), 6),
             ReportColumn("asks", lambda row: "yes" if row["asks"] else "no", 7, False),
             ReportColumn("needs", lambda row: row["since"] or NOTHING, 3, False),
-            ReportColumn("last seen", _time("last"), 5, False),
-            ReportColumn("first seen", _time("first"), 8, False),
-            ReportColumn("address", _name("address"), 6, False),
-            ReportColumn("no longer served", versions_text, 1, False, 24, bad=True),
+            ReportColumn("last seen", _time_cell("last"), 5, False),
+            ReportColumn("first seen", _time_cell("first"), 8, False),
+            ReportColumn("address", _name_cell("address"), 6, False),
+            ReportColumn("no longer served", format_versions, 1, False, 24, bad=True),
         ),
         "all clients use versions that the release serves",
         (
@@ -403,43 +408,43 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("talkers", "Top talkers", ("talkers", "client")),
         (
-            _key("client"),
-            ReportColumn("bytes", _bytes("bytes"), 0),
-            ReportColumn("share", _share("share"), 2),
-            ReportColumn("sent", _bytes("request_bytes"), 3),
-            ReportColumn("got", _bytes("response_bytes"), 3),
-            ReportColumn("requests", _count("count"), 4),
-            ReportColumn("rate", lambda row: per_second(row["rate"]), 5),
+            _key_column("client"),
+            ReportColumn("bytes", _bytes_cell("bytes"), 0),
+            ReportColumn("share", _share_cell("share"), 2),
+            ReportColumn("sent", _bytes_cell("request_bytes"), 3),
+            ReportColumn("got", _bytes_cell("response_bytes"), 3),
+            ReportColumn("requests", _count_cell("count"), 4),
+            ReportColumn("rate", lambda row: format_rate(row["rate"]), 5),
         ),
         "no traffic",
     ),
     Section(
         *("topics", "Topics by bytes", ("talkers", "topic")),
         (
-            _key("topic"),
-            ReportColumn("bytes", _bytes("bytes"), 0),
-            ReportColumn("produced", _bytes("produced_bytes"), 2),
-            ReportColumn("fetched", _bytes("fetched_bytes"), 2),
-            ReportColumn("records in", _count("produced_records"), 3),
-            ReportColumn("records out", _count("fetched_records"), 3),
+            _key_column("topic"),
+            ReportColumn("bytes", _bytes_cell("bytes"), 0),
+            ReportColumn("produced", _bytes_cell("produced_bytes"), 2),
+            ReportColumn("fetched", _bytes_cell("fetched_bytes"), 2),
+            ReportColumn("records in", _count_cell("produced_records"), 3),
+            ReportColumn("records out", _count_cell("fetched_records"), 3),
         ),
         "no records",
     ),
     Section(
         *("batches", "Record batches", ("batches",)),
         (
-            _key("topic"),
-            ReportColumn("api", _name("api"), 0, False),
-            ReportColumn("batches", _count("batches"), 3),
-            ReportColumn("rec/batch", _whole("records_per_batch"), 1),
-            ReportColumn("p50", _whole("records_p50"), 7),
-            ReportColumn("p99", _whole("records_p99"), 7),
-            ReportColumn("B/batch", _bytes("bytes_per_batch"), 1),
-            ReportColumn("p50", _bytes("bytes_p50"), 5),
-            ReportColumn("p99", _bytes("bytes_p99"), 5),
-            ReportColumn("max", _bytes("bytes_max"), 6),
-            ReportColumn("B/rec", _bytes("bytes_per_record"), 4),
-            ReportColumn("codecs", lambda row: codes(row["codecs"]), 3, False, 12),
+            _key_column("topic"),
+            ReportColumn("api", _name_cell("api"), 0, False),
+            ReportColumn("batches", _count_cell("batches"), 3),
+            ReportColumn("rec/batch", _whole_number_cell("records_per_batch"), 1),
+            ReportColumn("p50", _whole_number_cell("records_p50"), 7),
+            ReportColumn("p99", _whole_number_cell("records_p99"), 7),
+            ReportColumn("B/batch", _bytes_cell("bytes_per_batch"), 1),
+            ReportColumn("p50", _bytes_cell("bytes_p50"), 5),
+            ReportColumn("p99", _bytes_cell("bytes_p99"), 5),
+            ReportColumn("max", _bytes_cell("bytes_max"), 6),
+            ReportColumn("B/rec", _bytes_cell("bytes_per_record"), 4),
+            ReportColumn("codecs", lambda row: format_codes(row["codecs"]), 3, False, 12),
         ),
         "no record batches",
         ("Where a request has several batches of a partition, they count with their mean.",),
@@ -448,13 +453,13 @@ SECTIONS: Final[tuple[Section, ...]] = (
         Section(
             *(f"throttling-{name}", f"Throttling by {name}", ("throttling", name)),
             (
-                _key(name),
-                ReportColumn("throttled", _count("throttled"), 1),
-                ReportColumn("share", _share("share"), 3),
-                ReportColumn("in all", _took("sum_ms"), 1),
-                ReportColumn("p50", _took("p50_ms"), 4),
-                ReportColumn("p99", _took("p99_ms"), 4),
-                ReportColumn("max", _took("max_ms"), 2),
+                _key_column(name),
+                ReportColumn("throttled", _count_cell("throttled"), 1),
+                ReportColumn("share", _share_cell("share"), 3),
+                ReportColumn("in all", _duration_cell("sum_ms"), 1),
+                ReportColumn("p50", _duration_cell("p50_ms"), 4),
+                ReportColumn("p99", _duration_cell("p99_ms"), 4),
+                ReportColumn("max", _duration_cell("max_ms"), 2),
             ),
             "no response was throttled",
         )
@@ -463,24 +468,24 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("connections", "Connections by client", ("connections", "client")),
         (
-            _key("client"),
-            ReportColumn("connections", _count("count"), 0),
-            ReportColumn("exchanges", _count("exchanges"), 3),
-            ReportColumn("bytes", _bytes("bytes"), 3),
-            ReportColumn("packets", _count("packets"), 6),
-            ReportColumn("gaps", _count("gaps"), 3, bad=True),
+            _key_column("client"),
+            ReportColumn("connections", _count_cell("count"), 0),
+            ReportColumn("exchanges", _count_cell("exchanges"), 3),
+            ReportColumn("bytes", _bytes_cell("bytes"), 3),
+            ReportColumn("packets", _count_cell("packets"), 6),
+            ReportColumn("gaps", _count_cell("gaps"), 3, bad=True),
             ReportColumn(
                 "missing", lambda row: format_size(row["missing"]) if row["missing"] else NOTHING, 2, bad=True
             ),
-            ReportColumn("sent again", _count("retransmissions"), 4),
+            ReportColumn("sent again", _count_cell("retransmissions"), 4),
         ),
         "no connections",
     ),
     Section(
         *("foreign", "Connections that are not Kafka", ("connections", "not_kafka")),
         (
-            ReportColumn("to", _name("broker"), 0, False),
-            ReportColumn("connections", _count("count"), 0),
+            ReportColumn("to", _name_cell("broker"), 0, False),
+            ReportColumn("connections", _count_cell("count"), 0),
             ReportColumn("what", lambda row: clean(row["detail"] or row["reason"] or "nothing was said"), 1, False, 20),
         ),
         "all connections are Kafka",
@@ -488,10 +493,10 @@ SECTIONS: Final[tuple[Section, ...]] = (
     Section(
         *("skipped", "Bytes that are no exchange", ("skipped",)),
         (
-            ReportColumn("reason", _name("reason"), 0, False),
-            ReportColumn("direction", _name("direction"), 1, False),
-            ReportColumn("runs", _count("count"), 0),
-            ReportColumn("bytes", _bytes("size"), 0),
+            ReportColumn("reason", _name_cell("reason"), 0, False),
+            ReportColumn("direction", _name_cell("direction"), 1, False),
+            ReportColumn("runs", _count_cell("count"), 0),
+            ReportColumn("bytes", _bytes_cell("size"), 0),
         ),
         "nothing was lost or skipped",
     ),
@@ -504,17 +509,17 @@ def title_of(section: Section, report: Report) -> str:
     return section.title.replace("the target release", f"Kafka {held.get('target')}")
 
 
-def totals(report: Report) -> list[tuple[str, str]]:
+def totals_of(report: Report) -> list[tuple[str, str]]:
     """The totals of a report, each a name and a text."""
     summary = report["summary"]
     count = summary["count"] or 0
     found = [("exchanges", f"{count:,}")]
     if summary["rate"]:
-        found.append(("rate", per_second(summary["rate"])))
+        found.append(("rate", format_rate(summary["rate"])))
     found += [(name, format_latency(summary[name])) for name in ("p50", "p99", "max") if summary[name] is not None]
     for name in ("errors", "unanswered", "undecoded"):
         if summary[name]:
-            found.append((name, f"{summary[name]:,} ({percent(summary[name] / count)})"))
+            found.append((name, f"{summary[name]:,} ({format_percent(summary[name] / count)})"))
     found += [(name, f"{summary[name]:,}") for name in ("clients", "brokers", "topics", "connections") if summary[name]]
     others = (("not Kafka", "not_kafka"), ("waited by design", "waited"), ("throttled", "throttled"))
     found += [(name, f"{summary[key]:,}") for name, key in others if summary[key]]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.time_buckets import Join, add_amounts
 from decoders.wire.readable_text import format_latency, format_size
-from kwcli.answers.doctor import findings_text
+from kwcli.answers.doctor import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
-from kwcli.report.build_report import Report, moment, numbers, slices
-from kwcli.report.sections import NOTHING, SECTIONS, Section, first_rows, percent, title_of
-from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, per_second, sparkline, wrap_note
+from kwcli.report.build_report import Report, bucket_bounds, format_time, values_by_bucket
+from kwcli.report.sections import NOTHING, SECTIONS, Section, first_rows, format_percent, title_of
+from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rate, wrap_note
 
 if TYPE_CHECKING:
     from decoders.analysis.fold import Row
@@ -23,10 +23,10 @@ ROWS: Final = 10
 _LABEL: Final = 10
 
 
-def text(report: Report, settings: Settings) -> str:
+def format_text(report: Report, settings: Settings) -> str:
     """The whole report as text; of long tables the first rows, with -v all rows."""
     paint = palette(settings.color)
-    out = [*_head(report, settings, paint)]
+    out = [*_header_lines(report, settings, paint)]
     notes: dict[str, None] = {}
     for section in SECTIONS:
         rows = section.rows(report)
@@ -37,34 +37,38 @@ def text(report: Report, settings: Settings) -> str:
             out += ["", f"{paint.api}{title}{paint.off}", f"{paint.dim}  {section.none}{paint.off}"]
             continue
         if section.found:
-            out += ["", f"{paint.api}{title}{paint.off}", *findings_text(rows, settings).splitlines()]
+            out += ["", f"{paint.api}{title}{paint.off}", *format_findings(rows, settings).splitlines()]
             continue
         shown = rows if settings.verbose else first_rows(rows, ROWS)
         more = f"  {paint.dim}{len(shown)} of {len(rows):,} (-v shows all){paint.off}" if len(rows) > len(shown) else ""
         out += ["", f"{paint.api}{title}{paint.off}{more}"]
         width = None if settings.verbose else settings.width
-        out += [*draw_table(_columns(section, shown, report), width, paint, dense=True)]
+        out += [*draw_table(_columns_of(section, shown, report), width, paint, dense=True)]
         notes |= dict.fromkeys(section.notes_on(shown))
-    out += [line for note in [*notes, *_left_out(report)] for line in ("", *_note(note, settings.width, paint))]
+    out += [
+        line
+        for note in [*notes, *_notes_of_what_is_left_out(report)]
+        for line in ("", *_note_lines(note, settings.width, paint))
+    ]
     return "".join(f"{line}\n" for line in out)
 
 
-def _head(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
+def _header_lines(report: Report, settings: Settings, paint: Palette) -> Iterator[str]:
     summary = report["summary"]
     tables = report["tables"] or {}
     if summary["count"] is not None:
-        yield from _together(_said(report, summary), settings.width)
+        yield from _join_on_lines(_facts_of_summary(report, summary), settings.width)
         points = report["over_time"]
         if len(points) > 1:
             yield ""
-            yield from _over_time(report, points, settings, paint)
+            yield from _lines_over_time(report, points, settings, paint)
     absent = [name for name, rows in tables.items() if rows is None]
     if absent:
         yield ""
-        yield from _note(f"not there: the tables {', '.join(absent)}", settings.width, paint)
+        yield from _note_lines(f"not there: the tables {', '.join(absent)}", settings.width, paint)
 
 
-def _together(parts: Iterable[str], width: int | None) -> list[str]:
+def _join_on_lines(parts: Iterable[str], width: int | None) -> list[str]:
     """The parts in lines that fit, dots between those on one line."""
     out: list[str] = []
     for part in parts:
@@ -75,13 +79,13 @@ def _together(parts: Iterable[str], width: int | None) -> list[str]:
     return out
 
 
-def _said(report: Report, summary: Row) -> Iterator[str]:
+def _facts_of_summary(report: Report, summary: Row) -> Iterator[str]:
     yield count_of(summary["count"], "exchange")
     if not summary["count"]:
         return
     if report["first"]:
-        yield f"{moment(report['first'])} to {moment(report['last'])}"
-    yield per_second(summary["rate"])
+        yield f"{format_time(report['first'])} to {format_time(report['last'])}"
+    yield format_rate(summary["rate"])
     for name in ("client", "broker", "topic"):
         if summary[f"{name}s"] is not None:
             yield count_of(summary[f"{name}s"], name)
@@ -93,21 +97,21 @@ def _said(report: Report, summary: Row) -> Iterator[str]:
         yield ", ".join(f"{name} {format_latency(summary[name])}" for name in ("p50", "p99", "max"))
     for name, noun in (("errors", "with errors"), ("unanswered", "unanswered"), ("undecoded", "undecoded")):
         if summary[name]:
-            yield f"{summary[name]:,} {noun} ({percent(summary[name] / summary['count'])})"
+            yield f"{summary[name]:,} {noun} ({format_percent(summary[name] / summary['count'])})"
     for name, noun in (("waited", "waited by design"), ("throttled", "throttled")):
         if summary[name]:
             yield f"{summary[name]:,} {noun}"
 
 
-def _over_time(report: Report, points: list[Row], settings: Settings, paint: Palette) -> Iterator[str]:
+def _lines_over_time(report: Report, points: list[Row], settings: Settings, paint: Palette) -> Iterator[str]:
     """A line of marks for each of the quantities that are kept over time, and its greatest value."""
-    first, last = numbers(report)
+    first, last = bucket_bounds(report)
     room = SPARK_MOST if settings.width is None else max(settings.width - 2 * _LABEL, SPARK_LEAST)
     width = min(room, 2 * SPARK_MOST)
 
     def line(name: str, key: str, join: Join, say: Any, scale: int = 1) -> str:
-        found = slices(points, key, report, scale)
-        marks = sparkline(found, first, last, width, join)
+        found = values_by_bucket(points, key, report, scale)
+        marks = draw_sparkline(found, first, last, width, join)
         most = say(max(found.values(), default=0) / scale)
         return f"{paint.dim}{name:<{_LABEL}}{paint.off}{paint.name}{marks}{paint.off}  {most}"
 
@@ -115,10 +119,10 @@ def _over_time(report: Report, points: list[Row], settings: Settings, paint: Pal
     yield line("exchanges", "count", add_amounts, lambda value: f"{round(value):,}")
     if any(row["errors"] for row in points):
         yield line("errors", "errors", add_amounts, lambda value: f"{round(value):,}")
-    yield f"{paint.dim}{'':<{_LABEL}}{_axis(report, width, last - first + 1)}{paint.off}"
+    yield f"{paint.dim}{'':<{_LABEL}}{_axis_line(report, width, last - first + 1)}{paint.off}"
 
 
-def _axis(report: Report, width: int, buckets: int) -> str:
+def _axis_line(report: Report, width: int, buckets: int) -> str:
     """The line below the marks: the first time at the left, and the last time at the right where it has room."""
     per = -(-buckets // width)
     marks = -(-buckets // per)
@@ -127,23 +131,23 @@ def _axis(report: Report, width: int, buckets: int) -> str:
     return f"{first}{' ' * room}{last}" if room > 0 else first
 
 
-def _columns(section: Section, rows: list[Row], report: Report) -> list[Column]:
+def _columns_of(section: Section, rows: list[Row], report: Report) -> list[Column]:
     found = []
-    for said in section.telling(rows):
+    for said in section.columns_that_tell(rows):
         shown = [said.say(row) for row in rows]
         colour = "bad" if said.bad else "client" if said.title == "client" else ""
         found.append(Column(said.title, shown, said.drop_order, said.right, colour, cut=said.cut))
     if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
-        first, last = numbers(report)
+        first, last = bucket_bounds(report)
         if last > first:
-            marks = [slices(row.get("over_time", []), "p99", report, 10**6) for row in rows]
+            marks = [values_by_bucket(row.get("over_time", []), "p99", report, 10**6) for row in rows]
             found.append(
                 Column(
                     "p99 over time",
                     [NOTHING for _ in rows],
                     drop=6,
                     paint="name",
-                    grow=lambda width: [sparkline(each, first, last, width, max) for each in marks],
+                    grow=lambda width: [draw_sparkline(each, first, last, width, max) for each in marks],
                     least=max(SPARK_LEAST, len("p99 over time")),
                     most=SPARK_MOST,
                 )
@@ -151,10 +155,10 @@ def _columns(section: Section, rows: list[Row], report: Report) -> list[Column]:
     return found
 
 
-def _left_out(report: Report) -> Iterator[str]:
+def _notes_of_what_is_left_out(report: Report) -> Iterator[str]:
     for each in report["left_out"]:
         yield f"not shown: {each['what']}: {each['why']}"
 
 
-def _note(note: str, width: int | None, paint: Palette) -> list[str]:
+def _note_lines(note: str, width: int | None, paint: Palette) -> list[str]:
     return [f"{paint.dim}{line}{paint.off}" for line in wrap_note(note, width)]

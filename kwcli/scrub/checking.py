@@ -57,32 +57,32 @@ class Check:
         self._search = NameSearch({**secrets, **wanted})
         self._tally = KeptFacts()
         try:
-            self._look_at_bytes(path)
-            self._look_at_exchanges(path, ports, env)
-            self._compare(reading.tally)
+            self._search_bytes(path)
+            self._search_exchanges(path, ports, env)
+            self._compare_facts(reading.tally)
         finally:
             self._tally.close()
         found = Counter(replaced.get(name, "secret") for name in self._search.found)
-        self.problems += [f"the result still has {count_of(count, _words(kind))}" for kind, count in found.items()]
+        self.problems += [f"the result still has {count_of(count, _name_kind(kind))}" for kind, count in found.items()]
 
-    def _look_at_bytes(self, path: str) -> None:
+    def _search_bytes(self, path: str) -> None:
         before = b""
         with open(path, "rb") as file:
             while piece := file.read(_PIECE):
                 self._search.feed(before + piece)
                 before = piece[-_OVERLAP:]
 
-    def _look_at_exchanges(self, path: str, ports: frozenset[int] | None, env: Environment) -> None:
+    def _search_exchanges(self, path: str, ports: frozenset[int] | None, env: Environment) -> None:
         """Note facts of exchanges; search in their frames, of which packets have parts, and in compressed batches."""
         engine = Engine(ports=ports, needs=Needs())
         captures = Captures((path,), env, cut_receiver=engine)
         for segments in captures:
-            self._take(engine.feed(segments))
-        self._take(engine.finish())
+            self._check_rows(engine.feed(segments))
+        self._check_rows(engine.finish())
         self.problems += [f"the result cannot be read: {problem}" for problem in captures.problems]
         self.problems += [f"the result cannot be read: {problem.text}" for _, problem in captures.cut()]
 
-    def _take(self, rows: list[Settled]) -> None:
+    def _check_rows(self, rows: list[Settled]) -> None:
         for row in rows:
             if row.kind != "exchange":
                 continue
@@ -94,7 +94,7 @@ class Check:
                     for plain in inflated(data, BATCH_INFLATED_MAX):
                         self._search.feed(plain)
 
-    def _compare(self, before: KeptFacts) -> None:
+    def _compare_facts(self, before: KeptFacts) -> None:
         missing = more = 0
         shown: list[str] = []
         for mine, its in before.differences(self._tally):
@@ -107,11 +107,11 @@ class Check:
             what = f": {', '.join(shown)}" if shown else ""
             self.problems.append(f"{missing:,} exchanges have changed, {more:,} others are in their place{what}")
 
-    def told(self) -> Iterator[str]:
+    def report_search(self) -> Iterator[str]:
         """The line about the names and secrets that were searched for."""
         left = f"; {self.left:,} too short to search for, or a part of kept text" if self.left else ""
         yield f"none of {count_of(self.names, 'name')} and {count_of(self.secrets, 'secret')} is in the file{left}"
 
 
-def _words(kind: str) -> str:
+def _name_kind(kind: str) -> str:
     return kind if kind == "secret" else f"{kind} name"

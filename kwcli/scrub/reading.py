@@ -73,19 +73,19 @@ class KeptFacts:
                 correlation_id = int.from_bytes(packed, "big", signed=True)
         status, codes = row.status, [(path, code) for path, code, _ in row.errors]
         if frames is not None and row.api_key is not None:
-            unread, codes = _read(row, frames)
+            unread, codes = _read_errors(row, frames)
             status = "undecoded" if status == "complete" and unread else status
         facts = _FACTS.pack(
             row.time_ns,
             row.request_end_ns or 0,
             row.response_ns or 0,
             row.response_end_ns or 0,
-            _port(client),
-            _port(broker),
+            _port_of(client),
+            _port_of(broker),
             _NONE if row.api_key is None else row.api_key,
             _NONE if row.api_version is None else row.api_version,
             _NONE if correlation_id is None else correlation_id,
-            *map(_size_told, (row.request_size, row.response_size)),
+            *map(_size_in_facts, (row.request_size, row.response_size)),
         )
         errors = " ".join(f"{path}={error_name(code)}" for path, code in codes)
         words = f"{client} {broker} {row.api or row.outcome} {status} {errors}"
@@ -116,7 +116,7 @@ class KeptFacts:
         self._facts.close()
 
 
-def _read(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
+def _read_errors(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
     """Whether one of the frames of an exchange cannot be decoded, and the error codes in them."""
     unread, codes = False, []
     for side, data in zip(SIDES, frames, strict=True):
@@ -127,12 +127,12 @@ def _read(row: Exchange, frames: Frames) -> tuple[bool, list[tuple[str, int]]]:
     return unread, codes
 
 
-def _size_told(size: int | None) -> int:
+def _size_in_facts(size: int | None) -> int:
     """The size of a frame in its facts."""
     return _NONE if size is None else int.from_bytes(frame_size((size & _MASK).to_bytes(4, "big")), "big")
 
 
-def _port(address: str) -> int:
+def _port_of(address: str) -> int:
     port = address.rpartition(":")[2]
     return int(port) & 0xFFFF if port.isdecimal() else 0
 
@@ -157,7 +157,7 @@ class _TlsRecords:
         self.next: int | None = None  # place of the next header, None while it is not known
         self.tail = b""  # the bytes of that header that have come
 
-    def heads(self, place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+    def find_headers(self, place: int, data: bytes) -> Iterator[tuple[int, bytes]]:
         """The headers that are whole with these bytes, and their places; the bytes follow those before, or a gap."""
         if self.next is None or place - len(self.tail) > self.next:
             self.next, self.tail = place, b""
@@ -207,19 +207,19 @@ class Reading:
         self._over.clear()
         self.log.log(segments)
         for row in self.engine.feed(segments):
-            self._take(row)
+            self._scrub_row(row)
 
     def finish(self) -> None:
         """Settle what is open: no segment follows."""
         for row in self.engine.finish():
-            self._take(row)
+            self._scrub_row(row)
 
     def close(self) -> None:
         """Delete the temporary files of this reading."""
         self.placed.close()
         self.tally.close()
 
-    def _take(self, row: Settled) -> None:
+    def _scrub_row(self, row: Settled) -> None:
         if row.kind != "exchange":
             self.counts[row.reason] += 1
             return
@@ -231,7 +231,7 @@ class Reading:
         self.log.state(met, row.ends)
         client = met.side(row.ends.client)
         lost = self.scrubber.lost
-        request, response = self._scrub(row)
+        request, response = self._scrub_frames(row)
         self.tally.add(row, (request, response) if self.scrubber.lost > lost else None)
         self._opens = row.api_key == ENVELOPE and request is not None and _encloses(row, request)
         decrypted = self._decrypted.get(met.number)
@@ -239,11 +239,11 @@ class Reading:
         if decrypted is not None:
             decrypted.client, decrypted.broker = row.ends.client, row.ends.broker
         if request is not None:
-            self._place(met, client, row.place, request, decrypted=decrypted is not None)
+            self._place_frame(met, client, row.place, request, decrypted=decrypted is not None)
         if response is not None:
-            self._place(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
+            self._place_frame(met, 1 - client, row.response_place, response, decrypted=decrypted is not None)
 
-    def _scrub(self, row: Exchange, depth: int = 0) -> Frames:
+    def _scrub_frames(self, row: Exchange, depth: int = 0) -> Frames:
         """The frames that take the place of those of an exchange; `depth`: how many Envelopes are around it."""
         extra: dict[str, Any] = row.extra or {}
         request, response = row.request_raw, row.response_raw
@@ -277,12 +277,12 @@ class Reading:
             return  # the Envelope was overwritten
         counts = self.scrubber.counts.copy()
         lost = self.scrubber.lost
-        frames = self._scrub(row, 1)
+        frames = self._scrub_frames(row, 1)
         self.tally.add(row, frames if self.scrubber.lost > lost else None)
         self.scrubber.counts.clear()  # they were counted with the Envelope
         self.scrubber.counts.update(counts)
 
-    def _place(self, met: MetConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
+    def _place_frame(self, met: MetConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
         """Note the new bytes of a frame for each packet that has a part of it."""
         if decrypted:
             for begin, size, packet in self._plain.get((met.number, side), ()):
@@ -292,25 +292,25 @@ class Reading:
                     self.placed.add(head + PLAIN_SAYS.pack(met.number, side, place + at) + data[at:end])
             return
         for run in self.log.runs(met, side, place + met.sides[side].base, len(data)):
-            self._put(run.packet, run.seq, data[run.at : run.at + run.size])
+            self._log_bytes(run.packet, run.seq, data[run.at : run.at + run.size])
 
-    def _put(self, packet: int, seq: int, data: bytes) -> None:
+    def _log_bytes(self, packet: int, seq: int, data: bytes) -> None:
         self.placed.add(BY_PACKET.pack(file_of(packet), packet, PAYLOAD) + SEQ.pack(seq) + data)
 
     # Chunks on their way to the pairing.
 
-    def see(self, chunks: list[Chunk]) -> None:
+    def note_tls_headers(self, chunks: list[Chunk]) -> None:
         """See chunks as they were captured, and note the headers of TLS records, which stay as they are."""
         if all(half.connection.tls is NOT_TLS for half, *_ in chunks):
             return
         places: Counter[Half] = Counter()
         for half, _, _, data in chunks:
-            places[half] -= _size(data)
+            places[half] -= _stream_size(data)
         for half in places:
             places[half] += half.size
         for half, _, _, data in chunks:
             place, connection = places[half], half.connection
-            places[half] += _size(data)
+            places[half] += _stream_size(data)
             if isinstance(data, Close):
                 self._over.append(connection.number)
                 for each in (connection.first, connection.second):
@@ -321,11 +321,11 @@ class Reading:
             assert met is not None  # the log has just met it
             records = self._records.setdefault(half, _TlsRecords())
             side = int(half is not connection.first)
-            for at, head in records.heads(place, data):
+            for at, head in records.find_headers(place, data):
                 for run in self.log.runs(met, side, at, len(head)):
-                    self._put(run.packet, run.seq, head[run.at : run.at + run.size])
+                    self._log_bytes(run.packet, run.seq, head[run.at : run.at + run.size])
 
-    def see_plain(self, chunks: list[Chunk]) -> None:
+    def note_decrypted(self, chunks: list[Chunk]) -> None:
         """See chunks as they are decoded, and note which packets had decrypted bytes, and where."""
         for half, _, packet, data in chunks:
             connection = half.connection
@@ -342,14 +342,14 @@ class Reading:
                     self.tls.setdefault(side.half.key, []).append(ends)
             key = connection.number, int(half is not connection.first)
             place = self._plain_sizes[key]
-            self._plain_sizes[key] += _size(data)
+            self._plain_sizes[key] += _stream_size(data)
             if isinstance(data, bytes):
                 logged = self._plain.setdefault(key, [])
                 logged.append((place, len(data), packet))
                 if len(logged) % _PLAIN_LOGGED == 0:
-                    self._clear(met, key)
+                    self._drop_places(met, key)
 
-    def _clear(self, met: MetConnection, key: tuple[int, int]) -> None:
+    def _drop_places(self, met: MetConnection, key: tuple[int, int]) -> None:
         """Drop the places of decrypted bytes of which no row can come any more."""
         place = self.log.needed(met, key[1])
         self._plain[key] = [each for each in self._plain[key] if each[0] + each[1] > place]
@@ -361,7 +361,7 @@ def _encloses(row: Exchange, request: bytes) -> bool:
     return isinstance(row.spec.fields("request", request, missing)[0].get("request_data"), bytes)
 
 
-def _size(data: object) -> int:
+def _stream_size(data: object) -> int:
     """The number of bytes of the stream that a chunk takes up."""
     if isinstance(data, bytes):
         return len(data)
@@ -378,9 +378,9 @@ class _ScrubEngine(LoggedEngine):
     def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         plain = super()._plain(chunks, now_ns)
         if chunks:
-            self._reading.see(chunks)
+            self._reading.note_tls_headers(chunks)
         if plain:
-            self._reading.see_plain(plain)
+            self._reading.note_decrypted(plain)
         return plain
 
     def name_topic(self, topic: TopicName) -> None:

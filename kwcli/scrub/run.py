@@ -58,18 +58,18 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
     from kwcli.scrub import ScrubOptions
 
-__all__ = ["scrub"]
+__all__ = ["run_scrub"]
 
 _SALT_SIZE: Final = 32
 _SALT_MIN: Final = 16
 
 
-def scrub(settings: ScrubOptions, env: Environment) -> Exit:
+def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     """Do `kw scrub`: write the scrubbed capture, and say what was done; the exit code. Raises Failure."""
     name = settings.out
     check_output(name, (settings.source,))
     key_logs = KeyLogFiles(key_log_names(settings.keylogs, env.variables))
-    names = Names(Pseudonyms(_salt(settings.salt_file)), frozenset(settings.keep))
+    names = Names(Pseudonyms(_read_salt(settings.salt_file)), frozenset(settings.keep))
     reading = Reading(names, frozenset(settings.ports) or None, key_logs.keys)
     spooled = Spooled(env.stdin) if settings.source == "-" else None
     out = OutFile(name)
@@ -122,7 +122,7 @@ def scrub(settings: ScrubOptions, env: Environment) -> Exit:
     for problem in (*key_logs.problems, *dropped, *problems):
         env.say(f"kw: {problem}")
     if not settings.quiet:
-        for line in _told(settings, reading, written, check):
+        for line in _report_lines(settings, reading, written, check):
             env.say(f"kw: {line}")
     return Exit.FAILURE if problems else Exit.DONE
 
@@ -147,7 +147,7 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
         check_replaceable(settings.names_file, is_names_table, "kw scrub", force=settings.force)
 
 
-def _salt(name: str | None) -> bytes:
+def _read_salt(name: str | None) -> bytes:
     """The salt of pseudonyms: from a file, which is made where it is missing; without a name, of this run alone."""
     made = secrets.token_bytes(_SALT_SIZE)
     if name is None:
@@ -170,18 +170,18 @@ def _write_names(name: str, names: Names) -> None:
     lines = []
     for (kind, text), made in sorted(names.replaced.items()):
         row = {"kind": kind, "name": text, "pseudonym": made}
-        lines.append(orjson.dumps({each: _clean(value) for each, value in row.items()}) + b"\n")
+        lines.append(orjson.dumps({each: _clean_name(value) for each, value in row.items()}) + b"\n")
     for before, after in sorted(names.uuids.items()):
         row = {"kind": "uuid", "name": uuid_text(before), "pseudonym": uuid_text(after)}
         lines.append(orjson.dumps(row) + b"\n")
     write_private(name, b"".join(lines))
 
 
-def _clean(text: str) -> str:
+def _clean_name(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
+def _report_lines(settings: ScrubOptions, reading: Reading, written: Counter[str], check: Check) -> Iterator[str]:
     """The lines that say what was done."""
     counts, seen = reading.scrubber.counts, reading.counts
     kept = f" (kept: {', '.join(sorted(set(settings.keep)))})" if settings.keep else ""
@@ -189,7 +189,7 @@ def _told(settings: ScrubOptions, reading: Reading, written: Counter[str], check
         f"{settings.out}: {count_of(written['packets'], 'packet')}, {count_of(reading.tally.count, 'exchange')}"
         " with their versions, sizes, errors, times"
     )
-    yield from check.told()
+    yield from check.report_search()
     yield (
         f"replaced {count_of(len(reading.names.replaced), 'name')}{kept},"
         f" overwrote {count_of(counts['records'], 'record')} in {count_of(counts['batches'], 'batch')}"

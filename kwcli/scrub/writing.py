@@ -39,7 +39,7 @@ class _Plaintext:
         self._packets = packets
         self._opened = False
 
-    def write(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
+    def packets_with(self, side: int, place: int, data: bytes) -> Iterator[bytes]:
         """Packets with these bytes, behind the handshake or a gap where there is one; for FIN or RST closing ones."""
         tcp = self._tcp
         if side in (FIN, RST):
@@ -64,32 +64,32 @@ class _Writer:
         self._interfaces: dict[int, int] = {}
         self._plaintexts: dict[int, _Plaintext] = {}
 
-    def packet(self, packet: PacketCopy, said: list[bytes]) -> None:
+    def write_packet(self, packet: PacketCopy, said: list[bytes]) -> None:
         """Write a packet with TCP, or the plaintext of its TLS; other packets are only counted."""
         if not packet.key:
             self._counts["other"] += 1
             return
         self._counts["other"] -= len(packet.earlier)
-        ends = self._decrypted(packet)
+        ends = self._find_tls_ends(packet)
         if ends is not None:
-            self._plaintext(packet, ends, said)
+            self._write_plaintext(packet, ends, said)
             return
         payload = bytearray(GARBAGE * packet.held)
         for record in said:
             if record[BY_PACKET.size - 1] == PAYLOAD:
                 (seq,) = SEQ.unpack_from(record, BY_PACKET.size)
-                _put(payload, packet, seq, record[BY_PACKET.size + SEQ.size :])
+                _overwrite_payload(payload, packet, seq, record[BY_PACKET.size + SEQ.size :])
         made = self._packets.rewrite(packet, bytes(payload))
-        comments = [write_note(note)] if (note := self._note(packet)) is not None else []
-        self._write(packet.time_ns, made.link_type, made.frame, made.wire, comments)
+        comments = [write_note(note)] if (note := self._cut_note_of(packet)) is not None else []
+        self._write_frame(packet.time_ns, made.link_type, made.frame, made.wire, comments)
 
-    def _decrypted(self, packet: PacketCopy) -> TlsEnds | None:
+    def _find_tls_ends(self, packet: PacketCopy) -> TlsEnds | None:
         for ends in self._reading.tls.get(packet.key, ()):
             if ends.met.began_ns <= packet.time_ns < ends.met.ended_ns:
                 return ends
         return None
 
-    def _plaintext(self, packet: PacketCopy, ends: TlsEnds, said: Iterable[bytes]) -> None:
+    def _write_plaintext(self, packet: PacketCopy, ends: TlsEnds, said: Iterable[bytes]) -> None:
         for record in said:
             if record[BY_PACKET.size - 1] == PAYLOAD:
                 continue
@@ -99,15 +99,15 @@ class _Writer:
                 continue  # nothing of the connection was read
             if plain is None:
                 plain = self._plaintexts[number] = _Plaintext(ends, self._reading, self._packets, packet.time_ns)
-            for made in plain.write(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
-                self._write(packet.time_ns, RAW, made, len(made), ())
+            for made in plain.packets_with(side, place, record[BY_PACKET.size + PLAIN_SAYS.size :]):
+                self._write_frame(packet.time_ns, RAW, made, len(made), ())
 
-    def _note(self, packet: PacketCopy) -> CutNote | None:
+    def _cut_note_of(self, packet: PacketCopy) -> CutNote | None:
         """The note that a packet was cut out with, in which the broker's address is replaced."""
         note = packet.note
         return None if note is None else note._replace(broker=self._reading.names.text("hosts", note.broker))
 
-    def _write(self, time_ns: int, link_type: int, frame: bytes, wire: int, comments: Iterable[str]) -> None:
+    def _write_frame(self, time_ns: int, link_type: int, frame: bytes, wire: int, comments: Iterable[str]) -> None:
         interface = self._interfaces.get(link_type)
         if interface is None:
             interface = self._interfaces[link_type] = len(self._interfaces)
@@ -116,7 +116,7 @@ class _Writer:
         self._counts["packets"] += 1
 
 
-def _put(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
+def _overwrite_payload(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
     """Put bytes into a payload by their sequence number."""
     for span in packet.spans:
         step = ahead(seq, span.seq)
@@ -146,5 +146,5 @@ def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_ou
     for batch in captures:
         for each in batch:
             packet = cast("PacketCopy", each)
-            writer.packet(packet, placed.take(packet.packet))
+            writer.write_packet(packet, placed.take(packet.packet))
     return counts

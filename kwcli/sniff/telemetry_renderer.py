@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kwcli.extras import install_extra
 from kwcli.net.addresses import shown
 from kwcli.run_environment import Failure
-from kwcli.telemetry.exchange_metrics import Traffic
+from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.http_server import MetricsServer
 from kwcli.telemetry.prometheus import family_lines
 
@@ -31,7 +31,7 @@ def watch(
     env: Environment, settings: Settings, capture: CaptureOptions, needs: Needs, opened: Open
 ) -> tuple[Needs, Open]:
     """The paths of bodies to read, and the opener of a renderer that reports its exchanges, too. Raises Failure."""
-    traffic = Traffic()
+    traffic = TrafficMetrics()
     exporter = _exporter(env, capture) if capture.otlp is not None else None
 
     def of(key: int, side: Side) -> frozenset[str]:
@@ -60,7 +60,7 @@ class _Watcher:
     """Wraps a renderer and counts its exchanges, under a lock: Prometheus asks from another thread."""
 
     def __init__(
-        self, env: Environment, renderer: Renderer, traffic: Traffic, exporter: Exporter | None, *, quiet: bool
+        self, env: Environment, renderer: Renderer, traffic: TrafficMetrics, exporter: Exporter | None, *, quiet: bool
     ) -> None:
         self._env = env
         self._renderer = renderer

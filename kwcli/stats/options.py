@@ -56,7 +56,7 @@ MATTERS: Final = {
 
 def check_options(words: StatsOptions) -> StatsOptions:
     """The options with all words replaced by their meaning, and defaults filled in. Raises Failure (usage)."""
-    names = list(dict.fromkeys(_dimension(word) for word in words.by))
+    names = list(dict.fromkeys(_read_dimension(word) for word in words.by))
     if words.bucket_ms is not None and "time" not in names:
         names.insert(0, "time")
     if "partition" in names and "topic" not in names:
@@ -64,14 +64,18 @@ def check_options(words: StatsOptions) -> StatsOptions:
     names = names or ["api"]
     if words.bucket_ns < 1:
         raise Failure("--bucket: give a length above 0, for example 10s", Exit.USAGE)
-    sort = ("name" if "time" in names else MATTERS[words.metric]) if words.sort is None else _column(words.sort, names)
+    sort = (
+        ("name" if "time" in names else MATTERS[words.metric])
+        if words.sort is None
+        else _read_column(words.sort, names)
+    )
     needs = _OF_METRIC.get(sort, words.metric)
     if needs != words.metric:
         raise Failure(f"--sort {sort} goes with --metric {needs}", Exit.USAGE)
     return words._replace(by=tuple(names), sort=sort)
 
 
-def _dimension(word: str) -> str:
+def _read_dimension(word: str) -> str:
     folded = word.lower().replace("-", "_")
     name = SPELLINGS.get(folded, folded)
     if name not in DIMENSIONS:
@@ -82,7 +86,7 @@ def _dimension(word: str) -> str:
     return name
 
 
-def _column(word: str, by: Sequence[str]) -> str:
+def _read_column(word: str, by: Sequence[str]) -> str:
     """The column to sort by; `name`, the order of the dimensions, where the word is the first dimension."""
     folded = word.lower().replace("-", "_")
     folded = SORT_SPELLINGS.get(folded, folded)

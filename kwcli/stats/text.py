@@ -49,15 +49,15 @@ class StatsColumn(NamedTuple):
     bad: bool = False
 
 
-def _count(name: str) -> Cell:
-    return lambda row: _number(row[name])
+def _count_cell(name: str) -> Cell:
+    return lambda row: _format_number(row[name])
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     return "–" if not value else f"{value:,}"
 
 
-def _of_metric(name: str) -> Cell:
+def _metric_cell(name: str) -> Cell:
     def cell(row: Row) -> str:
         value = row[name]
         if value is None:
@@ -68,90 +68,93 @@ def _of_metric(name: str) -> Cell:
     return cell
 
 
-def _share(part: str, whole: str) -> Cell:
+def _share_cell(part: str, whole: str) -> Cell:
     return lambda row: f"{row[part] / row[whole]:.1%}" if row[part] and row[whole] else "–"
 
 
-def _each(part: str, whole: str, show: Callable[[int], str]) -> Cell:
+def _average_cell(part: str, whole: str, show: Callable[[int], str]) -> Cell:
     return lambda row: show(round(row[part] / row[whole])) if row[whole] else "–"
 
 
-def _rate(row: Row) -> str:
-    return per_second(row["rate"])
+def _format_rate(row: Row) -> str:
+    return format_rate(row["rate"])
 
 
-def _metric_rate(row: Row) -> str:
+def _format_metric_rate(row: Row) -> str:
     """The sum of the metric per second, as text."""
     if not row["rate"] or not row["sum"]:
         return "–"
     rate = row["sum"] * row["rate"] / row["count"]
-    return f"{format_size(round(rate))}/s" if row["unit"] == "bytes" else per_second(rate)
+    return f"{format_size(round(rate))}/s" if row["unit"] == "bytes" else format_rate(rate)
 
 
-def per_second(rate: float | None) -> str:
+def format_rate(rate: float | None) -> str:
     """A rate as text: `1,234/s`, `1.2/s`, `0.03/s`; `–` for None."""
     if rate is None:
         return "–"
     return f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.1f}/s" if rate >= 0.95 else f"{rate:.2g}/s"
 
 
-def _codes(row: Row) -> str:
+def _format_codes(row: Row) -> str:
     return ", ".join(f"{name} ×{count:,}" for name, count in row["error_codes"].items()) or "–"
 
 
-def _bytes(*names: str) -> Cell:
-    def said(row: Row) -> str:
+def _bytes_cell(*names: str) -> Cell:
+    def add_sizes(row: Row) -> str:
         sizes = [row[name] for name in names]
         return "–" if None in sizes else format_size(sum(sizes))
 
-    return said
+    return add_sizes
 
 
 PERCENTILES: Final = (
-    StatsColumn("p50", _of_metric("p50"), 2),
-    StatsColumn("p90", _of_metric("p90"), 7),
-    StatsColumn("p95", _of_metric("p95"), 10),
-    StatsColumn("p99", _of_metric("p99"), 2),
-    StatsColumn("max", _of_metric("max"), 3),
+    StatsColumn("p50", _metric_cell("p50"), 2),
+    StatsColumn("p90", _metric_cell("p90"), 7),
+    StatsColumn("p95", _metric_cell("p95"), 10),
+    StatsColumn("p99", _metric_cell("p99"), 2),
+    StatsColumn("max", _metric_cell("max"), 3),
 )
-BYTES: Final = StatsColumn("bytes", _bytes("request_bytes", "response_bytes"), 9)
-SIDES: Final = (StatsColumn("sent", _bytes("request_bytes"), 11), StatsColumn("got", _bytes("response_bytes"), 11))
-COUNT: Final = StatsColumn("count", _count("count"), 1)
-RATE: Final = StatsColumn("rate", _rate, 8)
-ERRORS: Final = StatsColumn("errors", _count("errors"), 4, bad=True)
-UNANSWERED: Final = StatsColumn("unanswered", _count("unanswered"), 10)
-UNDECODED: Final = StatsColumn("undecoded", _count("undecoded"), 12)
+BYTES: Final = StatsColumn("bytes", _bytes_cell("request_bytes", "response_bytes"), 9)
+SIDES: Final = (
+    StatsColumn("sent", _bytes_cell("request_bytes"), 11),
+    StatsColumn("got", _bytes_cell("response_bytes"), 11),
+)
+COUNT: Final = StatsColumn("count", _count_cell("count"), 1)
+RATE: Final = StatsColumn("rate", _format_rate, 8)
+ERRORS: Final = StatsColumn("errors", _count_cell("errors"), 4, bad=True)
+UNANSWERED: Final = StatsColumn("unanswered", _count_cell("unanswered"), 10)
+UNDECODED: Final = StatsColumn("undecoded", _count_cell("undecoded"), 12)
 COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
     "latency": (
-        *(COUNT, RATE, ERRORS, StatsColumn("waited", lambda row: _number(row["waited"]), 5), *PERCENTILES),
-        *(StatsColumn("min", _of_metric("min"), 10), BYTES, *SIDES, UNANSWERED, UNDECODED),
+        *(COUNT, RATE, ERRORS, StatsColumn("waited", lambda row: _format_number(row["waited"]), 5), *PERCENTILES),
+        *(StatsColumn("min", _metric_cell("min"), 10), BYTES, *SIDES, UNANSWERED, UNDECODED),
     ),
     "bytes": (
         *(
             COUNT,
             RATE,
-            StatsColumn("total", _of_metric("sum"), 1),
-            StatsColumn("per second", _metric_rate, 4),
+            StatsColumn("total", _metric_cell("sum"), 1),
+            StatsColumn("per second", _format_metric_rate, 4),
             *PERCENTILES,
         ),
-        *(*SIDES, StatsColumn("min", _of_metric("min"), 10)),
+        *(*SIDES, StatsColumn("min", _metric_cell("min"), 10)),
     ),
     "errors": (
         *(
             COUNT,
             RATE,
             ERRORS,
-            StatsColumn("share", _share("errors", "count"), 3),
-            StatsColumn("codes", _count("sum"), 7),
+            StatsColumn("share", _share_cell("errors", "count"), 3),
+            StatsColumn("codes", _count_cell("sum"), 7),
         ),
-        *(StatsColumn("unanswered", _count("unanswered"), 5), UNDECODED),
+        *(StatsColumn("unanswered", _count_cell("unanswered"), 5), UNDECODED),
     ),
     "records": (
-        *(COUNT, StatsColumn("records", _of_metric("sum"), 1), StatsColumn("per second", _metric_rate, 5)),
-        *(StatsColumn("bytes", _bytes("record_bytes"), 2), StatsColumn("batches", _count("batches"), 4)),
-        *(StatsColumn("rec/batch", _each("sum", "batches", lambda each: f"{each:,}"), 5),),
+        *(COUNT, StatsColumn("records", _metric_cell("sum"), 1), StatsColumn("per second", _format_metric_rate, 5)),
+        *(StatsColumn("bytes", _bytes_cell("record_bytes"), 2), StatsColumn("batches", _count_cell("batches"), 4)),
+        *(StatsColumn("rec/batch", _average_cell("sum", "batches", lambda each: f"{each:,}"), 5),),
         *(
-            StatsColumn("B/rec", _each("record_bytes", "sum", format_size), 6),
+            StatsColumn("B/rec", _average_cell("record_bytes", "sum", format_size), 6),
             *(shown._replace(drop_order=10) for shown in PERCENTILES),
         ),
     ),
@@ -159,16 +162,16 @@ COLUMNS: Final[dict[str, tuple[StatsColumn, ...]]] = {
         *(
             COUNT,
             RATE,
-            StatsColumn("throttled", _count("values"), 1),
-            StatsColumn("share", _share("values", "count"), 4),
+            StatsColumn("throttled", _count_cell("values"), 1),
+            StatsColumn("share", _share_cell("values", "count"), 4),
         ),
-        *(StatsColumn("total", _of_metric("sum"), 2), *PERCENTILES, ERRORS),
+        *(StatsColumn("total", _metric_cell("sum"), 2), *PERCENTILES, ERRORS),
     ),
     **dict.fromkeys(
         SERVER_TIMES,
         (
-            *(COUNT, RATE, *PERCENTILES, StatsColumn("total", _of_metric("sum"), 6)),
-            *(StatsColumn("min", _of_metric("min"), 10), ERRORS),
+            *(COUNT, RATE, *PERCENTILES, StatsColumn("total", _metric_cell("sum"), 6)),
+            *(StatsColumn("min", _metric_cell("min"), 10), ERRORS),
         ),
     ),
 }
@@ -183,17 +186,17 @@ SPARK_TITLES: Final = {
 }
 
 
-def text(counted: StatsResult, settings: Settings) -> str:
+def format_text(counted: StatsResult, settings: Settings) -> str:
     """The statistics as text; empty where nothing was counted."""
     if not counted.rows:
         return ""
-    counted, silent = _telling(counted, settings)
+    counted, silent = _drop_empty_groups(counted, settings)
     paint = palette(settings.color)
     width = None if settings.verbose else settings.width
-    out = [*draw_table(_columns(counted), width, paint, dense=True)] if counted.rows else []
-    notes = [*_notes(counted), *silent]
+    out = [*draw_table(_columns_of(counted), width, paint, dense=True)] if counted.rows else []
+    notes = [*_notes_on(counted), *silent]
     if counted.slowest:
-        out += [*[""] * bool(out), *draw_table(_slowest(counted.slowest), width, paint, dense=True)]
+        out += [*[""] * bool(out), *draw_table(_slowest_columns(counted.slowest), width, paint, dense=True)]
     if notes:
         out += [
             *[""] * bool(out),
@@ -202,7 +205,7 @@ def text(counted: StatsResult, settings: Settings) -> str:
     return "".join(f"{line}\n" for line in out)
 
 
-def _telling(counted: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
+def _drop_empty_groups(counted: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
     """The result without the groups that have no value of the metric, and the note about these groups."""
     how = SILENT.get(counted.asked.metric)
     if how is None or settings.verbose:
@@ -217,12 +220,12 @@ def _telling(counted: StatsResult, settings: Settings) -> tuple[StatsResult, lis
     ]
 
 
-def _columns(counted: StatsResult) -> list[Column]:
+def _columns_of(counted: StatsResult) -> list[Column]:
     rows, asked = counted.rows, counted.asked
     first_name = next((name for name in asked.by if name != "time"), None)
     found = []
     for name in asked.by:
-        shown = _times(rows) if name == "time" else [_name(row[name]) for row in rows]
+        shown = _format_times(rows) if name == "time" else [_format_name(row[name]) for row in rows]
         if name == first_name:
             shown = [OTHERS if "others" in row else cell for row, cell in zip(rows, shown, strict=True)]
         paints = "api" if name == "api" else "dim" if name == "time" else "client"
@@ -245,17 +248,17 @@ def _columns(counted: StatsResult) -> list[Column]:
                 ["–" for _ in rows],
                 SPARK_DROP_ORDER,
                 paint="name",
-                grow=lambda width: [sparkline(each, first, last, width, join) for each in counted.slices],
+                grow=lambda width: [draw_sparkline(each, first, last, width, join) for each in counted.slices],
                 least=SPARK_LEAST,
                 most=SPARK_MOST,
             )
         )
     if asked.metric == "errors":
-        found.append(Column("which", [_codes(row) for row in rows], 2, paint="bad", cut=24))
+        found.append(Column("which", [_format_codes(row) for row in rows], 2, paint="bad", cut=24))
     return found
 
 
-def _name(value: Any) -> str:
+def _format_name(value: Any) -> str:
     return "–" if value is None else clean(str(value))
 
 
@@ -264,7 +267,7 @@ def time_title(title: str, time: str) -> str:
     return f"{title} {'UTC' if time.endswith('Z') else time[-OFFSET:]}"
 
 
-def _times(rows: list[Row]) -> list[str]:
+def _format_times(rows: list[Row]) -> list[str]:
     """The times of the rows as times of day, with the day where there are several days."""
     times = [row["time"].removesuffix("Z") for row in rows]
     if not rows[0]["time"].endswith("Z"):
@@ -277,7 +280,7 @@ def _times(rows: list[Row]) -> list[str]:
     return [time.replace("T", " ") for time in times]
 
 
-def sparkline(slices: dict[int, int], first: int, last: int, width: int, join: Join) -> str:
+def draw_sparkline(slices: dict[int, int], first: int, last: int, width: int, join: Join) -> str:
     """Marks for the slices from `first` to `last`, the greatest one full; a blank where there was nothing."""
     per = -(-(last - first + 1) // width)
     marks: dict[int, int] = {}
@@ -291,16 +294,16 @@ def sparkline(slices: dict[int, int], first: int, last: int, width: int, join: J
     ).rstrip()
 
 
-def _slowest(rows: list[Row]) -> list[Column]:
+def _slowest_columns(rows: list[Row]) -> list[Column]:
     def column(title: str, cell: Cell, drop: int, *, right: bool = False, paint: str = "", cut: int = 0) -> Column:
         return Column(title, [cell(row) for row in rows], drop, right, paint, cut=cut)
 
     return [
         column("slowest", lambda row: format_latency(row["latency_ms"]), 0, right=True, paint="bad"),
-        column("request", _request, 0, paint="api", cut=16),
-        column("packets", lambda row: packets(row["packets"]), 1),
-        column(time_title("time", rows[0]["time"]), lambda row: _of_day(row["time"]), 2, paint="dim"),
-        column("client", _client, 3, paint="client", cut=12),
+        column("request", _format_request, 0, paint="api", cut=16),
+        column("packets", lambda row: format_packets(row["packets"]), 1),
+        column(time_title("time", rows[0]["time"]), lambda row: _time_of_day(row["time"]), 2, paint="dim"),
+        column("client", _format_client, 3, paint="client", cut=12),
         column("broker", lambda row: row["broker"], 4),
         column("sent", lambda row: format_size(row["request_size"] or 0), 6, right=True),
         column("got", lambda row: format_size(row["response_size"] or 0), 6, right=True),
@@ -309,20 +312,20 @@ def _slowest(rows: list[Row]) -> list[Column]:
     ]
 
 
-def _request(row: Row) -> str:
+def _format_request(row: Row) -> str:
     return "SASL token" if row["api"] is None else f"{row['api']} {row['api_version']}"
 
 
-def _client(row: Row) -> str:
-    return _name(row["client_id"] or row["client"].rpartition(":")[0])
+def _format_client(row: Row) -> str:
+    return _format_name(row["client_id"] or row["client"].rpartition(":")[0])
 
 
-def _of_day(time: str) -> str:
+def _time_of_day(time: str) -> str:
     """The time of day to the millisecond, as `kw sniff` shows it."""
     return time.partition("T")[2][:12]
 
 
-def packets(found: dict[str, list[int] | None]) -> str:
+def format_packets(found: dict[str, list[int] | None]) -> str:
     """`17 → 19-21`: first and last packet of both sides."""
     spans = (found["request"], found["response"])
     return " → ".join(
@@ -330,7 +333,7 @@ def packets(found: dict[str, list[int] | None]) -> str:
     )
 
 
-def _notes(counted: StatsResult) -> list[str]:
+def _notes_on(counted: StatsResult) -> list[str]:
     """Notes that explain the numbers."""
     notes = []
     waited = sum(row.get("waited", 0) for row in counted.rows)
@@ -345,14 +348,14 @@ def _notes(counted: StatsResult) -> list[str]:
         notes.append(f"{number_of(counted.more, 'more group')}: not shown (--top {counted.asked.top}).")
     others = counted.rows[-1].get("others") if counted.rows else None
     if others is not None:
-        notes.append(others_note(number_of(others, "group"), "group"))
+        notes.append(note_others(number_of(others, "group"), "group"))
     several = [name for name in ("partition", "topic", "error", "group") if name in counted.asked.by]
     if several:
         notes.append(f"An exchange about several {several[0]}s counts for each of them.")
     return notes
 
 
-def others_note(count: str, noun: str) -> str:
+def note_others(count: str, noun: str) -> str:
     """What the row of others means; `count` is how many they are, as `12,000 groups`."""
     return (
         f"others: about {count} with less traffic, in one row, with what a listed {noun} did before it had enough to be"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NOTHING: Final = ("count", "rate", "errors")
 
 
-def records(counted: StatsResult) -> list[Row]:
+def to_records(counted: StatsResult) -> list[Row]:
     """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
     found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in counted.rows]
     found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in counted.slowest]
@@ -42,69 +42,71 @@ def render_records(counted: StatsResult, settings: Settings) -> str:
     """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
     writer = record_writer(settings, parts.append)
-    for row in records(counted):
+    for row in to_records(counted):
         writer.add(row)
     writer.close()
     return b"".join(parts).decode()
 
 
-def csv(counted: StatsResult, settings: Settings) -> str:
+def format_csv(counted: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
     head = list(counted.rows[-1]) if counted.rows else [*counted.asked.by, *_NOTHING]  # the last may be of others
-    return csv_lines([head, *([_cell(row.get(name)) for name in head] for row in counted.rows)], safe=settings.csv_safe)
+    return csv_lines(
+        [head, *([_csv_value(row.get(name)) for name in head] for row in counted.rows)], safe=settings.csv_safe
+    )
 
 
-def table(counted: StatsResult, settings: Settings) -> str:
+def format_table(counted: StatsResult, settings: Settings) -> str:
     """The result as a table of all columns; the last columns are left out where the terminal has no room."""
-    shown = _table(counted.rows, set(counted.asked.by), settings)
-    flat = [{**row, "packets": _packets(row["packets"])} for row in counted.slowest]
+    shown = _table_lines(counted.rows, set(counted.asked.by), settings)
+    flat = [{**row, "packets": _format_packets(row["packets"])} for row in counted.slowest]
     if flat:
-        shown += ["", *_table(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
+        shown += ["", *_table_lines(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
     return "".join(f"{line}\n" for line in shown)
 
 
-def _table(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
+def _table_lines(rows: list[Row], left: set[str], settings: Settings) -> list[str]:
     columns = [
-        Column(name, [_shown(row.get(name)) for row in rows], drop=order, right=name not in left)
+        Column(name, [_format_value(row.get(name)) for row in rows], drop=order, right=name not in left)
         for order, name in enumerate(rows[-1] if rows else ())  # the last may be of others
     ]
     return [*draw_table(columns, settings.width, palette(settings.color), dense=True)]
 
 
-def _packets(packets: dict[str, list[int] | None]) -> str:
+def _format_packets(packets: dict[str, list[int] | None]) -> str:
     request, response = (
         "–" if span is None else f"{span[0]}-{span[1]}" for span in (packets["request"], packets["response"])
     )
     return f"{request} → {response}"
 
 
-def _cell(value: Any) -> Any:
+def _csv_value(value: Any) -> Any:
     if isinstance(value, str):
         return cell_text(value)
-    return _codes(value, " ") if isinstance(value, dict) else value
+    return _format_codes(value, " ") if isinstance(value, dict) else value
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
         return f"{value:.3f}"
-    return clean(_codes(value, " ") or "–" if isinstance(value, dict) else str(value))
+    return clean(_format_codes(value, " ") or "–" if isinstance(value, dict) else str(value))
 
 
-def _codes(codes: dict[str, int], between: str) -> str:
+def _format_codes(codes: dict[str, int], between: str) -> str:
     return between.join(f"{name}:{count}" for name, count in codes.items())
 
 
 # Format → module under kwcli.stats, and the function in it.
 FORMATS: Final = {
-    "text": ("text", "text"),
-    "table": ("view", "table"),
+    "text": ("text", "format_text"),
+    "table": ("view", "format_table"),
     "ndjson": ("view", "render_records"),
     "json": ("view", "render_records"),
     "yaml": ("view", "render_records"),
     "fields": ("view", "render_records"),
-    "csv": ("view", "csv"),
+    "csv": ("view", "format_csv"),
 }
 
 
@@ -129,7 +131,7 @@ class Stats(FoldRenderer):
         self._asked = asked
         self._settings = settings
         self._write = write
-        self._statistics = statistics(asked, settings)
+        self._statistics = new_statistics(asked, settings)
         self._slowest = Slowest(asked.slowest or 0)
         super().__init__(
             [self._statistics, *([self._slowest] if asked.slowest else [])],
@@ -167,15 +169,15 @@ class Stats(FoldRenderer):
         self._write(show(counted, self._settings).encode("utf-8", "backslashreplace"))
 
 
-def statistics(asked: StatsOptions, settings: Settings) -> Statistics:
+def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:
     """The fold for these options; values over time are kept only where they are shown."""
     over_time = settings.format == "text" and "time" not in asked.by
     return Statistics(asked.by, asked.metric, bucket_ns=asked.bucket_ns, over_time=over_time)
 
 
-def view(asked: StatsOptions, settings: Settings) -> SniffView:
+def stats_view(asked: StatsOptions, settings: Settings) -> SniffView:
     """The SniffView by which `Sniffing` counts exchanges instead of showing them."""
-    fold, slowest = statistics(asked, settings), Slowest(asked.slowest or 0)
+    fold, slowest = new_statistics(asked, settings), Slowest(asked.slowest or 0)
 
     def needs(key: int, side: Side) -> frozenset[str]:
         return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())

@@ -11,7 +11,7 @@ from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
 from decoders.exchanges.topic_arrays import batch_array
 from decoders.limits import SERIES_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
-from kwcli.telemetry.prometheus import Family, Histogram, label_text
+from kwcli.telemetry.prometheus import Family, Histogram, clean_label
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -23,7 +23,7 @@ Labels = tuple[str, ...]
 Kept = TypeVar("Kept")
 
 
-class Traffic:
+class TrafficMetrics:
     """Counts since the beginning. Fetches and group members that waited by design are counted apart from latencies.
 
     Lag is the lag of commits: the last known end of a partition minus what its group has committed, summed by topic.
@@ -47,9 +47,9 @@ class Traffic:
     def learn(self, exchange: Exchange) -> None:
         """Learn the offsets that an exchange states, whether or not it counts; from then on `add` learns none."""
         self._learns = True
-        self._learn(exchange)
+        self._learn_offsets(exchange)
 
-    def _learn(self, exchange: Exchange) -> None:
+    def _learn_offsets(self, exchange: Exchange) -> None:
         if exchange.api_key is not None:
             exchange.view("request")
             self._offsets.learn(exchange)
@@ -57,26 +57,26 @@ class Traffic:
     def add(self, exchange: Exchange) -> None:
         """Count an exchange."""
         if not self._learns:
-            self._learn(exchange)
+            self._learn_offsets(exchange)
         api, broker = exchange.api or "none", exchange.ends.broker
-        _count(self._statuses, (api, broker, exchange.status))
+        _add_to_count(self._statuses, (api, broker, exchange.status))
         waited = waited_ns(exchange)
         if waited is not None:
-            _count(self._waited, (api, broker))
+            _add_to_count(self._waited, (api, broker))
         elif exchange.response_ns is not None and exchange.request_end_ns is not None and not exchange.envelope:
             took_ns = exchange.response_ns - exchange.request_end_ns
-            _kept(self._latencies, (api, broker), Histogram).add(took_ns)
+            _value_for(self._latencies, (api, broker), Histogram).add(took_ns)
         for _, code in exchange.unexpected:
-            _count(self._errors, (api, error_name(code)))
+            _add_to_count(self._errors, (api, error_name(code)))
         if not exchange.envelope:  # the Envelope around it has counted its bytes
-            _count(self._bytes, (broker, "client"), exchange.request_size or 0)
-            _count(self._bytes, (broker, "broker"), exchange.response_size or 0)
+            _add_to_count(self._bytes, (broker, "client"), exchange.request_size or 0)
+            _add_to_count(self._bytes, (broker, "broker"), exchange.response_size or 0)
         array = batch_array(exchange.api_key)
         if array is not None:
             side = "produced" if array.side == "request" else "fetched"
             for (topic, _), held in records_by_partition(exchange).items():
-                _count(self._records, (topic or "unknown", side), held.records)
-                _count(self._record_bytes, (topic or "unknown", side), held.size)
+                _add_to_count(self._records, (topic or "unknown", side), held.records)
+                _add_to_count(self._record_bytes, (topic or "unknown", side), held.size)
 
     def families(self) -> list[Family]:
         """All families of numbers, with names from the wire made fit to be labels."""
@@ -97,21 +97,21 @@ class Traffic:
             _family("kw_record_bytes_total", "counter", "Their bytes on the wire.",
                     ("topic", "direction"), self._record_bytes),
             _family("kw_group_lag_records", "gauge", "Records behind what a group has committed, of partitions seen.",
-                    ("group", "topic"), self._lags()),
+                    ("group", "topic"), self._lags_by_labels()),
         ]  # fmt: skip
 
-    def _lags(self) -> dict[Labels, int]:
+    def _lags_by_labels(self) -> dict[Labels, int]:
         found: Counter[Labels] = Counter()
         for (group, topic, number), commit in self._offsets.commits.items():
             committed = self._offsets.latest_commit(commit)[1]
             end = self._offsets.ends.get((topic, number))
             last = end.latest()[1] if end is not None else NOTHING
             if committed != NOTHING and last != NOTHING:
-                _count(found, (group, topic), max(last - committed, 0))
+                _add_to_count(found, (group, topic), max(last - committed, 0))
         return found
 
 
-def _kept(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -> Kept:
+def _value_for(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -> Kept:
     """The value kept under these labels, made where missing; beyond SERIES_MAX, the value of all other labels."""
     kept = found.get(labels)
     if kept is None:
@@ -121,12 +121,12 @@ def _kept(found: dict[Labels, Kept], labels: Labels, make: Callable[[], Kept]) -
     return kept
 
 
-def _count(found: Counter[Labels], labels: Labels, more: int = 1) -> None:
+def _add_to_count(found: Counter[Labels], labels: Labels, more: int = 1) -> None:
     if labels not in found and len(found) >= SERIES_MAX:
         labels = (_OTHER,) * len(labels)
     found[labels] += more
 
 
 def _family(name: str, kind: str, text: str, labels: Labels, found: Mapping[Labels, Any]) -> Family:
-    samples = [(dict(zip(labels, map(label_text, values), strict=True)), value) for values, value in found.items()]
+    samples = [(dict(zip(labels, map(clean_label, values), strict=True)), value) for values, value in found.items()]
     return Family(name, kind, text, samples)

@@ -15,7 +15,7 @@ _HEAD_MAX: Final = 16 * 1024
 _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def metrics_socket(where: Address) -> socket.socket:
+def listen_for_metrics(where: Address) -> socket.socket:
     """A socket that listens for Prometheus. Raises Failure."""
     return listening(*where, "--metrics")
 
@@ -59,7 +59,7 @@ class MetricsServer:
 
     def __init__(self, where: Address, text: Callable[[], str]) -> None:
         self._text = text
-        self._socket = metrics_socket(where)
+        self._socket = listen_for_metrics(where)
         self.address: Address = self._socket.getsockname()[:2]
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)

@@ -53,7 +53,7 @@ from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_AC
 from kwcli import VERSION
 from kwcli.output.short_texts import count_of
 from kwcli.telemetry.otlp_collector import Collector, NotDelivered
-from kwcli.telemetry.prometheus import BOUNDS_S, Family, Histogram, label_text
+from kwcli.telemetry.prometheus import BOUNDS_S, Family, Histogram, clean_label
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -127,7 +127,7 @@ class Exporter:
 
     def __init__(self, collector: Collector, say: Callable[[str], None], *, waits: bool) -> None:
         self._collector = collector
-        self._resource = _resource()
+        self._resource = _service_resource()
         self._say = say
         self._waits = waits
         self._queue: Queue[ReadableSpan | MetricsData | None] = Queue(SPANS_HELD_MAX)
@@ -153,23 +153,23 @@ class Exporter:
     def add(self, exchange: Exchange) -> None:
         """Send an exchange as a span."""
         self._first_ns = min(self._first_ns or exchange.time_ns, exchange.time_ns)
-        span = _span(exchange, self._resource)
+        span = _span_of(exchange, self._resource)
         self._last_ns = max(self._last_ns, span.end_time or 0)
-        self._put(span)
+        self._enqueue(span)
 
     def send_metrics_if_due(self, families: Callable[[], list[Family]]) -> None:
         """Send metrics, if it is time to."""
         now = time.monotonic()
         if now >= self._next_s:
             if self._next_s:
-                self._put(self._numbers(families()))
+                self._enqueue(self._metrics_data(families()))
             self._next_s = now + _METRICS_S
 
     def close(self, families: list[Family]) -> None:
         """Send what is left, and the last metrics, in a bounded time; say what did not arrive, and why."""
         until = time.monotonic() + _END_S
         try:
-            last = [self._numbers(families)] if self._last_ns else []
+            last = [self._metrics_data(families)] if self._last_ns else []
             self._given[_METRICS_NOUN] += len(last)
             for item in (*last, None):
                 with suppress(Full):
@@ -180,11 +180,11 @@ class Exporter:
             self._collector.stop()
             with self._counting:  # the thread may be busy still
                 for noun, count in (self._given - self._settled).items():
-                    self._lose(noun, count, _TOO_LATE)
+                    self._count_lost(noun, count, _TOO_LATE)
             if self._lost:
-                self._say(f"kw: --otlp {self._collector.where}: {self._losses()}")
+                self._say(f"kw: --otlp {self._collector.where}: {self._describe_losses()}")
 
-    def _losses(self) -> str:
+    def _describe_losses(self) -> str:
         """What did not arrive, and why: one line."""
         what = " and ".join(
             count_of(self._lost[noun], noun) for noun in (_SPAN_NOUN, _METRICS_NOUN) if self._lost[noun]
@@ -193,7 +193,7 @@ class Exporter:
         why = most[0][0] if len(self._reasons) == 1 else "; ".join(f"{reason} ({count:,})" for reason, count in most)
         return f"{what} did not arrive: {why}"
 
-    def _put(self, item: ReadableSpan | MetricsData) -> None:
+    def _enqueue(self, item: ReadableSpan | MetricsData) -> None:
         noun = _SPAN_NOUN if isinstance(item, ReadableSpan) else _METRICS_NOUN
         self._given[noun] += 1
         waits = self._waits and self._had_room
@@ -202,9 +202,9 @@ class Exporter:
         except Full:
             self._had_room = False
             with self._counting:
-                self._lose(noun, 1, self._failed or _TOO_FAST)
+                self._count_lost(noun, 1, self._failed or _TOO_FAST)
 
-    def _lose(self, noun: str, count: int, reason: str) -> None:
+    def _count_lost(self, noun: str, count: int, reason: str) -> None:
         """Count what did not arrive; `_counting` is held."""
         if reason not in self._reasons and len(self._reasons) >= _REASONS_KEPT:
             reason = _OTHER
@@ -215,19 +215,19 @@ class Exporter:
     # -- in the thread -------------------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        for spans, metrics in self._batches():
+        for spans, metrics in self._take_batches():
             if spans:
-                self._deliver("traces", encode_spans, spans, _SPAN_NOUN, len(spans))
+                self._send_request("traces", encode_spans, spans, _SPAN_NOUN, len(spans))
             if metrics is not None:
-                self._deliver("metrics", encode_metrics, metrics, _METRICS_NOUN, 1)
+                self._send_request("metrics", encode_metrics, metrics, _METRICS_NOUN, 1)
             self._had_room = True
             if self._ended.is_set():
                 return
 
-    def _deliver(self, signal: Signal, encode: Callable[[Any], Any], items: Any, noun: str, count: int) -> None:
+    def _send_request(self, signal: Signal, encode: Callable[[Any], Any], items: Any, noun: str, count: int) -> None:
         """Send a request unless the collector rests, and count how it ended."""
         if time.monotonic() < self._rests_s:
-            self._settle(noun, count, count, self._failed)
+            self._count_settled(noun, count, count, self._failed)
             return
         try:
             data: bytes = encode(items).SerializePartialToString()
@@ -235,35 +235,35 @@ class Exporter:
             # The library's own and protobuf's: a value fits no field, such as a time before 1970.
             if count > 1:  # the others arrive
                 half = count // 2
-                self._deliver(signal, encode, items[:half], noun, half)
-                self._deliver(signal, encode, items[half:], noun, count - half)
+                self._send_request(signal, encode, items[:half], noun, half)
+                self._send_request(signal, encode, items[half:], noun, count - half)
             else:
-                self._settle(noun, 1, 1, f"OpenTelemetry has no form for a value ({type(error).__name__})")
+                self._count_settled(noun, 1, 1, f"OpenTelemetry has no form for a value ({type(error).__name__})")
             return
         try:
             self._collector.deliver(signal, data)
             self._failed = ""
-            self._settle(noun, count)
+            self._count_settled(noun, count)
         except NotDelivered as problem:
             if problem.rejected is not None:
-                self._settle(noun, count, min(problem.rejected, count), problem.reason)
+                self._count_settled(noun, count, min(problem.rejected, count), problem.reason)
                 return
             self._rests_s = time.monotonic() + _REST_S
             self._failed = problem.reason
             if not self._waits and not self._told:
                 self._told = True
                 self._say(f"kw: --otlp {self._collector.where}: nothing arrives: {problem.reason}")
-            self._settle(noun, count, count, problem.reason)
+            self._count_settled(noun, count, count, problem.reason)
 
-    def _settle(self, noun: str, count: int, lost: int = 0, reason: str = "") -> None:
+    def _count_settled(self, noun: str, count: int, lost: int = 0, reason: str = "") -> None:
         """Count what was sent, and how much of it did not arrive; the end has counted what is sent after it."""
         with self._counting:
             if not self._ended.is_set():
                 self._settled[noun] += count - lost
                 if lost:
-                    self._lose(noun, lost, reason)
+                    self._count_lost(noun, lost, reason)
 
-    def _batches(self) -> Iterator[tuple[list[ReadableSpan], MetricsData | None]]:
+    def _take_batches(self) -> Iterator[tuple[list[ReadableSpan], MetricsData | None]]:
         spans: list[ReadableSpan] = []
         until = 0.0
         while True:
@@ -283,13 +283,13 @@ class Exporter:
                 return
             spans = []
 
-    def _numbers(self, families: Sequence[Family]) -> MetricsData:
-        scope = ScopeMetrics(_SCOPE, [self._metric(each) for each in families if each.samples], "")
+    def _metrics_data(self, families: Sequence[Family]) -> MetricsData:
+        scope = ScopeMetrics(_SCOPE, [self._metric_of(each) for each in families if each.samples], "")
         return MetricsData([ResourceMetrics(self._resource, [scope], "")])
 
-    def _metric(self, family: Family) -> Metric:
+    def _metric_of(self, family: Family) -> Metric:
         name, unit = _METRICS[family.name]
-        points: list[Any] = [self._point(labels, value) for labels, value in family.samples]
+        points: list[Any] = [self._data_point(labels, value) for labels, value in family.samples]
         data: HistogramData | Sum | Gauge
         if family.kind == "histogram":
             data = HistogramData(points, AggregationTemporality.CUMULATIVE)
@@ -299,7 +299,7 @@ class Exporter:
             data = Gauge(points)
         return Metric(name, family.text, unit, data)
 
-    def _point(self, labels: Mapping[str, str], value: float | Histogram) -> NumberDataPoint | HistogramDataPoint:
+    def _data_point(self, labels: Mapping[str, str], value: float | Histogram) -> NumberDataPoint | HistogramDataPoint:
         attributes = {"messaging.system": "kafka"} | {_ATTRIBUTES[name]: text for name, text in labels.items()}
         begun_ns = max(self._first_ns, 0)  # the protocol has no times before 1970
         if not isinstance(value, Histogram):
@@ -317,7 +317,7 @@ class Exporter:
         )
 
 
-def _resource() -> Resource:
+def _service_resource() -> Resource:
     """The service that sends: kw, or as OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say."""
     found = Resource.create()
     named = str(found.attributes.get("service.name", "unknown_service"))
@@ -327,14 +327,14 @@ def _resource() -> Resource:
 # -- spans -------------------------------------------------------------------------------------------------------------
 
 
-def _span(exchange: Exchange, resource: Resource) -> ReadableSpan:
+def _span_of(exchange: Exchange, resource: Resource) -> ReadableSpan:
     """The span of an exchange."""
     key = exchange.api_key
     operation, kind = _OPERATIONS.get(-1 if key is None else key, (exchange.api or "token", ""))
-    attributes = _attributes(exchange, operation, kind)
+    attributes = _span_attributes(exchange, operation, kind)
     destination = attributes.get("messaging.destination.name")
-    trace, parent, links = _trace(exchange)
-    context = SpanContext(trace, _number(exchange, 8), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+    trace, parent, links = _trace_of(exchange)
+    context = SpanContext(trace, _derive_id(exchange, 8), is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))
     ended_ns = exchange.response_end_ns or exchange.response_ns or exchange.request_end_ns or exchange.time_ns
     return ReadableSpan(
         name=f"{operation} {destination}" if destination else operation,
@@ -344,14 +344,14 @@ def _span(exchange: Exchange, resource: Resource) -> ReadableSpan:
         attributes=attributes,
         links=links,
         kind=SpanKind.CLIENT,
-        status=_status(attributes),
+        status=_span_status(attributes),
         start_time=exchange.time_ns,
         end_time=max(ended_ns, exchange.time_ns),
         instrumentation_scope=_SCOPE,
     )
 
 
-def _attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str | int | float]:
+def _span_attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str | int | float]:
     """The attributes of an exchange's span; unknown ones are left out."""
     ends = exchange.ends
     (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (ends.client, ends.broker))
@@ -386,18 +386,18 @@ def _attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str 
         "kw.latency_ms": exchange.latency_ms,
     }
     return {
-        name: label_text(value) if isinstance(value, str) else value
+        name: clean_label(value) if isinstance(value, str) else value
         for name, value in said.items()
         if value is not None
     }
 
 
-def _status(attributes: Mapping[str, Any]) -> Status:
+def _span_status(attributes: Mapping[str, Any]) -> Status:
     failed = attributes.get("error.type")
     return Status(StatusCode.ERROR, str(failed)) if failed else Status(StatusCode.UNSET)
 
 
-def _trace(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
+def _trace_of(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
     """The trace id of an exchange, the span that it is a part of, and the spans that it is linked to."""
     found: dict[str, SpanContext] = {}
     for value in _traceparents(exchange):
@@ -411,10 +411,10 @@ def _trace(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
     if len(found) == 1:
         (parent,) = found.values()
         return parent.trace_id, parent, []
-    return _number(exchange, 16), None, [Link(each) for each in islice(found.values(), _LINKS_MAX)]
+    return _derive_id(exchange, 16), None, [Link(each) for each in islice(found.values(), _LINKS_MAX)]
 
 
-def _number(exchange: Exchange, size: int) -> int:
+def _derive_id(exchange: Exchange, size: int) -> int:
     """An id of `size` bytes derived from an exchange: the same each time, and never 0."""
     ends = exchange.ends
     where = (ends.client, ends.broker, exchange.time_ns, exchange.place, exchange.correlation_id, exchange.api_key)

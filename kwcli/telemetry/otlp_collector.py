@@ -70,10 +70,10 @@ class Collector:
         self._variables = variables
         self._contexts: dict[Signal, ssl.SSLContext | None] = {}
         if self._url.scheme == "https":
-            self._contexts = {signal: self._tls(signal) for signal in _RESPONSES}
+            self._contexts = {signal: self._tls_context(signal) for signal in _RESPONSES}
         for name in ("", "TRACES_", "METRICS_"):
             _check_headers(f"OTEL_EXPORTER_OTLP_{name}HEADERS", variables.get(f"OTEL_EXPORTER_OTLP_{name}HEADERS", ""))
-        self._packer = {signal: self._setting(signal, "COMPRESSION").strip().lower() for signal in _RESPONSES}
+        self._packer = {signal: self._find_variable(signal, "COMPRESSION").strip().lower() for signal in _RESPONSES}
         self._proxy = _proxy_of(self._url, variables)
         self._stopped = Event()
 
@@ -89,7 +89,7 @@ class Collector:
         pause_s = _FIRST_RETRY_S
         while True:
             try:
-                answer = self._ask(signal, body, deadline)
+                answer = self._post(signal, body, deadline)
             except _NoConnection as problem:
                 reason, wait_s = str(problem), pause_s
             else:
@@ -103,14 +103,14 @@ class Collector:
                 raise NotDelivered(reason)
             pause_s *= 2
 
-    def _ask(self, signal: Signal, body: bytes, deadline: Deadline) -> HttpAnswer:
+    def _post(self, signal: Signal, body: bytes, deadline: Deadline) -> HttpAnswer:
         parts = self._url
         context = self._contexts.get(signal)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         path = parts.path.rstrip("/").removesuffix("/v1/traces")
         server = HttpServer(parts.hostname or "", port, self.where, context, self._proxy)
         try:
-            return ask_http(server, "POST", f"{path}/v1/{signal}", self._headers(signal), body, deadline)
+            return ask_http(server, "POST", f"{path}/v1/{signal}", self._headers_for(signal), body, deadline)
         except NoAnswer as problem:
             raise _NoConnection(str(problem)) from None
         except HttpProblem as problem:
@@ -122,9 +122,9 @@ class Collector:
         except OSError as error:
             if isinstance(error, ConnectionError):
                 raise _NoConnection(f"it cannot be reached: {(error.strerror or str(error)).lower()}") from None
-            raise NotDelivered(self._trouble(error)) from None
+            raise NotDelivered(self._reason_of(error)) from None
 
-    def _trouble(self, error: OSError) -> str:
+    def _reason_of(self, error: OSError) -> str:
         """The reason why a connection failed: that of TLS, or of the network."""
         import ssl
 
@@ -134,26 +134,28 @@ class Collector:
             return f"TLS failed: {(error.reason or str(error)).replace('_', ' ').lower()}"
         return f"it cannot be reached: {(error.strerror or str(error)).lower()}"
 
-    def _headers(self, signal: Signal) -> dict[str, str]:
+    def _headers_for(self, signal: Signal) -> dict[str, str]:
         headers = {"content-type": "application/x-protobuf"}
         if self._packer[signal] in _PACKERS:
             headers["content-encoding"] = self._packer[signal]
         if self._url.username is not None:
-            headers["authorization"] = _basic(self._url)
-        headers.update(parse_env_headers(self._setting(signal, "HEADERS"), liberal=True))
+            headers["authorization"] = _basic_header(self._url)
+        headers.update(parse_env_headers(self._find_variable(signal, "HEADERS"), liberal=True))
         return headers
 
-    def _setting(self, signal: Signal, name: str) -> str:
+    def _find_variable(self, signal: Signal, name: str) -> str:
         """The variable of this name, for this signal or for all."""
         own = self._variables.get(f"OTEL_EXPORTER_OTLP_{signal.upper()}_{name}")
         return own or self._variables.get(f"OTEL_EXPORTER_OTLP_{name}", "")
 
-    def _tls(self, signal: Signal) -> ssl.SSLContext:
+    def _tls_context(self, signal: Signal) -> ssl.SSLContext:
         from kwcli.net.tls_connect import client_context
 
         authorities, certificate, key = (
             KeyStoreFile(path) if path else None
-            for path in (self._setting(signal, each) for each in ("CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"))
+            for path in (
+                self._find_variable(signal, each) for each in ("CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY")
+            )
         )
         return client_context(Tls(authorities=authorities, certificate=certificate, key=key))
 
@@ -180,7 +182,7 @@ def _check_headers(name: str, text: str) -> None:
         raise Failure(f"{name}: a part of it is no NAME=VALUE", Exit.USAGE)
 
 
-def _basic(parts: SplitResult) -> str:
+def _basic_header(parts: SplitResult) -> str:
     """The header that presents the user and password of a URL."""
     pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
     return f"Basic {b64encode(pair.encode('utf-8', 'surrogateescape')).decode()}"
@@ -199,7 +201,9 @@ def _proxy_of(url: SplitResult, variables: Mapping[str, str]) -> HttpProxy | Non
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         if parts.scheme == "http" and parts.hostname:
-            return HttpProxy(parts.hostname, parts.port or 80, _basic(parts) if parts.username is not None else None)
+            return HttpProxy(
+                parts.hostname, parts.port or 80, _basic_header(parts) if parts.username is not None else None
+            )
     except ValueError:
         pass  # no address, or no port; the error may repeat a password
     raise Failure(f"{found} names no HTTP proxy (http://HOST:PORT) that --otlp could use", Exit.USAGE)

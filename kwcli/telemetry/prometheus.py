@@ -47,41 +47,41 @@ class Family(NamedTuple):
 def family_lines(families: Iterable[Family]) -> Iterator[str]:
     """The lines of all families."""
     for each in families:
-        yield from family(each.name, each.kind, each.text)
+        yield from family_header(each.name, each.kind, each.text)
         for labels, value in each.samples:
             if isinstance(value, Histogram):
-                yield from histogram(each.name, labels, value)
+                yield from histogram_lines(each.name, labels, value)
             else:
-                yield row(each.name, labels, value)
+                yield format_row(each.name, labels, value)
 
 
-def family(name: str, kind: str, text: str) -> Iterator[str]:
+def family_header(name: str, kind: str, text: str) -> Iterator[str]:
     """The HELP and TYPE lines of a family, which stand above its numbers."""
     yield f"# HELP {name} {text}"
     yield f"# TYPE {name} {kind}"
 
 
-def histogram(name: str, labels: Mapping[str, str], value: Histogram) -> Iterator[str]:
+def histogram_lines(name: str, labels: Mapping[str, str], value: Histogram) -> Iterator[str]:
     """The lines of one histogram."""
     so_far = 0
     for bound, count in zip((*BOUNDS_S, "+Inf"), value.counts, strict=True):
         so_far += count
-        yield row(f"{name}_bucket", {**labels, "le": str(bound)}, so_far)
-    yield row(f"{name}_sum", labels, value.total_ns / 1e9)
-    yield row(f"{name}_count", labels, so_far)
+        yield format_row(f"{name}_bucket", {**labels, "le": str(bound)}, so_far)
+    yield format_row(f"{name}_sum", labels, value.total_ns / 1e9)
+    yield format_row(f"{name}_count", labels, so_far)
 
 
-def row(name: str, labels: Mapping[str, str], value: float) -> str:
+def format_row(name: str, labels: Mapping[str, str], value: float) -> str:
     """The line of one number with its labels."""
-    shown = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
+    shown = ",".join(f'{key}="{_escape_label(text)}"' for key, text in labels.items())
     return f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"
 
 
-def label_text(text: str) -> str:
+def clean_label(text: str) -> str:
     """A name from the wire as a label's value: unprintable characters escaped, and of a bounded length."""
     text = clean(text)
     return text if len(text) <= LABEL_MAX else f"{text[: LABEL_MAX - 1]}…"
 
 
-def _escaped(text: str) -> str:
+def _escape_label(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

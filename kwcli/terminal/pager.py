@@ -58,12 +58,12 @@ class PagedOutput:
             return self.beneath.write(data)
         given = bytes(data)
         if self._child is not None:
-            self._give(given)
+            self._write_to_pager(given)
             return len(given)
         self._held.append(given)
         self._lines += max(given.count(b"\n"), len(given) // max(self._columns, 1))
         if self._lines >= self._rows:
-            self._start()
+            self._start_pager()
         return len(given)
 
     def flush(self) -> None:
@@ -89,16 +89,16 @@ class PagedOutput:
         self._child = None
         self._direct = True
 
-    def _start(self) -> None:
+    def _start_pager(self) -> None:
         try:
             self._child = subprocess.Popen(self._program, stdin=subprocess.PIPE, env={**LESS, **self._variables})
         except OSError:  # no such program: the text is shown as it is
             self._let_out()
             return
         held, self._held = self._held, []
-        self._give(b"".join(held))
+        self._write_to_pager(b"".join(held))
 
-    def _give(self, data: bytes) -> None:
+    def _write_to_pager(self, data: bytes) -> None:
         assert self._child is not None
         assert self._child.stdin is not None
         self._child.stdin.write(data)

@@ -25,7 +25,7 @@ class Transient:
         self._next = self._begun + QUIET_S
         self._visible = False
 
-    def _due(self) -> float | None:
+    def _seconds_if_due(self) -> float | None:
         """The seconds since the beginning when it is time to draw: not at once, nor more often than can be read."""
         if not self.active or self._env.paging:
             return None
@@ -69,19 +69,19 @@ class Progress(Transient):
 
     def show(self, done: int, exchanges: int) -> None:
         """Draw the bar when it is time to."""
-        seconds = self._due()
+        seconds = self._seconds_if_due()
         if seconds is None:
             return
         if self._total:
             share = min(done / self._total, 1.0)
             left = seconds * (1 - share) / share if share else 0.0
-            text = f"{bar(share, WIDTH)}  {left:3.0f} s left"
+            text = f"{draw_bar(share, WIDTH)}  {left:3.0f} s left"
         else:
             text = f"{done / 1e6:,.1f} MB"
         self._draw(f"{text}  {exchanges:,} exchanges")
 
 
-def bar(share: float, width: int) -> str:
+def draw_bar(share: float, width: int) -> str:
     """`━━━━━━━━────  67%`: a bar of `width` characters, and the percentage."""
     filled = int(share * width)
     return f"{'━' * filled}{'─' * (width - filled)} {share:4.0%}"

@@ -71,7 +71,7 @@ def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
         read = time.process_time()
         table = pa.Table.from_batches(parts, PARTS).sort_by([(name, "ascending") for name in ORDER]).combine_chunks()
         joining = time.process_time()
-        for _ in stitch_stage.stitch(order, table.to_batches(max_chunksize=1000)):
+        for _ in stitch_stage.stitch_partition(order, table.to_batches(max_chunksize=1000)):
             pass
         stitched = time.process_time() - joining
     return (

@@ -123,7 +123,7 @@ class Seen:
             self._paths.add(path)
         self._commits = commits
         behind = 0
-        for file in (TrackedFile.of_row(row) for row in value["watch"]["captures"]["files"]):
+        for file in (TrackedFile.from_row(row) for row in value["watch"]["captures"]["files"]):
             name = os.path.basename(file.path)
             try:
                 size = os.stat(file.path).st_size

@@ -23,8 +23,8 @@ from kwcli.output.table import Column, draw_table
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, METRICS, SORTS, StatsOptions
 from kwcli.stats.options import MATTERS, check_options
-from kwcli.stats.text import COLUMNS, NUMBERS, SILENT, SPARK_TITLES, sparkline, text
-from kwcli.stats.view import StatsResult, table
+from kwcli.stats.text import COLUMNS, NUMBERS, SILENT, SPARK_TITLES, draw_sparkline, format_text
+from kwcli.stats.view import StatsResult, format_table
 from tests.cli.worlds import Outcome, kw, world
 from tests.sampling import sampled
 
@@ -373,7 +373,7 @@ def test_names_from_the_wire_cannot_command_a_terminal() -> None:
     )
     row |= {"request_bytes": 1, "response_bytes": 1, "unit": "ms", "metric": "latency"}
     counted = StatsResult(check_options(StatsOptions(("client",))), [row], [{}], (0, 0, 1), [])
-    for show in (text, table):
+    for show in (format_text, format_table):
         printed = show(counted, Settings(width=100))
         assert "\\x1b[31mred\\n" in printed
         assert "\x1b" not in printed
@@ -385,9 +385,9 @@ def test_names_are_cut_where_there_is_no_room() -> None:
 
 
 def test_a_sparkline_shows_every_slice_and_the_greatest_full() -> None:
-    assert sparkline({10: 1, 11: 8, 13: 4}, 10, 13, 10, max) == "▁█ ▄"
-    assert sparkline({0: 1, 1: 1, 2: 8, 3: 0}, 0, 3, 2, max) == "▁█"
-    assert sparkline({0: 4, 1: 4, 2: 4}, 0, 3, 2, lambda one, other: one + other) == "█▄"
+    assert draw_sparkline({10: 1, 11: 8, 13: 4}, 10, 13, 10, max) == "▁█ ▄"
+    assert draw_sparkline({0: 1, 1: 1, 2: 8, 3: 0}, 0, 3, 2, max) == "▁█"
+    assert draw_sparkline({0: 4, 1: 4, 2: 4}, 0, 3, 2, lambda one, other: one + other) == "█▄"
 
 
 def test_columns_go_by_what_matters() -> None:

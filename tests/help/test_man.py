@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.help.man import man_page
+from kwcli.help.man import format_man_page
 from kwcli.help.pages import TOPICS
 from kwcli.main import kw as program
 from tests.cli.worlds import kw
@@ -40,13 +40,13 @@ def rendered(text: str, path: Path, width: int = 80) -> str:
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("topic", [None, *TOPICS])
 def test_groff_finds_nothing_wrong(topic: str | None, tmp_path: Path) -> None:
-    shown = rendered(man_page(program, topic), tmp_path / "kw.1")
+    shown = rendered(format_man_page(program, topic), tmp_path / "kw.1")
     prose = [line for line in shown.splitlines() if len(line) > 80]
     assert all(line.startswith("         ") or "  " in line.strip() for line in prose)  # examples are not wrapped
 
 
 def test_everything_is_in_it(tmp_path: Path) -> None:
-    text = man_page(program)
+    text = format_man_page(program)
     assert text.isascii()
     shown = rendered(text, tmp_path / "kw.1", width=1000)
     words = set(re.findall(r"\w+", shown))
@@ -65,4 +65,4 @@ def test_options_of_a_command_are_in_its_page(command: str) -> None:
 
 
 def test_a_line_that_begins_like_a_request_is_none() -> None:
-    assert not [line for line in man_page(program).splitlines() if re.match(r"[.'](?![A-Z]|nh|ad|nf|fi)", line)]
+    assert not [line for line in format_man_page(program).splitlines() if re.match(r"[.'](?![A-Z]|nh|ad|nf|fi)", line)]

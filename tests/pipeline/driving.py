@@ -23,7 +23,7 @@ def main() -> None:
     from pyspark import cloudpickle
 
     from kwcli.pipeline.spark import session
-    from kwcli.pipeline.spark.engine import run
+    from kwcli.pipeline.spark.engine import run_job
 
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     master, out, size, *captures = sys.argv[1:]
@@ -39,7 +39,7 @@ def main() -> None:
             kept = staging.files
             if victim:
                 staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]
-            outcome = run(spark, job.spec, job.coming, staging, partitions=3)
+            outcome = run_job(spark, job.spec, job.coming, staging, partitions=3)
             staging.files = OutputFolder(kept.root)
             store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
 

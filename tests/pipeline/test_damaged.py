@@ -17,7 +17,7 @@ from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.schemas import ROWS
-from kwcli.pipeline.tables.split_batches import by_date, by_table
+from kwcli.pipeline.tables.split_batches import split_by_date, split_by_table
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from tests.captures.shipped import CLEAN, segments
 from tests.exchanges.chunked import exchanges, play
@@ -52,10 +52,10 @@ def check(rows: Sequence[Row]) -> None:
         else:
             columns.add(row)
     batch = columns.batch()
-    for table, part in [*by_table(batch, tuple(TABLES)), ("connections", connections.batch())]:
+    for table, part in [*split_by_table(batch, tuple(TABLES)), ("connections", connections.batch())]:
         part.validate(full=True)
         assert not [field.name for field in part.schema if not field.nullable and part.column(field.name).null_count]
-        assert sum(each.num_rows for _, each in by_date(part)) == part.num_rows, table
+        assert sum(each.num_rows for _, each in split_by_date(part)) == part.num_rows, table
 
 
 @pytest.mark.one_in(3)
@@ -76,7 +76,7 @@ def test_any_time_of_a_capture_has_its_date(time_ns: int) -> None:
     rows = [*engine.feed(moved), *engine.finish()]
     check(rows)
     batch = batch_of(row for row in rows if not isinstance(row, Ended))
-    ((day, _),) = by_date(batch)
+    ((day, _),) = split_by_date(batch)
     assert day == datetime.fromtimestamp(time_ns // 10**9, UTC).date()
 
 
@@ -86,7 +86,7 @@ def test_many_dates_in_one_batch_are_parted_in_order() -> None:
     days = [rng.randrange(30_000) for _ in range(rows.num_rows)]
     later = pa.array([day * 86_400 * 10**9 + number for number, day in enumerate(days)], pa.int64())
     arrays = [later if field.name == "time_ns" else rows.column(field.name) for field in ROWS]
-    parts = list(by_date(pa.RecordBatch.from_arrays(arrays, schema=ROWS)))
+    parts = list(split_by_date(pa.RecordBatch.from_arrays(arrays, schema=ROWS)))
     assert [day.toordinal() - datetime(1970, 1, 1).toordinal() for day, _ in parts] == sorted(set(days))
     for day, part in parts:
         times = part.column("time_ns").to_pylist()

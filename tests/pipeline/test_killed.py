@@ -14,7 +14,7 @@ import pytest
 
 from kwcli.pipeline import local_engine
 from kwcli.pipeline.read.captures import find_captures
-from kwcli.pipeline.store.run_store import JOURNAL, open_store, tables_at
+from kwcli.pipeline.store.run_store import JOURNAL, find_tables, open_store
 from kwcli.pipeline.store.staging import STAGING
 from kwcli.pipeline.tables.columns import TABLES
 from tests.captures.shipped import FOLDER
@@ -45,7 +45,7 @@ def run_on(out: str) -> None:
 
 def covered(out: Path) -> list[str]:
     """The captures that the tables cover, after a reader has opened them; row counts must be those of the manifest."""
-    _, manifest = tables_at(str(out))
+    _, manifest = find_tables(str(out))
     assert not (out / JOURNAL).exists()
     for name in TABLES:
         assert len(rows_in(out, name)) == manifest.tables[name].rows

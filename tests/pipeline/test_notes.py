@@ -26,47 +26,47 @@ def staging(tmp_path: Path) -> Staging:
 def test_a_task_waits_for_its_split(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
     driver.add_split(0, SPLITS[0])
-    assert task.split(0) == SPLITS[0]
+    assert task.wait_for_split(0) == SPLITS[0]
     timer = Timer(0.1, lambda: driver.add_split(1, SPLITS[1]))
     timer.start()
-    assert task.split(1) == SPLITS[1]
+    assert task.wait_for_split(1) == SPLITS[1]
     timer.join()
     timer = Timer(0.1, lambda: driver.set_splits(SPLITS[:2]))  # fewer splits than there could have been
     timer.start()
-    assert task.split(2) is None
+    assert task.wait_for_split(2) is None
     timer.join()
-    assert task.splits() == tuple(SPLITS[:2])
-    assert task.split(1) == SPLITS[1]
+    assert task.all_splits() == tuple(SPLITS[:2])
+    assert task.wait_for_split(1) == SPLITS[1]
 
 
 def test_a_task_says_why_there_is_no_split(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
     driver.add_split(0, SPLITS[0])
-    driver.not_planned("big.pcap: input/output error at byte 7")
-    assert task.split(0) == SPLITS[0]
+    driver.add_planning_failure("big.pcap: input/output error at byte 7")
+    assert task.wait_for_split(0) == SPLITS[0]
     with pytest.raises(Failure, match=r"^big\.pcap: input/output error at byte 7$"):
-        task.split(1)
+        task.wait_for_split(1)
 
 
 def test_a_task_waits_for_nobody_whose_folder_is_gone(staging: Staging, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_task_files, "GONE_S", 0.2)
-    Coordination(staging).begin()
+    Coordination(staging).make_folder()
     timer = Timer(0.1, lambda: staging.files.remove(staging.folder))
     timer.start()
     with pytest.raises(Failure, match="files were deleted while kw wrote them"):
-        Coordination(staging).split(0)
+        Coordination(staging).wait_for_split(0)
     timer.join()
 
 
 def test_how_far_the_tasks_are(staging: Staging) -> None:
     driver, task = Coordination(staging), Coordination(staging)
-    assert driver.so_far() == (0, 0)
-    task.progress(1, 10)
-    task.progress(1, 20)  # too soon for another note
-    assert driver.so_far() == (10, 0)
+    assert driver.progress_so_far() == (0, 0)
+    task.add_progress(1, 10)
+    task.add_progress(1, 20)  # too soon for another note
+    assert driver.progress_so_far() == (10, 0)
     reports = [ReadReport(number, 100 * number, {}, (), (), number) for number in (2, 1)]
     for report in reports:
-        task.report(report)
-    assert driver.so_far() == (300, 2)
-    assert driver.so_far() == (300, 2)
+        task.add_report(report)
+    assert driver.progress_so_far() == (300, 2)
+    assert driver.progress_so_far() == (300, 2)
     assert driver.reports() == reports[::-1]

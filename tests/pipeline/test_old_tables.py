@@ -17,7 +17,7 @@ import pytest
 
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.store.manifest import Manifest
-from kwcli.pipeline.store.run_store import tables_at
+from kwcli.pipeline.store.run_store import find_tables
 from kwcli.pipeline.tables.columns import ALL_TABLES, TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.versions import NewerTables, read_file_version
 from kwcli.run_environment import Exit
@@ -192,7 +192,7 @@ def going_on(name: str, form: str, folder: Path, *, grows: bool = False) -> tupl
     outcome = kw("pipeline", "watch", str(source), "--bodies", "--doctor", "--finish", "--out", str(out), *more)
     assert outcome.code == Exit.DONE, outcome.err
     assert "another version of kw" not in outcome.err or name == "first"  # only that one's state of findings
-    found = tables_at(str(out))[1].tables["exchanges"].rows
+    found = find_tables(str(out))[1].tables["exchanges"].rows
     return out, found
 
 
@@ -217,7 +217,7 @@ def test_a_watch_goes_on_with_old_tables(name: str, form: str, grows: bool, tmp_
     assert lines_of("sql", str(out), query) == expected
     for command in (("stats",), ("clients",), ("groups",), ("topics",), ("brokers",)):
         assert lines_of(*command, str(out)) == lines_of(*command, str(tmp_path / "all"))
-    manifest = tables_at(str(out))[1]
+    manifest = find_tables(str(out))[1]
     assert manifest.version == TABLES_VERSION
     assert set(manifest.older.values()) == {1: {1, 2}, 2: {2}, 3: set()}[VERSIONS[name]]
     write_later(tmp_path / "captures" / SECOND, tmp_path / f"{form}-in")
@@ -231,7 +231,7 @@ def test_a_watch_goes_on_with_old_tables(name: str, form: str, grows: bool, tmp_
     for path in out.glob("exchanges/date=2026-11-25/*.parquet"):
         assert pq.read_schema(path).names == [column.name for column in ALL_TABLES["exchanges"]]
         assert set(pq.read_table(path, columns=["source"])["source"].to_pylist()) == {"wire"}
-    assert {path.partition("/")[0] for path in tables_at(str(out))[1].older} <= {"topic_partitions", "skipped"}
+    assert {path.partition("/")[0] for path in find_tables(str(out))[1].older} <= {"topic_partitions", "skipped"}
     if form != "watch":
         assert_others_see(form, out)
 
@@ -293,7 +293,7 @@ def test_a_run_into_old_tables_makes_them_anew(tmp_path: Path) -> None:
     words = ("pipeline", "run", *(str(path) for path in sorted((tmp_path / "captures").glob("*.pcap"))), "--bodies")
     first = kw(*words, "--out", str(tmp_path / "run"))
     assert (first.code, "nothing to do" in first.err) == (Exit.DONE, False)
-    assert tables_at(str(tmp_path / "run"))[1].version == TABLES_VERSION
+    assert find_tables(str(tmp_path / "run"))[1].version == TABLES_VERSION
     assert "nothing to do" in kw(*words, "--out", str(tmp_path / "run")).err
 
 
@@ -416,7 +416,7 @@ def test_of_two_watches_the_older_one_ends_before_it_adds_to_newer_tables(tmp_pa
     shutil.copy(captures / FIRST, source / FIRST)
     watched = Watched([str(source)], out)
     with watched.started() as watching:
-        assert watching.step() is not None
+        assert watching.run_step() is not None
         (commit,) = (out / "_kw" / "commits").iterdir()
         commit.write_text(json.dumps(json.loads(commit.read_text()) | {"tables_version": TABLES_VERSION + 1}))
         shutil.copy(captures / SECOND, source / SECOND)
@@ -486,4 +486,4 @@ def test_any_other_column_that_is_missing_is_one_line(change: Any, said: str, tm
 def test_a_manifest_that_says_nothing_of_versions_is_one_of_before() -> None:
     value = Manifest("0.1.0", "x", (), {}, {}, {}).to_json()
     assert (value.pop("tables_version"), value.pop("older_files")) == (TABLES_VERSION, {})
-    assert (Manifest.of_json(value).version, Manifest.of_json(value).older) == (None, {})
+    assert (Manifest.from_json(value).version, Manifest.from_json(value).older) == (None, {})

@@ -15,7 +15,7 @@ from kwcli.pipeline.query_check import check_query
 from kwcli.pipeline.query_output import columns_of
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.spark_keywords import KEYWORDS
-from kwcli.pipeline.spark_sql import _views
+from kwcli.pipeline.spark_sql import _name_views
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS, query_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
 from kwcli.run_environment import Exit, Failure
@@ -282,7 +282,7 @@ def test_spark_takes_what_passes(spark: SparkSession, folder: Path) -> None:
     from pyspark.errors import PySparkException
 
     tables = Tables(str(folder))
-    with _views(spark, tables, "show"):
+    with _name_views(spark, tables, "show"):
         for name, columns in columns_of(tables).items():
             assert tuple(spark.table(name).columns) == columns
         refused = {}

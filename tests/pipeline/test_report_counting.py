@@ -25,7 +25,7 @@ from kwcli.pipeline.report.feed_folds import (
     sort_into_bins,
 )
 from kwcli.pipeline.report.numpy_group_by import BatchColumns, CodedColumn, combine_columns, number_densely
-from kwcli.pipeline.tables.split_batches import by_table
+from kwcli.pipeline.tables.split_batches import split_by_table
 from tests.captures.shipped import CLEAN, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 from tests.sampling import sampled
@@ -51,7 +51,7 @@ def exchanges(name: str) -> list[Exchange]:
 @cache
 def table(name: str) -> pa.RecordBatch:
     """The table `exchanges` of a capture."""
-    return dict(by_table(batch_of(exchanges(name)), ("exchanges",)))["exchanges"]
+    return dict(split_by_table(batch_of(exchanges(name)), ("exchanges",)))["exchanges"]
 
 
 def parts(name: str, seed: int) -> list[pa.RecordBatch]:

@@ -13,7 +13,7 @@ import pytest
 from decoders.wire.readable_text import format_latency
 from kwcli.output.short_texts import cut
 from kwcli.report.page import NAME, ROWS
-from kwcli.report.sections import SECTIONS, title_of, totals
+from kwcli.report.sections import SECTIONS, title_of, totals_of
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.made import Names, make, usual
@@ -47,7 +47,7 @@ def report(folder: Path) -> dict[str, Any]:
 
 def test_tables_and_tiles_say_what_the_json_says(page: Path, report: dict[str, Any]) -> None:
     parsed = Page(page.read_text())
-    assert parsed.tiles == [value for _, value in totals(report)]
+    assert parsed.tiles == [value for _, value in totals_of(report)]
     told = 0
     for section in SECTIONS:
         rows = section.rows(report)

@@ -28,7 +28,7 @@ def test_any_part_of_any_connection(name: str, seed: int, monkeypatch: pytest.Mo
     monkeypatch.setattr("kwcli.pipeline.read.split_reader.PIECE_SIZE", rng.choice([300, 4000]))
     splits = plan_splits(find_captures([str(FOLDER / name)]).files, rng.choice([20_000, 60_000])).splits
     again = Rereader(splits)
-    again.begin("")
+    again.set_point("")
     for split in rng.sample(splits, min(3, len(splits))):
         every = [segment for batch in SplitReader(split) for segment in batch]
         again.number = split.ord
@@ -58,7 +58,7 @@ def test_where_a_connection_is_not_nothing_is_read(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(stitch_stage, "read_between", counted)
     again = Rereader([split])
-    again.begin("")
+    again.set_point("")
     found = [segment for batch in again(last, every[0][2], None) for segment in batch]
     assert found == [one for one in every[1:] if canonical(one[0]) == last]
     assert 0 < len(read) < len(every) / 2

@@ -15,7 +15,7 @@ from decoders.messages.body_json import PLAIN
 from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
-from kwcli.pipeline.tables.split_batches import by_table
+from kwcli.pipeline.tables.split_batches import split_by_table
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 
@@ -107,7 +107,7 @@ def test_a_row_has_what_the_folds_find(name: str, tables: tuple[str, ...]) -> No
 def test_the_tables_have_their_schemas(name: str) -> None:
     batch = batch_of(settled_for_tables(segments(name)))
     assert batch.schema == ROWS
-    found = dict(by_table(batch, tuple(TABLES)))
+    found = dict(split_by_table(batch, tuple(TABLES)))
     for table, part in found.items():
         assert part.schema == SCHEMAS[table]
         part.validate(full=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from kwcli.pipeline.run_messages import ProgressBar, closing_line, duration_text, tables_line
+from kwcli.pipeline.run_messages import ProgressBar, closing_line, format_duration, tables_line
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.write import WrittenFile
 from tests.cli.worlds import world, written
@@ -58,7 +58,7 @@ def test_no_bar_where_none_is_wanted(terminal: bool, wanted: bool) -> None:
     [(0.084, "0.08 s"), (41.26, "41.3 s"), (125.4, "2 min 5 s"), (12_000, "3 h 20 min")],
 )
 def test_how_long_it_took(seconds: float, text: str) -> None:
-    assert duration_text(seconds) == text
+    assert format_duration(seconds) == text
 
 
 # -- tallies -----------------------------------------------------------------------------------------------------------

@@ -29,11 +29,11 @@ TABLES = ("exchanges", "topic_partitions", "connections", "skipped")
 
 def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> EngineResult:
     """Run a job on Spark into tables."""
-    from kwcli.pipeline.spark.engine import run
+    from kwcli.pipeline.spark.engine import run_job
 
     with open_store(str(folder)) as store:
         staging = store.staging()
-        outcome = run(spark, job.spec, job.coming, staging, raw=raw, partitions=2)
+        outcome = run_job(spark, job.spec, job.coming, staging, raw=raw, partitions=2)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 
@@ -129,7 +129,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     from pyspark import cloudpickle
 
     import tests.pipeline.mishaps
-    from kwcli.pipeline.spark.engine import run
+    from kwcli.pipeline.spark.engine import run_job
     from tests.pipeline.mishaps import DeadlyFiles
 
     cloudpickle.register_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
@@ -139,7 +139,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     with open_store(str(tmp_path / "tables")) as store:
         staging = store.staging()
         staging.files = DeadlyFiles(staging.files.root, word, "worker", marker)
-        outcome = run(spark, job.spec, job.coming, staging, partitions=2)
+        outcome = run_job(spark, job.spec, job.coming, staging, partitions=2)
         assert marker.exists()
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     same(spark, tmp_path / "expected", tmp_path / "tables")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tests.pipeline.mishaps
-from kwcli.pipeline.spark.failures import failure_of, reason_in
+from kwcli.pipeline.spark.failures import failure_of, find_reason
 from kwcli.pipeline.store.run_store import open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.jobs import job_of
@@ -79,7 +79,7 @@ def test_a_job_that_failed(text: str, said: str) -> None:
     ],
 )
 def test_a_session_that_does_not_start(log: str, said: str) -> None:
-    assert reason_in(log) == said
+    assert find_reason(log) == said
 
 
 @pytest.mark.long
@@ -87,7 +87,7 @@ def test_a_session_that_does_not_start(log: str, said: str) -> None:
 def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tmp_path: Path, word: str) -> None:
     from pyspark import cloudpickle
 
-    from kwcli.pipeline.spark.engine import run
+    from kwcli.pipeline.spark.engine import run_job
 
     path = tmp_path / os.fsdecode(b"od\xffd.pcap")
     path.write_bytes(odd_capture())
@@ -98,7 +98,7 @@ def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tm
             staging = store.staging()
             staging.files = ClumsyFiles(staging.files.root, word)
             with pytest.raises(Failure) as failure:
-                run(spark, job.spec, job.coming, staging, partitions=2)
+                run_job(spark, job.spec, job.coming, staging, partitions=2)
     finally:
         cloudpickle.unregister_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     name = re.escape(f"{tmp_path}/od\\udcffd.pcap")

@@ -11,7 +11,7 @@ import pytest
 
 from kwcli.extras import install_extra
 from kwcli.pipeline.spark import java
-from kwcli.pipeline.spark.java import find_java, java_version, make_home
+from kwcli.pipeline.spark.java import find_java, java_version, make_java_home
 from kwcli.run_environment import Failure
 
 
@@ -57,14 +57,14 @@ def test_the_first_that_is_new_enough_is_taken(
         variables["JAVA_HOME"] = str(fake(tmp_path / "home", home).parent.parent)
     if path:
         variables["PATH"] = str(fake(tmp_path / "path", path).parent)
-    monkeypatch.setattr(java, "_bundled", lambda: fake(tmp_path / "bundled", bundled) if bundled else None)
+    monkeypatch.setattr(java, "_find_bundled_java", lambda: fake(tmp_path / "bundled", bundled) if bundled else None)
     assert find_java(variables) == tmp_path / found / "bin" / "java"
 
 
 def test_without_any_one_line_says_what_was_found_and_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(java, "_bundled", lambda: None)
+    monkeypatch.setattr(java, "_find_bundled_java", lambda: None)
     old = fake(tmp_path, "11.0.1").parent
     with pytest.raises(Failure) as raised:
         find_java({"PATH": str(old), "JAVA_HOME": "/nowhere"})
@@ -81,7 +81,7 @@ def test_the_script_leaves_a_module_out_and_writes_to_the_log(tmp_path: Path) ->
     real.write_text('#!/bin/sh\nfor word do echo "<$word>"; done\necho said >&2\n')
     real.chmod(0o755)
     log = tmp_path / "log"
-    run = make_home(tmp_path / "home", real, log) / "bin" / "java"
+    run = make_java_home(tmp_path / "home", real, log) / "bin" / "java"
     words = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "org.apache.spark.deploy.SparkSubmit", "", "x'y"]
     done = subprocess.run([run, *words], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -12,7 +12,7 @@ import pytest
 
 from kwcli.pipeline.read.splits import FileRange, Split
 from kwcli.pipeline.spark import watch_batch
-from kwcli.pipeline.spark.watch_batch import run_batch, shared_out
+from kwcli.pipeline.spark.watch_batch import run_batch, share_out
 from kwcli.pipeline.watch.captures import PointPlan
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 from tests.captures.shipped import FOLDER
@@ -59,7 +59,7 @@ def test_batches_on_spark_leave_the_tables_of_a_run(
 def test_points_are_shared_out_by_size() -> None:
     sizes = {"a": 10, "b": 70, "c": 30, "d": 40, "e": 0}
     points = [PointPlan(name, (Split(name, 0, (FileRange(0, name, name, 0, size),)),)) for name, size in sizes.items()]
-    groups = shared_out(points, 2)
+    groups = share_out(points, 2)
     assert sorted(point for group in groups for point, _ in group) == [*sizes]
     assert sorted(sum(sizes[point] for point, _ in group) for group in groups) == [70, 80]
-    assert len(shared_out(points, 9)) == 5
+    assert len(share_out(points, 9)) == 5

@@ -26,7 +26,7 @@ from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.row_completion import RowCompletion
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput, WriteReport
-from kwcli.pipeline.spark.stitch_stage import stitch
+from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import write_tables
 from kwcli.pipeline.store.run_store import open_store
 from kwcli.pipeline.tables.write import WrittenFile
@@ -70,7 +70,7 @@ def run_stages(
         verdicts: list[pa.RecordBatch] = []
         for mine in _halves(travelled, sides):
             batches = mine.sort_by(ORDER).combine_chunks().to_batches(max_chunksize=rng.choice((1, 7, 1000)))
-            verdicts += stitch(order, batches)
+            verdicts += stitch_partition(order, batches)
         said = pa.Table.from_batches(verdicts, STITCHED)
         written: list[WrittenFile] = []
         pooled = 0
@@ -254,14 +254,14 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         Coordination(order.staging).set_splits(job.splits)
         parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
-        verdicts = list(stitch(order, ordered))
+        verdicts = list(stitch_partition(order, ordered))
         monkeypatch.setattr(Splitter, "finish", fail)
         with pytest.raises(Failure) as failure:
             list(read_split(order, 1))
         assert failure.value.text == f"{where}: defect: ValueError: x is not y"
         monkeypatch.setattr(Stitcher, "feed", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
-            list(stitch(order, ordered))
+            list(stitch_partition(order, ordered))
         monkeypatch.setattr(RowCompletion, "complete", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
             list(write_tables(order, verdicts))

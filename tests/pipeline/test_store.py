@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.run_store import LOCK, TableStore, open_store, tables_at
+from kwcli.pipeline.store.run_store import LOCK, TableStore, find_tables, open_store
 from kwcli.pipeline.store.staging import STAGING
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.run_environment import Failure
@@ -33,7 +33,7 @@ def test_a_run_replaces_all_tables(tmp_path: Path) -> None:
         second = put(store, "second", 9, ("exchanges", "skipped"))
         assert store.recovered == ""
     assert seen(folder) == {"exchanges": 9, "skipped": 0}
-    root, manifest = tables_at(str(folder))
+    root, manifest = find_tables(str(folder))
     assert (root, manifest) == (str(folder), second)
     files = {str(path.relative_to(folder)) for name in TABLES for path in (folder / name).rglob("*.parquet")}
     assert files == {path for table in manifest.tables.values() for path in table.files}

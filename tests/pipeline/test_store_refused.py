@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.pipeline.store.run_store import open_store, tables_at
+from kwcli.pipeline.store.run_store import find_tables, open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NEW, put
 
@@ -79,19 +79,19 @@ def test_a_url_is_refused() -> None:
 def test_reading_where_there_are_no_tables_says_so(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     with pytest.raises(Failure, match="out: no such folder"):
-        tables_at(str(folder))
+        find_tables(str(folder))
     _captures(folder)
     with pytest.raises(Failure, match="out: no tables; kw pipeline run makes them"):
-        tables_at(str(folder))
+        find_tables(str(folder))
     shutil.rmtree(folder)
     with open_store(str(folder)), pytest.raises(Failure, match="out: no tables yet"):
-        tables_at(str(folder))
+        find_tables(str(folder))
     with open_store(str(folder)) as store:
         manifest = put(store, "new", NEW)
     path = manifest.tables["exchanges"].files[0]
     (folder / path).unlink()
     with pytest.raises(Failure, match=f"out: {path} is missing"):
-        tables_at(str(folder))
+        find_tables(str(folder))
 
 
 @pytest.mark.parametrize("path", ["out/exchanges", "elsewhere", "out-of-here/x"])

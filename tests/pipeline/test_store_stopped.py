@@ -13,7 +13,7 @@ from typing import BinaryIO
 import pytest
 
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.run_store import JOURNAL, TableStore, open_store, tables_at
+from kwcli.pipeline.store.run_store import JOURNAL, TableStore, find_tables, open_store
 from kwcli.run_environment import Failure
 from tests.pipeline.stores import NAMES, NEW, OLD, Quick, check_whole, put, seen
 
@@ -133,7 +133,7 @@ def test_a_reader_ends_what_a_killed_run_had_begun(old: Path) -> None:
         stopped_at(old, step, lambda store: put(store, "new", NEW))
         if (old / JOURNAL).exists():
             break
-    _, manifest = tables_at(str(old))
+    _, manifest = find_tables(str(old))
     assert manifest.options["tag"] == "new"
     assert seen(old)["exchanges"] == NEW
 

@@ -30,7 +30,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Ended, Exchange, Settled
 from decoders.messages.body_json import Options
 from kwcli.output.renderers import Wanted
-from kwcli.pipeline.tables.connections import ConnectionColumns, ended_of
+from kwcli.pipeline.tables.connections import ConnectionColumns, read_ended
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.run_environment import Exit
 from kwcli.sniff.row_output import without_ends
@@ -340,7 +340,7 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
     columns = ConnectionColumns("here")
     for ended in ends:
         columns.add(ended)
-    stored = [ended_of(row, ended.ends.number) for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)]
+    stored = [read_ended(row, ended.ends.number) for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)]
     assert [(row.ends.number, row.client, row.broker, row.export()) for row in stored] == [
         (row.ends.number, row.client, row.broker, row.export()) for row in ends
     ]

@@ -20,7 +20,7 @@ from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables import write
 from kwcli.pipeline.tables.columns import ALL_TABLES, MEANINGS, TABLES, TABLES_VERSION, TableColumn
 from kwcli.pipeline.tables.schemas import OWN, ROWS, SCHEMAS, TYPES
-from kwcli.pipeline.tables.split_batches import by_table
+from kwcli.pipeline.tables.split_batches import split_by_table
 from kwcli.pipeline.tables.topic_partitions import NAMES
 from kwcli.pipeline.tables.write import TableWriter
 from tests.captures.shipped import CLEAN, segments
@@ -213,7 +213,7 @@ def test_a_file_has_rows_of_one_date_and_files_open_are_bounded(
         }
         assert (file.rows, file.size) == (table.num_rows, len(memory.files[file.path].content))
     for name in ("exchanges", "topic_partitions"):
-        wanted = [part for batch in [*batches, mixed] for table, part in by_table(batch, [name])]
+        wanted = [part for batch in [*batches, mixed] for table, part in split_by_table(batch, [name])]
         found = [memory.read(file.path) for file in written if file.table == name]
         assert Counter(map(repr, rows_of(found))) == Counter(map(repr, rows_of(wanted)))
 

@@ -13,9 +13,9 @@ import pyarrow.dataset as ds
 import pytest
 
 from kwcli.pipeline.store.commits import roll_forward, swap_folders
-from kwcli.pipeline.store.compaction import Compacted, compact
+from kwcli.pipeline.store.compaction import Compacted, compact_tables
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.run_store import tables_at
+from kwcli.pipeline.store.run_store import find_tables
 from tests.captures.shipped import capture_bytes
 from tests.pipeline.odd import packets
 from tests.pipeline.watched import Watched, tables_in
@@ -42,12 +42,12 @@ def watched_days(tmp_path: Path, *moved_by: int, renames: bool = True) -> Watche
     with watched.started() as watching:
         for _ in days(tmp_path / "in", *moved_by):
             watched.clock.now += 1
-            assert watching.step() is not None
+            assert watching.run_step() is not None
     return watched
 
 
 def done(out: Path, **more: Any) -> list[Compacted]:
-    return list(compact(str(out), LATENESS, more.get("keep_days", 0)))
+    return list(compact_tables(str(out), LATENESS, more.get("keep_days", 0)))
 
 
 @pytest.mark.one_in(2)
@@ -63,23 +63,23 @@ def test_dates_that_are_over_are_one_file_each(tmp_path: Path, renames: bool) ->
     assert tables_in(out) == before
     assert len(list((out / "exchanges" / f"date={first}").iterdir())) == 1
     assert len(list((out / "exchanges" / f"date={last}").iterdir())) == 3
-    assert tables_at(str(out))[1].tables["exchanges"].rows == len(before["exchanges"])
+    assert find_tables(str(out))[1].tables["exchanges"].rows == len(before["exchanges"])
     assert not done(out)
 
 
 def test_a_watch_goes_on_behind_a_compaction_and_a_batch_between_is_kept(tmp_path: Path) -> None:
     watched = watched_days(tmp_path, 0, 2)
     out = tmp_path / "out"
-    going = compact(str(out), LATENESS, 0)
+    going = compact_tables(str(out), LATENESS, 0)
     next(going)
     with watched.started() as watching:  # it sweeps, and adds rows to the date that is over
         late = list(days(tmp_path / "in", 3))
         watched.clock.now += 1
         assert late
-        assert watching.step() is not None
+        assert watching.run_step() is not None
     assert list(going)
     rows = tables_in(out)
-    assert tables_at(str(out))[1].tables["exchanges"].rows == len(rows["exchanges"])
+    assert find_tables(str(out))[1].tables["exchanges"].rows == len(rows["exchanges"])
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 
 from kwcli.pipeline.store.commits import newest_commit
-from kwcli.pipeline.store.compaction import compact
+from kwcli.pipeline.store.compaction import compact_tables
 from kwcli.pipeline.store.delta_log_writer import DeltaLogs
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.tables.columns import TABLES
@@ -63,15 +63,15 @@ def test_a_reader_of_delta_sees_the_rows_of_a_run_whenever_a_watch_dies(
         watched.clock.now += 1
         with watched.started() as watching, monkeypatch.context() as patch:
             if number in (0, 2):  # the watch is killed after its commit, before the logs
-                patch.setattr(DeltaLogs, "follow", dies)
+                patch.setattr(DeltaLogs, "follow_commit", dies)
             elif number in (1, 3):  # the watch is killed after the log of one table
-                patch.setattr(DeltaLogs, "_follow", dies_after_one(DeltaLogs._follow))
+                patch.setattr(DeltaLogs, "_follow_table", dies_after_one(DeltaLogs._follow_table))
             if number < 4:
                 with pytest.raises(RuntimeError, match="killed"):
-                    watching.step()
+                    watching.run_step()
                 assert not is_the_commit(out) if number else not (out / "skipped" / "_delta_log").exists()
             else:
-                assert watching.step() is not None
+                assert watching.run_step() is not None
         with watched.started() as watching:
             assert watching.batch == number + 1
             assert is_the_commit(out)
@@ -115,10 +115,10 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_log(tmp_path: Path) -
     with watched.started() as watching:
         for number, _ in enumerate(days(tmp_path / "in", 0, 2, 4)):
             watched.clock.now += 1
-            assert watching.step() is not None
+            assert watching.run_step() is not None
             if number == 5:  # another process, while the watch runs
                 before = rows_of(out, "exchanges")
-                assert list(compact(str(out), timedelta(hours=1), 0))
+                assert list(compact_tables(str(out), timedelta(hours=1), 0))
                 assert is_the_commit(out)
                 assert rows_of(out, "exchanges") == before
     assert is_the_commit(out)
@@ -127,6 +127,6 @@ def test_dates_that_are_compacted_or_dropped_are_so_in_the_log(tmp_path: Path) -
     changes = [each["dataChange"] for action in actions for each in action.values() if "dataChange" in each]
     assert changes[0] is False  # the same rows in another file
     assert len(set(changes)) == 1
-    list(compact(str(out), timedelta(hours=1), 3))
+    list(compact_tables(str(out), timedelta(hours=1), 3))
     assert is_the_commit(out)
     assert len({path.partition("/")[0] for path in paths_of(out, "exchanges")} - {"date=1970-01-01"}) == 2

@@ -86,9 +86,9 @@ def test_the_last_row_of_each_finding_is_that_of_kw_doctor_whenever_the_watch_is
             if number % 2:  # the watch is killed right before its commit
                 watching._store.commit_batch = _fails  # type: ignore[method-assign]
                 with pytest.raises(OSError, match="no more"):
-                    watching.step()
+                    watching.run_step()
         with watched.started() as watching:
-            assert watching.step() is not None
+            assert watching.run_step() is not None
     watched.finish()
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(capture)
@@ -134,11 +134,11 @@ def test_a_finding_is_told_again_when_it_is_ten_times_as_frequent_or_worse_and_a
     for row in metadata_asked(40, 0.2).rows(Doctor()):
         doctors = DailyDoctors()
         doctors.observe(row)
-        counts += [row["count"] for _, row in watching.take(doctors.export(), ends=False)]
+        counts += [row["count"] for _, row in watching.merge_folds(doctors.export(), ends=False)]
     assert counts == [1, 10]
     state = watching.export()
     watching.resume(state)
     assert watching.export() == state
-    assert [(at % DAY_NS, row["count"]) for at, row in watching.take((), ends=True)] == [(0, 40)]
+    assert [(at % DAY_NS, row["count"]) for at, row in watching.merge_folds((), ends=True)] == [(0, 40)]
     assert not watching.resume(state[:-1])
-    assert watching.take((), ends=True) == []
+    assert watching.merge_folds((), ends=True) == []

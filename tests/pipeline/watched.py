@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from kwcli.pipeline.run import run
+from kwcli.pipeline.run import run_pipeline
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
 from kwcli.pipeline.store.batch_store import open_batches
 from kwcli.pipeline.tables.columns import TABLES
@@ -87,7 +87,7 @@ class Watched:
         """A watch that continues where the one before has ended, in whatever way."""
         with open_batches(str(self.out), renames=self._wanted.renames, table_format=self._wanted.table_format) as store:
             watching = Watch(self._env, self._asked, self._wanted, store, decode or self._decode)
-            watching.begin("local")
+            watching.resume_from_commit("local")
             yield watching
 
     def _decode(self, batch: BatchInput, points: Any) -> list[TaskReport]:
@@ -98,7 +98,7 @@ class Watched:
         """Read batches until there is nothing more; gives their number."""
         count = 0
         with self.started() as watching:
-            while watching.step() is not None:
+            while watching.run_step() is not None:
                 count += 1
         return count
 
@@ -111,7 +111,7 @@ class Watched:
 
 def run_over(sources: list[str], out: Path, *points: tuple[str, str], keylogs: tuple[str, ...] = ()) -> None:
     """`kw pipeline run` over these sources."""
-    run(_environment(io.BytesIO()), options(sources, out, *points, keylogs=keylogs))
+    run_pipeline(_environment(io.BytesIO()), options(sources, out, *points, keylogs=keylogs))
 
 
 def tables_in(out: Path) -> dict[str, list[dict[str, Any]]]:

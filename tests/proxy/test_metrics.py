@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from kwcli.proxy.listeners import Listener
 from kwcli.proxy.metrics import Metrics
 from kwcli.run_environment import Failure
-from kwcli.telemetry.http_server import MetricsConnection, metrics_socket
+from kwcli.telemetry.http_server import MetricsConnection, listen_for_metrics
 from kwcli.telemetry.prometheus import BOUNDS_S
 
 NODE = Listener(2, ("127.0.0.1", 19095), (("kafka2", 9092),), None)
@@ -96,7 +96,7 @@ def test_errors_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.fixture
 def server() -> Iterator[str]:
     """The address of a server that answers `up 1`."""
-    sock = metrics_socket(("127.0.0.1", 0))
+    sock = listen_for_metrics(("127.0.0.1", 0))
     host, port = sock.getsockname()
     loop = asyncio.new_event_loop()
     ended = asyncio.Event()
@@ -166,4 +166,4 @@ def test_a_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Failure, match=f"127.0.0.1:{port} is taken by another program: give another --metrics"):
-            metrics_socket(("127.0.0.1", port))
+            listen_for_metrics(("127.0.0.1", port))

@@ -18,7 +18,7 @@ from decoders.exchanges.exchange import Exchange
 from kwcli.output.renderers import Wanted
 from kwcli.playground.ports import free_ports
 from kwcli.run_environment import Exit
-from kwcli.telemetry.exchange_metrics import Traffic
+from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.prometheus import LABEL_MAX, family_lines
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
@@ -27,15 +27,15 @@ from tests.proxy.test_metrics import Sample, samples
 FIRST = str(FOLDER / "first-steps.pcapng")
 
 
-def told(traffic: Traffic) -> Sample:
+def told(traffic: TrafficMetrics) -> Sample:
     return samples("".join(f"{line}\n" for line in family_lines(traffic.families())))
 
 
-def counted(name: str) -> Traffic:
+def counted(name: str) -> TrafficMetrics:
     from decoders.capture.files import CaptureReader
     from decoders.exchanges.engine import Engine
 
-    traffic = Traffic()
+    traffic = TrafficMetrics()
     engine, reader = Engine(needs=Wanted(traffic.needs)), CaptureReader()
     for row in [*engine.feed(reader.feed((FOLDER / name).read_bytes())), *engine.finish()]:
         if row.kind == "exchange":
@@ -87,7 +87,7 @@ def test_lags_are_those_of_the_groups() -> None:
 
 
 def test_offsets_are_learnt_of_all_exchanges_and_counted_of_those_that_a_filter_wants() -> None:
-    traffic = Traffic()
+    traffic = TrafficMetrics()
     from decoders.capture.files import CaptureReader
     from decoders.exchanges.engine import Engine
 
@@ -111,7 +111,7 @@ HOSTILE = ['a"b', "a\\b", "a\nb", "\x1b[31m", "\u2028x", "é", "\udcff", "x" * 5
 
 
 def test_names_of_the_wire_are_labels_and_nothing_else() -> None:
-    traffic = Traffic()
+    traffic = TrafficMetrics()
     for name in HOSTILE:
         traffic._records[name, "produced"] += 1  # as a capture would
     text = "".join(f"{line}\n" for line in family_lines(traffic.families()))
@@ -182,7 +182,7 @@ def test_prometheus_asks_while_it_goes_on(words: list[str], free_port: int) -> N
 
 
 def test_exchanges_of_the_library_are_counted() -> None:
-    traffic = Traffic()
+    traffic = TrafficMetrics()
     with open(FIRST, "rb") as file:
         for exchange in read_exchanges(file):
             traffic.add(exchange)

@@ -328,13 +328,7 @@ class _RemoteFile:
         self.close()
 
 
-# Words of the command line in, the captures that they stand for out: paths, patterns, folders, URLs; capture points.
-#
-# A file's fingerprint is the SHA-256 of its path or URL, its size, its time of change (a store's ETag, where there is
-# one), and its first and last 64 KiB. Captures are written at their end, so a capture that grew has another size and
-# another end; a file copied over it has another time or another beginning. The path is in the fingerprint, since the
-# same bytes at another place are another source: they were captured there, or the user wants them twice.
-
+# Captures of a command line
 
 _ENDS_SIZE: Final = 64 << 10
 # Lines of other loggers may come first in a request log.
@@ -414,6 +408,12 @@ def _add_source_file(found: dict[tuple[object, ...], SourceFile], place: FoundFi
 
 
 def _fingerprint(place: FoundFile) -> str:
+    """The SHA-256 of a file's path or URL, size, time of change (or a store's ETag), first and last 64 KiB.
+
+    Captures are written at their end, so a capture that grew has another size and another end; a file copied over it
+    has another time or another beginning. The path counts, since the same bytes at another place are another source:
+    they were captured there, or the user wants them twice.
+    """
     digest = hashlib.sha256(json.dumps([place.path, place.size, place.stamp]).encode())
     with open_ranges(place.path, place.name) as file:
         head = file.read(0, min(place.size, _ENDS_SIZE))

@@ -62,13 +62,13 @@ def _make_report(env: Environment, folder: str, release: str, master: str | None
         with own_session(master, env) as spark:
             found = count_all(tables, count_by_spark(spark, tables))
             if has_bodies(tables):
-                found = fold_by_spark(spark, tables).beside(found)
+                found = fold_by_spark(spark, tables).add_to_result(found)
             return build_report(found, release)
     progress = Progress(env, None, wanted=wanted)
     try:
         found = count_all(tables, count_locally(tables, progress))
         if has_bodies(tables):
-            found = fold_locally(tables, progress).beside(found)
+            found = fold_locally(tables, progress).add_to_result(found)
         return build_report(found, release)
     finally:
         progress.hide()

@@ -256,8 +256,7 @@ def _set_slices(
         made[pair // width].slices[pair % width + low] = value
 
 
-# The folds besides statistics: a batch of a table in, by column what `add` and `take` do row by row.
-
+# Folds besides statistics
 
 WHERE: Final = ("point", "source_file")
 SLOWEST_COLUMNS: Final = (

@@ -113,11 +113,11 @@ def greatest_by_group(numbers: Numbers, values: Numbers, groups: int) -> list[in
     return list(found.tolist())
 
 
-# A batch of a table in, what folds count by out: dimensions as `kw stats` has them, computed once for all folds.
+# Batches by column
 
 
 class BatchColumns:
-    """One batch of a table: its columns as numbers, codes and dimensions, each computed once."""
+    """One batch of a table: its columns as numbers, codes and dimensions (those of `kw stats`), each computed once."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self.size: int = batch.num_rows

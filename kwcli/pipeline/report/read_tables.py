@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kwcli.pipeline.store.files import OutputFolder
-from kwcli.pipeline.store.run_store import find_older_files, tables_at
+from kwcli.pipeline.store.run_store import find_older_files, find_tables
 from kwcli.pipeline.tables.columns import TABLES, TABLES_VERSION
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.pipeline.tables.versions import (
@@ -60,7 +60,7 @@ class Tables:
     """The tables of one folder. Failure says in one line what is wrong with it."""
 
     def __init__(self, place: str) -> None:
-        root, manifest = tables_at(place)
+        root, manifest = find_tables(place)
         if utf8_text(root) != root:
             raise Failure(f"{place}: nothing reads Parquet from a folder whose name is not UTF-8: rename it")
         files = OutputFolder(root)

@@ -157,8 +157,7 @@ class Folds:
         self.found.pop(name, None)
 
 
-# Tables in, the folds of both rounds out: on this machine, or as tasks of Spark.
-
+# Both rounds of folds
 
 # How many values of a dimension are kept over time: the slowest, and the busiest.
 SLOW: Final = 10
@@ -233,8 +232,7 @@ def _values_that_matter(statistics: Any, name: str) -> set[Any]:
     return {row[name] for row in (*slow, *busy)}
 
 
-# Tables in, folds out, counted by tasks of Spark: each task has folds of its own, which are merged here.
-
+# Counting by tasks of Spark, whose folds are merged here
 
 _STATE = "state binary"
 

@@ -19,14 +19,14 @@ from kwcli.pipeline.plan import SPLIT_SIZE, plan_splits
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.engine import run_stitch_stages, tasks
+from kwcli.pipeline.spark.engine import count_tasks, run_stitch_stages
 from kwcli.pipeline.spark.sessions import scratch_folder
 from kwcli.pipeline.spark.stage_schemas import StageInput
 from kwcli.pipeline.spark.write_stage import PartitionWriter
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.pipeline.store.staging import Staging
 from kwcli.pipeline.tables.schemas import SCHEMAS
-from kwcli.pipeline.tables.split_batches import by_table
+from kwcli.pipeline.tables.split_batches import split_by_table
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["connections", "exchanges", "topic_partitions"]
 
 
-class _Gathered:
+class GatheredBatches:
     """A RowSink that keeps the batches of one table."""
 
     def __init__(self, table: str) -> None:
@@ -44,13 +44,13 @@ class _Gathered:
         self._batches: list[pa.RecordBatch] = []
 
     def write(self, rows: pa.RecordBatch) -> None:
-        self._batches += [batch for _, batch in by_table(rows, {self._table})]
+        self._batches += [batch for _, batch in split_by_table(rows, {self._table})]
 
     def write_table(self, table: str, batch: pa.RecordBatch) -> None:
         if table == self._table:
             self._batches.append(batch)
 
-    def taken(self) -> list[pa.RecordBatch]:
+    def take_batches(self) -> list[pa.RecordBatch]:
         batches, self._batches = self._batches, []
         return batches
 
@@ -108,15 +108,15 @@ def exchanges(
     order = StageInput(spec, len(planned.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        gathered = _Gathered(table)
+        gathered = GatheredBatches(table)
         writing = PartitionWriter(order, gathered)
         for batch in batches:
-            writing.take(batch)
-            yield from gathered.taken()
+            writing.add_batch(batch)
+            yield from gathered.take_batches()
         for _ in writing.finish():
-            yield from gathered.taken()
+            yield from gathered.take_batches()
 
-    partitions = options.get("partitions") or tasks(sum(split.size for split in planned.splits))
+    partitions = options.get("partitions") or count_tasks(sum(split.size for split in planned.splits))
     return run_stitch_stages(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
 
 

@@ -155,7 +155,7 @@ def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns
     import pyarrow as pa
 
     keys, times, packets, seqs, acks, flags, payloads, cuts = zip(*rows, strict=True)
-    ends = [_ends(key) for key in keys]
+    ends = [_addresses_of(key) for key in keys]
     values: dict[str, Any] = {
         "point": lambda: pa.array([point] * len(rows), pa.string()),
         "source_file": lambda: pa.array([names[file_of(packet)] for packet in packets], pa.string()),
@@ -178,7 +178,7 @@ def record_batch(point: str, names: dict[int, str], rows: list[Segment], columns
 
 
 @lru_cache(maxsize=4096)
-def _ends(key: bytes) -> tuple[str, int, str, int]:
+def _addresses_of(key: bytes) -> tuple[str, int, str, int]:
     """Addresses and ports of a segment's key."""
     source, target = endpoints(key)
     return (*split_address(source), *split_address(target))
@@ -195,15 +195,15 @@ def parse_options(options: dict[str, str]) -> SourceOptions:
     return SourceOptions(
         tuple(paths),
         options.get("point", ""),
-        _option(options, "ports", _ports),
-        _option(options, "since", _time_ns),
-        _option(options, "until", _time_ns),
-        _option(options, "split_size", int) or SPLIT_SIZE,
+        _parse_option(options, "ports", _parse_ports),
+        _parse_option(options, "since", _parse_time),
+        _parse_option(options, "until", _parse_time),
+        _parse_option(options, "split_size", int) or SPLIT_SIZE,
         mode == "failfast",
     )
 
 
-def _option(options: dict[str, str], name: str, value_of: Callable[[str], T]) -> T | None:
+def _parse_option(options: dict[str, str], name: str, value_of: Callable[[str], T]) -> T | None:
     text = options.get(name)
     if not text:
         return None
@@ -215,9 +215,9 @@ def _option(options: dict[str, str], name: str, value_of: Callable[[str], T]) ->
         raise Failure(f"kafka_wire: {name}: {problem.message}", Exit.USAGE) from None
 
 
-def _ports(text: str) -> frozenset[bytes]:
+def _parse_ports(text: str) -> frozenset[bytes]:
     return frozenset(port.to_bytes(2, "big") for port in PortList().convert(text, None, None))
 
 
-def _time_ns(text: str) -> int:
+def _parse_time(text: str) -> int:
     return parse_time(text.strip())

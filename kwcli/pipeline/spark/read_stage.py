@@ -39,7 +39,7 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     spec = order.spec
     choice = RowFilter(spec)
     notes = Coordination(order.staging)
-    split = notes.split(number)
+    split = notes.wait_for_split(number)
     if split is None:
         return
     reading = SplitReader(split)
@@ -47,27 +47,27 @@ def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     outbox = ShuffleWriter(order, split, choice, pool)
     source = reading if reading.repeats else None
     keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
-    splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.project, keys=keys)
+    splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.add_row, keys=keys)
     with failures_at(partial(place_of, split)):
         try:
             with collect_garbage_seldom():
                 for segments in reading:
-                    outbox.take(splitter.feed(segments))
+                    outbox.add_parts(splitter.feed(segments))
                     if outbox.weight >= BATCH_WEIGHT:
-                        outbox.take(splitter.believe())
-                        outbox.flush()
-                    yield from outbox.full()
-                    notes.progress(number, reading.taken)
-                outbox.take(splitter.finish())
-                outbox.flush()
-                yield from outbox.rest()
+                        outbox.add_parts(splitter.believe())
+                        outbox.write_rows()
+                    yield from outbox.take_full_batches()
+                    notes.add_progress(number, reading.taken)
+                outbox.add_parts(splitter.finish())
+                outbox.write_rows()
+                yield from outbox.take_batches()
             pool.close()
         except BaseException:
             pool.abandon()
             raise
     note_dropped_keys(reading.counts, keys)
     counts, problems = dict(reading.counts), tuple(reading.problems)
-    notes.report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
+    notes.add_report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
 
 
 class ShuffleWriter:
@@ -85,23 +85,23 @@ class ShuffleWriter:
         self._parts: list[Travelling] = []
         self._size = 0
 
-    def take(self, parts: list[Part]) -> None:
+    def add_parts(self, parts: list[Part]) -> None:
         """Take parts of the splitter: rows, facts, and parts for the second stage."""
         for part in parts:
             if part.kind == ROWS:
-                self._settle(part)
+                self._settle_rows(part)
             elif part.kind == FACT:
                 self.facts.append(part.blob)
             else:
                 self._open.pop(part.key, None)
-                self._put(part, None)
+                self._add_part(part, None)
 
-    def full(self) -> Iterator[pa.RecordBatch]:
+    def take_full_batches(self) -> Iterator[pa.RecordBatch]:
         """A batch, when there is enough for one."""
         if self._size >= BATCH_SIZE:
-            yield from self.rest()
+            yield from self.take_batches()
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def take_batches(self) -> Iterator[pa.RecordBatch]:
         """The parts that wait, in batches."""
         parts, self._parts, self._size = self._parts, [], 0
         begin = size = 0
@@ -111,7 +111,7 @@ class ShuffleWriter:
                 yield parts_batch(self._split.point, self._split.ord, parts[begin:end])
                 begin, size = end, 0
 
-    def project(self, row: Settled) -> int | None:
+    def add_row(self, row: Settled) -> int | None:
         """Collect a row that may still be dropped; its place among the rows that wait, None where it is not wanted."""
         place = None
         if self._choice.everything or self._choice.wants(row):
@@ -127,7 +127,7 @@ class ShuffleWriter:
         """The weight of the rows that wait."""
         return self._columns.weight
 
-    def flush(self) -> None:
+    def write_rows(self) -> None:
         """Write the rows that wait and have a run; the other rows never get one, and are dropped."""
         if self._owners:
             owners, self._owners = pa.array(self._owners, pa.int32()), []
@@ -137,19 +137,19 @@ class ShuffleWriter:
                 rows, owners = rows.filter(believed), owners.filter(believed)
             self._pool.write(rows, owners)
 
-    def _put(self, part: Part, run: int | None) -> None:
+    def _add_part(self, part: Part, run: int | None) -> None:
         self._parts.append((part.key, part.seq, part.kind, part.blob, run))
         self._size += len(part.blob) + 64
 
-    def _settle(self, part: Part) -> None:
+    def _settle_rows(self, part: Part) -> None:
         """Give rows that the split settled itself the number of their run; only that number travels, once."""
         run = self._open.get(part.key)
         if run is None:
             run = self._open[part.key] = self._runs
             self._runs += 1
-            self._put(part, run)
+            self._add_part(part, run)
         elif part.blob:
-            self._put(part, None)
+            self._add_part(part, None)
         for place in part.rows:
             if place is not None:
                 self._owners[place] = run

@@ -42,7 +42,7 @@ class RowCompletion:
         if not pc.all(counts).as_py():
             rows, runs = rows.filter(counts.combine_chunks()), runs.filter(counts)
         said = verdicts.take(runs).combine_chunks()
-        new = {name: _whole(said.column(name)) for name in said.column_names}
+        new = {name: _single_chunk(said.column(name)) for name in said.column_names}
         columns = {name: new[name] for name in IDENTITY}
         columns["place"] = pc.add(rows.column("place"), new["place_added"])
         # An exchange inside an Envelope is of a client of another connection.
@@ -54,7 +54,7 @@ class RowCompletion:
         lacks = pc.and_(nobody, its_own)
         for name in ("user", "mechanism"):
             columns[name] = pc.if_else(lacks, new[name], rows.column(name))
-        return _with(rows, columns)
+        return _replace_columns(rows, columns)
 
     def complete(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows as they go into the tables: with names of topics, and no numbers of connections."""
@@ -64,37 +64,42 @@ class RowCompletion:
         # When an exchange was settled, as far as its own packets say; not when it began: a fetch may wait for long.
         times = pc.coalesce(*(rows.column(name) for name in ("response_end_ns", "request_end_ns", "time_ns")))
         ids = rows.column("topic_ids")
-        columns = {name: self._list(rows.column(name), times, rows.column(name)) for name in ("topics", "error_topics")}
-        columns["topics"] = _once(columns["topics"])
-        columns["topic_names"] = self._list(rows.column("topic_names"), times, ids)
-        columns["partitions"] = self._partitions(rows.column("partitions"), times)
-        return _with(rows, columns)
+        columns = {
+            name: self._complete_list(rows.column(name), times, rows.column(name))
+            for name in ("topics", "error_topics")
+        }
+        columns["topics"] = _drop_duplicates(columns["topics"])
+        columns["topic_names"] = self._complete_list(rows.column("topic_names"), times, ids)
+        columns["partitions"] = self._complete_partitions(rows.column("partitions"), times)
+        return _replace_columns(rows, columns)
 
     @staticmethod
     def drop_connection_numbers(rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows without the number of their connection."""
-        return _with(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
+        return _replace_columns(rows, {"connection": pa.nulls(rows.num_rows, rows.schema.field("connection").type)})
 
-    def _list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+    def _complete_list(self, lists: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
         """Lists in which the elements without a name get the known name of their topic id; `ids` has the id of each."""
-        named = self._named(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
-        return pa.ListArray.from_arrays(_offsets(lists), named, type=lists.type)
+        named = self._add_names(lists.flatten(), times.take(pc.list_parent_indices(lists)), ids.flatten())
+        return pa.ListArray.from_arrays(_list_offsets(lists), named, type=lists.type)
 
-    def _named(self, values: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
+    def _add_names(self, values: pa.Array, times: pa.Array, ids: pa.Array) -> pa.Array:
         at = pc.index_in(ids, value_set=self._ids)
         known = pc.fill_null(pc.less(self._since.take(at), times), False)
         lacks = pc.or_(pc.invert(pc.is_valid(values)), pc.fill_null(pc.equal(values, ids), False))
         return pc.if_else(pc.and_(known, lacks), self._names.take(at), values)
 
-    def _partitions(self, lists: pa.Array, times: pa.Array) -> pa.Array:
+    def _complete_partitions(self, lists: pa.Array, times: pa.Array) -> pa.Array:
         structs = lists.flatten()
         fields = {field.name: pc.struct_field(structs, field.name) for field in PARTITION}
-        fields["topic"] = self._named(fields["topic"], times.take(pc.list_parent_indices(lists)), fields["topic_id"])
+        fields["topic"] = self._add_names(
+            fields["topic"], times.take(pc.list_parent_indices(lists)), fields["topic_id"]
+        )
         made = pa.StructArray.from_arrays(list(fields.values()), fields=list(PARTITION))
-        return pa.ListArray.from_arrays(_offsets(lists), made, type=lists.type)
+        return pa.ListArray.from_arrays(_list_offsets(lists), made, type=lists.type)
 
 
-def _once(lists: pa.Array) -> pa.Array:
+def _drop_duplicates(lists: pa.Array) -> pa.Array:
     """Lists with each value once: an element with an id and one with a name may be the same topic."""
     if not pc.any(pc.greater(pc.list_value_length(lists), 1)).as_py():
         return lists
@@ -102,16 +107,16 @@ def _once(lists: pa.Array) -> pa.Array:
     return pa.array(found, lists.type)
 
 
-def _offsets(lists: pa.Array) -> pa.Array:
+def _list_offsets(lists: pa.Array) -> pa.Array:
     lengths = pc.fill_null(pc.list_value_length(lists), 0)
     return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
+def _single_chunk(column: pa.ChunkedArray) -> pa.Array:
     """A column of at most one chunk."""
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
-def _with(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:
+def _replace_columns(rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.RecordBatch:
     arrays = [columns.get(field.name, column) for field, column in zip(rows.schema, rows.columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=rows.schema)

@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Final
 from kwcli import VERSION
 from kwcli.extras import install_extra
 from kwcli.own_folders import own_folder
-from kwcli.pipeline.spark.failures import reason_in
-from kwcli.pipeline.spark.java import find_java, make_home
+from kwcli.pipeline.spark.failures import find_reason
+from kwcli.pipeline.spark.java import find_java, make_java_home
 from kwcli.private_files import ScratchFolder
 from kwcli.run_environment import Failure
 
@@ -48,7 +48,7 @@ _DATE: Final = (1980, 1, 1, 0, 0, 0)
 
 def program_zip(variables: Mapping[str, str], spare: Path) -> Path:
     """The zip file of kw's modules, made if it is not there yet: in the cache, or else in `spare`."""
-    files = sorted(_files())
+    files = sorted(_program_files())
     digest = hashlib.sha256(sys.version.encode())
     for name, path in files:
         digest.update(name.encode() + b"\0" + path.read_bytes())
@@ -59,14 +59,14 @@ def program_zip(variables: Mapping[str, str], spare: Path) -> Path:
         return target
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(target, files)
+        _write_zip(target, files)
     except OSError:
         target = spare / name
-        _write(target, files)
+        _write_zip(target, files)
     return target
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _program_files() -> Iterator[tuple[str, Path]]:
     """Name in the zip and path of each file of the program."""
     for package in PACKAGES:
         spec = importlib.util.find_spec(package)
@@ -81,22 +81,22 @@ def _files() -> Iterator[tuple[str, Path]]:
                     yield (place / name).as_posix(), Path(folder, name)
 
 
-def _write(target: Path, files: list[tuple[str, Path]]) -> None:
+def _write_zip(target: Path, files: list[tuple[str, Path]]) -> None:
     """Write the zip file under another name, then rename it: other processes find it whole or not at all."""
     with TemporaryDirectory(dir=target.parent, prefix=".making-") as folder:
         made = Path(folder, target.name)
         compiled = Path(folder, "module.pyc")
         with zipfile.ZipFile(made, "w") as out:
             for name, path in files:
-                _add(out, name, path.read_bytes())
+                _add_to_zip(out, name, path.read_bytes())
                 if name.endswith(".py"):
                     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
                     py_compile.compile(os.fspath(path), os.fspath(compiled), name, True, invalidation_mode=mode)
-                    _add(out, name + "c", compiled.read_bytes())
+                    _add_to_zip(out, name + "c", compiled.read_bytes())
         os.replace(made, target)
 
 
-def _add(out: zipfile.ZipFile, name: str, data: bytes) -> None:
+def _add_to_zip(out: zipfile.ZipFile, name: str, data: bytes) -> None:
     out.writestr(zipfile.ZipInfo(name, _DATE), data, zipfile.ZIP_DEFLATED, 1)
 
 
@@ -141,12 +141,12 @@ def session(
 
     _await_stops()
     folder = scratch_folder()
-    builder = SparkSession.builder.master(_master(master)).appName("kw")
+    builder = SparkSession.builder.master(_master_url(master)).appName("kw")
     for name, value in {**CONF, **_local_conf(master), **(conf or {})}.items():
         builder = builder.config(name, value)
     log = folder / "log"
     log.touch()
-    java_home = make_home(folder / "java", find_java(variables), Path("/dev/stderr") if debug else log)
+    java_home = make_java_home(folder / "java", find_java(variables), Path("/dev/stderr") if debug else log)
     surroundings = {
         "JAVA_HOME": os.fspath(java_home),
         "PYSPARK_PYTHON": variables.get("PYSPARK_PYTHON") or sys.executable,
@@ -154,11 +154,11 @@ def session(
     }
     if _OWN_MACHINE.match(master):
         surroundings["SPARK_LOCAL_IP"] = "127.0.0.1"
-    with _environment(surroundings):
+    with _changed_environment(surroundings):
         try:
             spark = builder.getOrCreate()
         except Exception as problem:
-            raise Failure(_no_session(master, problem, log)) from problem
+            raise Failure(_explain_no_session(master, problem, log)) from problem
     prepare(spark, variables=variables, spare=folder, source=source)
     return spark
 
@@ -193,7 +193,7 @@ def scratch_folder() -> Path:
     return Path(folder.name)
 
 
-def _master(master: str) -> str:
+def _master_url(master: str) -> str:
     local = _LOCAL.fullmatch(master)
     return f"local[{local[1] or 1},{LOCAL_TRIES}]" if local else master
 
@@ -206,7 +206,7 @@ def _local_conf(master: str) -> dict[str, str]:
 
 
 @contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+def _changed_environment(changes: Mapping[str, str]) -> Iterator[None]:
     """The process's variables with changes, for as long as it takes to start the JVM."""
     before = {name: os.environ.get(name) for name in changes}
     os.environ.update(changes)
@@ -229,13 +229,12 @@ def _await_stops() -> None:
         _stopping.pop().join()
 
 
-def _no_session(master: str, problem: Exception, log: Path) -> str:
+def _explain_no_session(master: str, problem: Exception, log: Path) -> str:
     said = log.read_text(errors="replace")
-    return f"Spark does not start on {master}: {reason_in(said or str(problem))}"
+    return f"Spark does not start on {master}: {find_reason(said or str(problem))}"
 
 
-# A master's address in, a Spark session for the time of one command out, which ends without printing anything.
-
+# A session for the time of one command, which ends without printing anything
 
 # For jobs whose JVM only hands on bytes: compiling in the background takes longer than it saves, and on a machine of
 # few cores it takes time that the workers lack (`python -m tests.bench.pipeline`).
@@ -256,15 +255,15 @@ def own_session(master: str, env: Environment, conf: Mapping[str, str] | None = 
     """A session that ends with the context; a session that was there before stays. Failure says why there is none."""
     _await_stops()
     before = _is_running()
-    with _silent(env):
+    with _disable_logging(env):
         Thread(target=_import_early, daemon=True).start()
-        with _undisturbed():
+        with _delay_interrupt():
             spark = session(master, conf=conf, variables=env.variables, debug=env.debug, source=False)
         try:
             yield spark
         finally:
             if not before:
-                _stop(spark)
+                _stop_session(spark)
 
 
 def _is_running() -> bool:
@@ -279,7 +278,7 @@ def _is_running() -> bool:
     return True
 
 
-def _stop(spark: SparkSession) -> None:
+def _stop_session(spark: SparkSession) -> None:
     """End a session; where its JVM has ended already, there is nothing left to do.
 
     PySpark would also wait up to a second for a thread of its own, which ends with the program anyway.
@@ -304,7 +303,7 @@ def _import_early() -> None:
 
 
 @contextmanager
-def _silent(env: Environment) -> Iterator[None]:
+def _disable_logging(env: Environment) -> Iterator[None]:
     """Disable logging: after Ctrl-C, PySpark logs its lost connection to the JVM with tracebacks."""
     before = logging.root.manager.disable
     if not env.debug:
@@ -316,7 +315,7 @@ def _silent(env: Environment) -> Iterator[None]:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _delay_interrupt() -> Iterator[None]:
     """Delay an interrupt until the JVM has started, which would else be left running. A second one is not delayed."""
     came: list[int] = []
 

@@ -28,14 +28,14 @@ class SettledRowsWriter:
     def __init__(self, staging: Staging, split: int) -> None:
         self.rows = 0
         self._files = staging.files
-        self._path = _path(staging, split)
+        self._path = _pool_path(staging, split)
         self._partial = f"{self._path}-{uuid.uuid4().hex}{PARTIAL}"
         self._writer: pa.RecordBatchStreamWriter | None = None
 
     def write(self, rows: pa.RecordBatch, runs: pa.Array) -> None:
         """Write a batch of rows (schema ROWS), and the run of each row."""
         if self._writer is None:
-            self._file = self._files.open_passing(self._partial, _BUFFER)
+            self._file = self._files.open_temporary(self._partial, _BUFFER)
             self._writer = pa.ipc.new_stream(self._file, _POOLED, options=_OPTIONS)
         self.rows += rows.num_rows
         self._writer.write_batch(pa.RecordBatch.from_arrays([*rows.columns, runs], schema=_POOLED))
@@ -57,7 +57,7 @@ class SettledRowsWriter:
 
 def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
     """The batches of a split's pool, with the run of each row; nothing where there is no pool."""
-    path = _path(staging, split)
+    path = _pool_path(staging, split)
     if not staging.files.exists(path):
         return
     with open(staging.files.path(path), "rb", buffering=_BUFFER) as file:
@@ -66,5 +66,5 @@ def read_settled_rows(staging: Staging, split: int) -> Iterator[tuple[pa.RecordB
             yield pa.RecordBatch.from_arrays(columns, schema=ROWS), runs
 
 
-def _path(staging: Staging, split: int) -> str:
+def _pool_path(staging: Staging, split: int) -> str:
     return f"{staging.folder}/pools/{split}"

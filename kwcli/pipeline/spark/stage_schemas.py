@@ -67,8 +67,7 @@ class WriteReport(NamedTuple):
     rows: int
 
 
-# What travels between the stages of a job: parts of connections, verdicts on runs, batches of rows as bytes.
-
+# Batches that travel between the stages
 
 # From the first stage to the second: parts (decoders/splits/parts.py) of split `ord` of their point. `run` is set once
 # for each run that has rows in the split's pool, where the rows have the same number.

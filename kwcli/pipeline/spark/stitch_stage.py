@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.read.splits import Split
     from kwcli.pipeline.spark.stage_schemas import StageInput
 
-__all__ = ["Rereader", "stitch"]
+__all__ = ["Rereader", "stitch_partition"]
 
 # Bytes of capture in one window, and of how many splits the windows are kept.
 WINDOW: Final = 2 << 20
@@ -62,12 +62,12 @@ class Rereader:
 
     def __init__(self, splits: Sequence[Split]) -> None:
         self._splits = {(split.point, split.ord): split for split in splits}
-        self._windows = lru_cache(SPLITS_MAX)(_windows)
+        self._windows = lru_cache(SPLITS_MAX)(_find_windows)
         self._point = ""
         self.number = 0
         self.count = 0
 
-    def begin(self, point: str) -> None:
+    def set_point(self, point: str) -> None:
         """Set the capture point of the next calls."""
         self._point = point
 
@@ -99,11 +99,11 @@ class Rereader:
             begins = window.first <= after <= window.last
             begun = begun or begins
             ends = until is not None and window.first <= until <= window.last
-            if begun and (begins or ends or window.keys & _bit(key)):
+            if begun and (begins or ends or window.keys & _bit_of(key)):
                 yield from read_between(split, window.begin, window.end)
 
 
-def _windows(split: Split) -> list[_Window]:
+def _find_windows(split: Split) -> list[_Window]:
     """The windows of a whole split."""
     found: list[_Window] = []
     reading = SplitReader(split)
@@ -114,7 +114,7 @@ def _windows(split: Split) -> list[_Window]:
     def close() -> None:
         nonlocal first, size
         if first:
-            found.append(_Window(begin, end.at, first, last, _bits(keys)))
+            found.append(_Window(begin, end.at, first, last, _bits_of(keys)))
         keys.clear()
         first = size = 0
 
@@ -135,22 +135,18 @@ def _windows(split: Split) -> list[_Window]:
     return found
 
 
-def _bit(key: bytes) -> int:
+def _bit_of(key: bytes) -> int:
     return 1 << hash(key) % _BITS
 
 
-def _bits(keys: Iterable[bytes]) -> int:
+def _bits_of(keys: Iterable[bytes]) -> int:
     bits = 0
     for key in keys:
-        bits |= _bit(canonical(key))
+        bits |= _bit_of(canonical(key))
     return bits
 
 
-# A connection's parts are walked once, however large it is. Batches of STITCHED come out: a verdict on every
-# run of which a pool has rows, and the rows that only the connection's exact state could settle. At a part that cannot
-# be taken, the connection loses what was known of it up to there, which is reported as a problem of the capture; its
-# other parts begin anew.
-
+# Stitching the connections of a task
 
 _PLAIN: Final = ("point", "key", "ord", "seq", "kind", "run")
 # The size of one batch out: verdicts, and bytes of rows.
@@ -158,26 +154,31 @@ VERDICTS_MAX: Final = 8192
 BATCH_SIZE: Final = 4 << 20
 
 
-def stitch(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def stitch_partition(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
     stitching = PartitionStitcher(order)
     with collect_garbage_seldom(), failures_at(stitching.place):
         for batch in batches:
-            stitching.take(batch)
-            yield from stitching.full()
+            stitching.add_batch(batch)
+            yield from stitching.take_full_batches()
         stitching.finish()
-        yield from stitching.rest()
+        yield from stitching.take_batches()
 
 
 class PartitionStitcher:
-    """Puts the parts of connections together, one connection after the other."""
+    """Puts the parts of connections together, one connection after the other, each walked once however large it is.
+
+    Batches of STITCHED have a verdict on every run of which a pool has rows, and the rows that only the connection's
+    exact state could settle. At a part that cannot be taken, the connection loses what was known of it up to there,
+    which is reported as a problem of the capture; its other parts begin anew.
+    """
 
     def __init__(self, order: StageInput) -> None:
         spec = self._spec = order.spec
         self._choice = RowFilter(spec)
         notes = Coordination(order.staging)
-        splits = notes.splits()
-        self._facts = notes.facts(splits)
+        splits = notes.all_splits()
+        self._facts = notes.facts_by_point(splits)
         self._rereading = Rereader(splits)
         self._splits = splits
         self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
@@ -190,25 +191,25 @@ class PartitionStitcher:
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0
 
-    def take(self, batch: pa.RecordBatch) -> None:
+    def add_batch(self, batch: pa.RecordBatch) -> None:
         """Take the next parts."""
         blobs = batch.column("blob")
         columns = [batch.column(name).to_pylist() for name in _PLAIN]
         for at, (point, key, number, seq, kind, run) in enumerate(zip(*columns, strict=True)):
-            self._take(point, number, Part(key, seq, kind, blobs[at].as_py(), []), run)
+            self._add_part(point, number, Part(key, seq, kind, blobs[at].as_py(), []), run)
 
     def finish(self) -> None:
         """Settle what is open: no part follows."""
-        self._end()
+        self._end_connection()
         for batcher in self._batchers.values():
             batcher.flush()
 
-    def full(self) -> Iterator[pa.RecordBatch]:
+    def take_full_batches(self) -> Iterator[pa.RecordBatch]:
         """A batch, when there is enough for one."""
         if len(self._rows) >= VERDICTS_MAX or self._size >= BATCH_SIZE:
-            yield from self.rest()
+            yield from self.take_batches()
 
-    def rest(self) -> Iterator[pa.RecordBatch]:
+    def take_batches(self) -> Iterator[pa.RecordBatch]:
         """The verdicts and rows that wait, as a batch."""
         rows, self._rows, self._size = self._rows, [], 0
         if rows:
@@ -216,11 +217,11 @@ class PartitionStitcher:
             arrays = [pa.array(column, field.type) for column, field in zip(columns, STITCHED, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=STITCHED)
 
-    def _take(self, point: str, number: int, part: Part, run: int | None) -> None:
+    def _add_part(self, point: str, number: int, part: Part, run: int | None) -> None:
         """Take the next part, which is of split `number` of its point."""
         if self._at != (point, part.key):
-            self._end()
-            self._begin(point, part.key)
+            self._end_connection()
+            self._begin_connection(point, part.key)
         assert self._stitcher is not None
         self._rereading.number = number
         self._split = self._numbers[point, number]
@@ -228,17 +229,17 @@ class PartitionStitcher:
             settled, patch = self._stitcher.feed(part)
         except DecodeError as problem:
             settled, patch = [], None
-            self._lose(part.key, problem)
+            self._lose_connection(part.key, problem)
         self._batchers[point].add_rows(settled)
         if run is not None:
-            self._rows.append((self._split, run, *_verdict(patch), None, None))
+            self._rows.append((self._split, run, *_verdict_columns(patch), None, None))
 
     def place(self) -> str:
         """The place that the current part is from, for error messages."""
         at = place_of(self._splits[self._split])
         return at if self._at is None else f"{at}: {' → '.join(endpoints(self._at[1]))}"
 
-    def _lose(self, key: bytes, problem: DecodeError) -> None:
+    def _lose_connection(self, key: bytes, problem: DecodeError) -> None:
         """After a part that cannot be taken: drop what is known of its connection, report that once, and begin anew."""
         assert self._at is not None
         if not self._lost:
@@ -246,25 +247,25 @@ class PartitionStitcher:
             text = f"{' → '.join(endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
             self._notes.add_lost_connection(self._at, Problem(piece.name, None, utf8_text(text)))
         self._lost = True
-        self._stitcher = self._made(*self._at)
+        self._stitcher = self._new_stitcher(*self._at)
 
-    def _begin(self, point: str, key: bytes) -> None:
+    def _begin_connection(self, point: str, key: bytes) -> None:
         self._at = (point, key)
         self._lost = False
         if point not in self._batchers:
             self._batchers[point] = RowBatcher(
                 self._spec, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
             )
-        self._rereading.begin(point)
-        self._stitcher = self._made(point, key)
+        self._rereading.set_point(point)
+        self._stitcher = self._new_stitcher(point, key)
 
-    def _made(self, point: str, key: bytes) -> Stitcher:
+    def _new_stitcher(self, point: str, key: bytes) -> Stitcher:
         facts = self._facts.get(point)
         spec = self._spec
         keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
         return Stitcher(key, spec.ports, self._choice.needs, facts=facts, reread=self._rereading, keys=keys)
 
-    def _end(self) -> None:
+    def _end_connection(self) -> None:
         if self._stitcher is not None and self._at is not None:
             self._batchers[self._at[0]].add_rows(self._stitcher.finish())
         self._stitcher = None
@@ -273,14 +274,14 @@ class PartitionStitcher:
         """Add a batch to the output under the current split, whichever splits its rows are of."""
         blob = pack_rows(batch)
         self._size += len(blob)
-        self._rows.append((self._split, None, *_verdict(None), *((None, blob) if ended else (blob, None))))
+        self._rows.append((self._split, None, *_verdict_columns(None), *((None, blob) if ended else (blob, None))))
 
 
-def _told(text: str | None) -> str | None:
+def _cell_of(text: str | None) -> str | None:
     return None if text is None else cell_text(text)
 
 
-def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
+def _verdict_columns(patch: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict; without a correction the rows do not count."""
     if patch is None:
         return (False, *(None,) * 12)
@@ -290,5 +291,5 @@ def _verdict(patch: RowCorrection | None) -> tuple[Any, ...]:
         *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns),
         patch.place_added,
         *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
-        *((None, None) if login is None else (_told(login["user"]), _told(login["mechanism"]))),
+        *((None, None) if login is None else (_cell_of(login["user"]), _cell_of(login["mechanism"]))),
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kwcli.pipeline.spark.failures import failure_of
 from kwcli.pipeline.spark.write_stage import RESULT, RESULT_DDL
-from kwcli.pipeline.store.run_store import as_failures
+from kwcli.pipeline.store.run_store import os_errors_as_failures
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ __all__ = ["run_batch"]
 
 def run_batch(spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan], cores: int) -> list[TaskReport]:
     """Decode all points of a batch. A task that is killed is tried again by Spark. Failure says what went wrong."""
-    tasks = shared_out(points, max(cores, 1))
+    tasks = share_out(points, max(cores, 1))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        with as_failures(batch.staging.files.root):
+        with os_errors_as_failures(batch.staging.files.root):
             for rows in batches:
                 for number in rows.column(0).to_pylist():
                     report = decode_points(batch, tasks[number])
@@ -40,7 +40,7 @@ def run_batch(spark: SparkSession, batch: BatchInput, points: Sequence[PointPlan
     return [pickle.loads(row["report"]) for row in rows]
 
 
-def shared_out(points: Sequence[PointPlan], count: int) -> list[list[PointPlan]]:
+def share_out(points: Sequence[PointPlan], count: int) -> list[list[PointPlan]]:
     """The points in at most `count` groups of about the same size, the largest points first."""
     groups: list[list[PointPlan]] = [[] for _ in range(min(count, len(points)))]
     sizes = [0] * len(groups)

@@ -42,7 +42,7 @@ def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterat
         writing = PartitionWriter(order, writer)
         with failures_at(writing.place):
             for batch in batches:
-                writing.take(batch)
+                writing.add_batch(batch)
             for _ in writing.finish():
                 pass
             report = WriteReport(tuple(writer.close()), writer.tally, writing.rows)
@@ -57,8 +57,8 @@ class PartitionWriter:
         self._order = order
         self._writer = writer
         notes = Coordination(order.staging)
-        self._splits = notes.splits()
-        self._facts = notes.facts(self._splits)
+        self._splits = notes.all_splits()
+        self._facts = notes.facts_by_point(self._splits)
         self._completions: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # the split whose rows are being written
@@ -67,11 +67,11 @@ class PartitionWriter:
         """The place that the rows being written are from, for error messages."""
         return place_of(self._splits[self._split])
 
-    def take(self, batch: pa.RecordBatch) -> None:
+    def add_batch(self, batch: pa.RecordBatch) -> None:
         """Take a batch of the second stage: its rows and connections are written at once, its verdicts wait."""
         for name, unpack in (("rows", unpack_rows), ("ended", unpack_connections)):
             for at in pc.indices_nonzero(pc.is_valid(batch.column(name))).to_pylist():
-                self._write(batch.column("split")[at].as_py(), unpack(batch.column(name)[at].as_py()), name)
+                self._write_batch(batch.column("split")[at].as_py(), unpack(batch.column(name)[at].as_py()), name)
         verdicts = batch.filter(pc.is_valid(batch.column("run")))
         for split in pc.unique(verdicts.column("split")).to_pylist():
             its = verdicts.filter(pc.equal(verdicts.column("split"), split))
@@ -81,20 +81,20 @@ class PartitionWriter:
         """Write the rows of the pools, one batch a step."""
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
-            completion = self._completion(split)
+            completion = self._completion_for(split)
             for rows, runs in read_settled_rows(self._order.staging, split):
                 self.rows += rows.num_rows
                 self._writer.write(completion.complete(completion.apply_verdicts(rows, runs, verdicts)))
                 yield
 
-    def _write(self, split: int, batch: pa.RecordBatch, kind: str) -> None:
-        completion = self._completion(split)
+    def _write_batch(self, split: int, batch: pa.RecordBatch, kind: str) -> None:
+        completion = self._completion_for(split)
         if kind == "ended":
             self._writer.write_table("connections", completion.drop_connection_numbers(batch))
         else:
             self._writer.write(completion.complete(batch))
 
-    def _completion(self, split: int) -> RowCompletion:
+    def _completion_for(self, split: int) -> RowCompletion:
         self._split = split
         point = self._splits[split].point
         if point not in self._completions:

@@ -36,10 +36,10 @@ from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
 from kwcli.pipeline.store.run_store import (
     LOCK,
     MANIFEST,
-    as_failures,
     find_older_files,
     mark_folder,
-    refuse_foreign,
+    os_errors_as_failures,
+    refuse_foreign_folder,
 )
 from kwcli.pipeline.store.staging import CONTROL, STAGING, Staging
 from kwcli.pipeline.tables.columns import ALL_TABLES
@@ -120,7 +120,7 @@ class BatchStore:
 
     def open(self) -> None:
         """Make the folder where it is missing, take its lock, end an interrupted batch. Raises Failure."""
-        refuse_foreign(self.files, self.name)
+        refuse_foreign_folder(self.files, self.name)
         self.files.make_folder(CONTROL)
         self._lock.require(self.name)
         try:
@@ -142,21 +142,21 @@ class BatchStore:
 
     def recover(self) -> None:
         """Finish a batch that was committed, delete the files of a batch that was not."""
-        with self._committing():
+        with self._hold_commit_lock():
             staged = self.files.names(STAGING)
-            value = self.newest()
+            value = self.newest_commit()
             if roll_forward(self.files, value):
                 self.recovered = "an interrupted batch was committed: its tables are in place now"
             elif staged:
                 self.recovered = "the remains of an interrupted batch were deleted: the batch is done again"
             self.older_files(value)  # a file that cannot be read with those to come fails before any is added
-            self._follow(value)
+            self._follow_commit(value)
             self.files.remove(STAGING)
-            self._sweep()
+            self._sweep_commits()
 
     # -- what is there -------------------------------------------------------------------------------------------------
 
-    def newest(self) -> dict[str, Any] | None:
+    def newest_commit(self) -> dict[str, Any] | None:
         """The commit that counts; None before the first one. Raises NewerTables where a later kw wrote it."""
         value = newest_commit(self.files)
         refuse_newer((value or {}).get("tables_version"), self.name)
@@ -169,16 +169,16 @@ class BatchStore:
         """
         if value is None:
             return {}
-        manifest = Manifest.of_json(value)
+        manifest = Manifest.from_json(value)
         return {
             path: version
             for table in manifest.tables
             for path, version in find_older_files(self.files, manifest, table, self.name).items()
         }
 
-    def older_than(self, day: date) -> frozenset[str]:
+    def files_older_than(self, day: date) -> frozenset[str]:
         """The files of tables with rows of dates before `day`; a file without rows has no date."""
-        value = self.newest()
+        value = self.newest_commit()
         found = value["sizes"] if value is not None else {}
         return frozenset(path for path in found if EPOCH < date_of(path) < day)
 
@@ -210,7 +210,7 @@ class BatchStore:
                 placed.append(file._replace(path=path))
             else:
                 placed.append(file)
-        with self._committing():
+        with self._hold_commit_lock():
             return self._commit(
                 change._replace(files=placed), moves, watch=watch, options=options, tables=tables, facts=facts
             )
@@ -229,10 +229,10 @@ class BatchStore:
 
         Arguments that are None stay as in the newest commit.
         """
-        before = self.newest()
+        before = self.newest_commit()
         roll_forward(self.files, before)  # steps that its writer was killed before
         number = 1 if before is None else before["commit"] + 1
-        manifest = None if before is None else Manifest.of_json(before)
+        manifest = None if before is None else Manifest.from_json(before)
         sizes = dict(before["sizes"]) if before is not None else {}
         older = self.older_files(before)
         for path in change.gone:
@@ -246,7 +246,7 @@ class BatchStore:
             f"commit-{number}",
             (),
             as_json_values(dict(options)) if options is not None else manifest.options if manifest else {},
-            _tables(sizes, names),
+            _written_tables(sizes, names),
             as_json_values(dict(facts)) if facts is not None else manifest.facts if manifest else {},
             older=older,
         )
@@ -270,11 +270,11 @@ class BatchStore:
                 stream.write(orjson.dumps(value))
             self.files.sync(COMMITS)
         roll_forward(self.files, value)
-        self._follow(value)
-        self._sweep()
+        self._follow_commit(value)
+        self._sweep_commits()
         return value
 
-    def _follow(self, value: Mapping[str, Any] | None) -> None:
+    def _follow_commit(self, value: Mapping[str, Any] | None) -> None:
         """Bring the logs of another table format to the state of a commit."""
         name = PARQUET if value is None else value.get("table_format", PARQUET)
         if value is None or name == PARQUET:
@@ -283,20 +283,20 @@ class BatchStore:
             require_format(name)
             _, module, made = _LOGS[name]
             self._logs = getattr(import_module(f"kwcli.pipeline.store.{module}"), made)(self.files)
-        self._logs.follow(value)
+        self._logs.follow_commit(value)
 
     def commit_change(self, change: Change) -> dict[str, Any]:
         """Commit a change that is no batch: a compaction, or dropped dates; the caller holds `committing`."""
         return self._commit(change, (), watch=None)
 
     @contextmanager
-    def committing(self) -> Iterator[None]:
+    def hold_commit_lock(self) -> Iterator[None]:
         """Hold the commit lock. Raises Failure where another process holds it for long."""
-        with self._committing():
+        with self._hold_commit_lock():
             yield
 
     @contextmanager
-    def _committing(self) -> Iterator[None]:
+    def _hold_commit_lock(self) -> Iterator[None]:
         lock = Lock(self.files.path(COMMIT_LOCK))
         lock.wait(self.name, _COMMIT_WAIT_S)
         try:
@@ -304,7 +304,7 @@ class BatchStore:
         finally:
             lock.release()
 
-    def _sweep(self) -> None:
+    def _sweep_commits(self) -> None:
         """Delete commits that do not count any more."""
         names = [name for name in self.files.names(COMMITS) if name.endswith(".json")]
         for name in names[:-_KEPT]:
@@ -322,8 +322,8 @@ class BatchStore:
 
     def sweep_tables(self) -> None:
         """Delete files in tables that were written and never committed."""
-        with self._committing():
-            value = self.newest()
+        with self._hold_commit_lock():
+            value = self.newest_commit()
             known = set(value["sizes"]) if value is not None else set()
             for table in ALL_TABLES:
                 for path in self.files.walk(table):
@@ -340,7 +340,7 @@ def date_of(path: str) -> date:
     return date.fromisoformat(path.partition("/date=")[2].partition("/")[0])
 
 
-def _tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[str, WrittenTable]:
+def _written_tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) -> dict[str, WrittenTable]:
     found: dict[str, list[tuple[str, int, int]]] = {name: [] for name in names}
     for path, (table, rows, size) in sizes.items():
         found.setdefault(table, []).append((path, rows, size))
@@ -362,7 +362,7 @@ def require_format(name: str) -> None:
 def open_batches(place: str, *, renames: bool = True, table_format: str | None = None) -> Iterator[BatchStore]:
     """The store of a folder, for one watch. Raises Failure."""
     store = BatchStore(OutputFolder(local_root(place)), place, renames=renames, table_format=table_format)
-    with as_failures(place):
+    with os_errors_as_failures(place):
         store.open()
         try:
             yield store

@@ -44,7 +44,7 @@ def roll_forward(files: OutputFolder, value: Mapping[str, Any] | None) -> bool:
             folders.add(os.path.dirname(to))
             done = True
     for new, partition, mark in value["swaps"]:
-        if files.exists(new) or files.exists(_aside(new)):
+        if files.exists(new) or files.exists(_path_aside(new)):
             swap_folders(files, new, partition, mark)
             folders.add(os.path.dirname(partition))
             done = True
@@ -68,7 +68,7 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
 
     Every step may have happened already: the folder with the file `mark` is the new one, under either name.
     """
-    aside = _aside(new)
+    aside = _path_aside(new)
     if files.exists(f"{new}/{mark}") and not (files.exists(old) and _exchange(files.path(new), files.path(old))):
         if files.exists(old):
             files.rename(old, aside)
@@ -77,7 +77,7 @@ def swap_folders(files: OutputFolder, new: str, old: str, mark: str) -> None:
         files.remove(path)
 
 
-def _aside(new: str) -> str:
+def _path_aside(new: str) -> str:
     """The path of a folder that is being replaced, for a moment."""
     return f"{new}.old"
 
@@ -93,7 +93,7 @@ def _exchange(new: str, old: str) -> bool:
 def end_commit(files: OutputFolder) -> None:
     """Finish the newest commit where the process that wrote it is gone. Raises NewerTables."""
     lock = Lock(files.path(COMMIT_LOCK))
-    if lock.take():
+    if lock.acquire():
         try:
             value = newest_commit(files)
             refuse_newer((value or {}).get("tables_version"), files.root)

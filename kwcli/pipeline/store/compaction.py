@@ -28,7 +28,7 @@ from kwcli.pipeline.tables.versions import add_missing_columns, check_file_colum
 from kwcli.pipeline.tables.write import TableWriter, WrittenFile
 from kwcli.run_environment import Failure
 
-__all__ = ["Compacted", "compact"]
+__all__ = ["Compacted", "compact_tables"]
 
 COMPACTING: Final = f"{CONTROL}/compacting"
 COMPACT_LOCK: Final = f"{CONTROL}/compact.lock"
@@ -47,33 +47,33 @@ class Compacted(NamedTuple):
     size_now: int
 
 
-def compact(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compacted]:
+def compact_tables(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compacted]:
     """Compact all dates that ended `lateness` or more before the latest packet; drop dates beyond `keep_days`.
 
     Raises Failure and OSError.
     """
     files = OutputFolder(local_root(place))
     store = BatchStore(files, place)
-    value = store.newest()
+    value = store.newest_commit()
     if value is None:
         raise Failure(f"{place}: no tables of kw pipeline watch; those of kw pipeline run are compact")
     lock = Lock(files.path(COMPACT_LOCK))
     lock.require(place)
     try:
-        with store.committing():
-            roll_forward(files, store.newest())
-            store.older_files(store.newest())  # a file that cannot be read fails before any is written
+        with store.hold_commit_lock():
+            roll_forward(files, store.newest_commit())
+            store.older_files(store.newest_commit())  # a file that cannot be read fails before any is written
         files.remove(COMPACTING)
         latest = datetime.fromtimestamp(value["facts"]["last_ns"] // 10**9, UTC)
         if keep_days:
-            with store.committing():
-                gone = store.older_than((latest - timedelta(days=keep_days)).date())
+            with store.hold_commit_lock():
+                gone = store.files_older_than((latest - timedelta(days=keep_days)).date())
                 if gone:
                     store.commit_change(Change(gone=gone))
         end = (latest - lateness).date()
-        for (table, day), paths in sorted(_partitions(store.newest() or {}).items()):
+        for (table, day), paths in sorted(_files_by_date(store.newest_commit() or {}).items()):
             if day < end and len(paths) > 1:
-                done = _compact(store, table, day, paths, renames=value.get("renames", True))
+                done = _compact_date(store, table, day, paths, renames=value.get("renames", True))
                 if done is not None:
                     yield done
         files.remove(COMPACTING)
@@ -81,7 +81,7 @@ def compact(place: str, lateness: timedelta, keep_days: int) -> Iterator[Compact
         lock.release()
 
 
-def _partitions(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
+def _files_by_date(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
     found: dict[tuple[str, date], list[str]] = {}
     for path, (table, _, _) in sorted(value["sizes"].items()):
         if date_of(path) != EPOCH:
@@ -89,7 +89,7 @@ def _partitions(value: Mapping[str, Any]) -> dict[tuple[str, date], list[str]]:
     return found
 
 
-def _compact(store: BatchStore, table: str, day: date, paths: list[str], *, renames: bool) -> Compacted | None:
+def _compact_date(store: BatchStore, table: str, day: date, paths: list[str], *, renames: bool) -> Compacted | None:
     """Compact one date of a table; None where the date was dropped meanwhile."""
     files = store.files
     folder = f"{COMPACTING}/{uuid.uuid4().hex}"
@@ -108,8 +108,8 @@ def _compact(store: BatchStore, table: str, day: date, paths: list[str], *, rena
     partition = f"{table}/date={day}"
     if any(os.path.dirname(file.path) != partition for file in made):
         raise Failure(f"{store.name}: {partition} has rows of other dates: it was changed")
-    with store.committing():
-        value = store.newest() or {}
+    with store.hold_commit_lock():
+        value = store.newest_commit() or {}
         sizes = value["sizes"]
         if not set(paths) <= set(sizes):
             return None  # dropped meanwhile
@@ -119,18 +119,18 @@ def _compact(store: BatchStore, table: str, day: date, paths: list[str], *, rena
             new = f"{folder}/{partition}"
             for path in sizes:
                 if os.path.dirname(path) == partition and path not in set(paths):
-                    _link(files, path, f"{new}/{os.path.basename(path)}")
+                    _link_or_copy(files, path, f"{new}/{os.path.basename(path)}")
             files.sync(new)
             swaps.append((new, partition, os.path.basename(made[0].path)))
         store.commit_change(Change(made, frozenset(paths), swaps))
-    return Compacted(table, day, len(paths), len(made), before, _size(made))
+    return Compacted(table, day, len(paths), len(made), before, _total_size(made))
 
 
-def _size(files: list[WrittenFile]) -> int:
+def _total_size(files: list[WrittenFile]) -> int:
     return sum(file.size for file in files)
 
 
-def _link(files: OutputFolder, path: str, to: str) -> None:
+def _link_or_copy(files: OutputFolder, path: str, to: str) -> None:
     """Link a file to a second name, or copy it where the file system has no links."""
     try:
         os.link(files.path(path), files.path(to))

@@ -35,9 +35,9 @@ class DeltaLogs(TableLogs[DeltaTable]):
     name = "Delta"
     errors = (DeltaError,)
 
-    def _write(self, table: str, log: DeltaTable, change: LogChange) -> DeltaTable:
+    def _write_log(self, table: str, log: DeltaTable, change: LogChange) -> DeltaTable:
         log.create_write_transaction(
-            self._actions(table, change),
+            self._file_actions(table, change),
             "append",
             log.schema(),
             ["date"],
@@ -49,7 +49,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
         log.update_incremental()
         return log
 
-    def _actions(self, table: str, change: LogChange) -> list[AddAction | RemoveAction]:
+    def _file_actions(self, table: str, change: LogChange) -> list[AddAction | RemoveAction]:
         """The actions that the log lacks; for a date that was compacted, they say that no rows have changed."""
         same = {os.path.dirname(path) for path in change.added if os.path.basename(path).startswith(_COMPACT)}
         actions: list[AddAction | RemoveAction] = []
@@ -63,7 +63,7 @@ class DeltaLogs(TableLogs[DeltaTable]):
         actions += [RemoveAction(path, os.path.dirname(path) not in same, now_ms) for path in change.gone]
         return actions
 
-    def _open(self, table: str) -> tuple[DeltaTable, frozenset[str]]:
+    def _open_log(self, table: str) -> tuple[DeltaTable, frozenset[str]]:
         place = self._files.path(table)
         if not DeltaTable.is_deltatable(place):
             self._files.make_folder(table)

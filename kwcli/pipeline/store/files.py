@@ -24,12 +24,12 @@ _LOOK_S: Final = 0.02
 _HELD: Final[set[int]] = set()
 
 
-def _forget() -> None:
+def _forget_locks() -> None:
     while _HELD:
         os.close(_HELD.pop())
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_forget_locks)
 
 
 class Lock:
@@ -39,7 +39,7 @@ class Lock:
         self._path = path
         self._handle: int | None = None
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Take the lock if it is free; whether it was."""
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -58,13 +58,13 @@ class Lock:
 
     def require(self, folder: str) -> None:
         """Take the lock. Raises Failure, which says who has it, where another process holds it."""
-        if not self.take():
+        if not self.acquire():
             raise Failure(f"{folder}: another run writes to it ({self.holder()}); wait for it or use another folder")
 
     def wait(self, folder: str, patience_s: float) -> None:
         """Take the lock as soon as it is released, which never takes long. Failure after `patience_s` seconds."""
         until = time.monotonic() + patience_s
-        while not self.take():
+        while not self.acquire():
             if time.monotonic() > until:
                 raise Failure(f"{folder}: {self.holder()} has been writing to it for {patience_s:.0f} s: try again")
             time.sleep(_LOOK_S)
@@ -154,7 +154,7 @@ class OutputFolder:
         self.make_folder(os.path.dirname(path))
         return io.BufferedWriter(_Synced(self.path(path), "xb", opener=open_private))
 
-    def open_passing(self, path: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> BinaryIO:
+    def open_temporary(self, path: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> BinaryIO:
         """A new file that need not outlive a power cut; its folder is made."""
         self.make_folder(os.path.dirname(path))
         return io.BufferedWriter(io.FileIO(self.path(path), "xb", opener=open_private), buffering)

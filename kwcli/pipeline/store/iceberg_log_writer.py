@@ -85,10 +85,10 @@ class IcebergLogs(TableLogs[Table]):
             raise Failure(f"{files.root}: tables of Iceberg cannot be in a folder with ?, # or % in its name")
         self._manifests: dict[str, dict[int, frozenset[str]]] = {}  # by table and snapshot
 
-    def _counts(self, rows: int) -> bool:
+    def _is_logged(self, rows: int) -> bool:
         return rows > 0
 
-    def _write(self, table: str, log: Table, change: LogChange) -> Table:
+    def _write_log(self, table: str, log: Table, change: LogChange) -> Table:
         location = _uri(self._files, table)
         gone = {f"{location}/{path}" for path in change.gone}
         with log.transaction() as changing:
@@ -111,23 +111,23 @@ class IcebergLogs(TableLogs[Table]):
         before = self._manifests[table]
         now = {one.snapshot_id: before.get(one.snapshot_id) or _files_of(log, one) for one in log.metadata.snapshots}
         for path in frozenset().union(*before.values()) - frozenset().union(*now.values()):
-            self._files.unlink(self._below(path))
+            self._files.unlink(self._relative_path(path))
         self._manifests[table] = now
 
-    def _below(self, path: str) -> str:
+    def _relative_path(self, path: str) -> str:
         return path.removeprefix(_uri(self._files, ""))
 
-    def _open(self, table: str) -> tuple[Table, frozenset[str]]:
-        self._files.make_folder(_metadata(table))
+    def _open_log(self, table: str) -> tuple[Table, frozenset[str]]:
+        self._files.make_folder(_metadata_folder(table))
         catalog = FolderCatalog(self._files)
-        log = catalog.newest(table)
+        log = catalog.newest_table(table)
         if log is None or log.metadata.location != _uri(self._files, f"{_FOLDER}/{table}"):
-            log = catalog.create(table, log)
+            log = catalog.make_table(table, log)
         _add_later_columns(table, log)
         self._manifests[table] = {one.snapshot_id: _files_of(log, one) for one in log.metadata.snapshots}
-        named = {self._below(path) for its in self._manifests[table].values() for path in its}
-        for name in self._files.names(_metadata(table)):  # what a process that was killed has left
-            path = f"{_metadata(table)}/{name}"
+        named = {self._relative_path(path) for its in self._manifests[table].values() for path in its}
+        for name in self._files.names(_metadata_folder(table)):  # what a process that was killed has left
+            path = f"{_metadata_folder(table)}/{name}"
             if name.endswith(".avro") and path not in named:
                 self._files.unlink(path)
         begin = _uri(self._files, f"{table}/")
@@ -141,18 +141,18 @@ class FolderCatalog(NoopCatalog):
         super().__init__("kw")
         self._files = files
 
-    def newest(self, table: str) -> Table | None:
+    def newest_table(self, table: str) -> Table | None:
         """A table by its newest metadata that is whole; None where there is none."""
         for number in sorted(self._versions(table), reverse=True):
-            data = self._files.read(f"{_metadata(table)}/v{number}.metadata.json") or b""
+            data = self._files.read(f"{_metadata_folder(table)}/v{number}.metadata.json") or b""
             try:
                 metadata = TableMetadataUtil.parse_raw(data.decode())
             except (ValueError, ValidationError):
                 continue  # its writer was killed, where a rename is not atomic
-            return self._table(table, metadata, number)
+            return self._table_of(table, metadata, number)
         return None
 
-    def create(self, table: str, before: Table | None) -> Table:
+    def make_table(self, table: str, before: Table | None) -> Table:
         """A new table without files; the version numbers of a table that was there before go on."""
         schema = _schema_of(table)
         time = schema.find_field("time")
@@ -169,8 +169,8 @@ class FolderCatalog(NoopCatalog):
             },
         )
         number = 1 if before is None else 1 + max(self._versions(table))
-        self._put(table, metadata, number)
-        return self._table(table, metadata, number)
+        self._write_metadata(table, metadata, number)
+        return self._table_of(table, metadata, number)
 
     def commit_table(
         self, table: Table, requirements: tuple[TableRequirement, ...], updates: tuple[TableUpdate, ...]
@@ -185,29 +185,31 @@ class FolderCatalog(NoopCatalog):
                 self._files.sync(path.removeprefix(_uri(self._files, "")))
         (name,) = table.name()
         number = 1 + max(self._versions(name))
-        self._put(name, metadata, number)
+        self._write_metadata(name, metadata, number)
         return CommitTableResponse.model_validate(
-            {"metadata": metadata, "metadata-location": self._place(name, number)}
+            {"metadata": metadata, "metadata-location": self._metadata_path(name, number)}
         )
 
     def _versions(self, table: str) -> list[int]:
-        return [int(found[1]) for name in self._files.names(_metadata(table)) if (found := _VERSION.fullmatch(name))]
+        return [
+            int(found[1]) for name in self._files.names(_metadata_folder(table)) if (found := _VERSION.fullmatch(name))
+        ]
 
-    def _put(self, table: str, metadata: TableMetadata, number: int) -> None:
+    def _write_metadata(self, table: str, metadata: TableMetadata, number: int) -> None:
         self._files.replace(
-            f"{_metadata(table)}/v{number}.metadata.json", metadata.model_dump_json(exclude_none=True).encode()
+            f"{_metadata_folder(table)}/v{number}.metadata.json", metadata.model_dump_json(exclude_none=True).encode()
         )
-        self._files.replace(f"{_metadata(table)}/{_HINT}", str(number).encode())
+        self._files.replace(f"{_metadata_folder(table)}/{_HINT}", str(number).encode())
 
-    def _place(self, table: str, number: int) -> str:
-        return _uri(self._files, f"{_metadata(table)}/v{number}.metadata.json")
+    def _metadata_path(self, table: str, number: int) -> str:
+        return _uri(self._files, f"{_metadata_folder(table)}/v{number}.metadata.json")
 
-    def _table(self, table: str, metadata: TableMetadata, number: int) -> Table:
-        place = self._place(table, number)
+    def _table_of(self, table: str, metadata: TableMetadata, number: int) -> Table:
+        place = self._metadata_path(table, number)
         return Table((table,), metadata, place, load_file_io(metadata.properties, place), self)
 
 
-def _metadata(table: str) -> str:
+def _metadata_folder(table: str) -> str:
     """The folder of a table's metadata, below the folder of tables."""
     return f"{_FOLDER}/{table}/metadata"
 

@@ -85,12 +85,12 @@ class Manifest(NamedTuple):
         }
 
     @classmethod
-    def of_json(cls, value: Mapping[str, Any]) -> Manifest:
+    def from_json(cls, value: Mapping[str, Any]) -> Manifest:
         """The manifest of a JSON object that was read. Raises KeyError, TypeError and ValueError."""
         return cls(
             value["kw"],
             value["run"],
-            tuple(CoveredCapture(**{**source, "path": _path(source["path"])}) for source in value["sources"]),
+            tuple(CoveredCapture(**{**source, "path": _path_of(source["path"])}) for source in value["sources"]),
             value["options"],
             {
                 name: WrittenTable(table["rows"], table["bytes"], tuple(table["files"]))
@@ -115,7 +115,7 @@ def tables_of(written: Iterable[WrittenFile], names: Iterable[str]) -> dict[str,
     }
 
 
-def _path(form: str | Mapping[str, str]) -> str:
+def _path_of(form: str | Mapping[str, str]) -> str:
     """A path from its JSON form; bytes that are no text are {"base64": …}. Raises KeyError, TypeError, ValueError."""
     return form if isinstance(form, str) else os.fsdecode(b64decode(form["base64"], validate=True))
 
@@ -125,7 +125,7 @@ def as_json_values(value: Any) -> Any:
     return orjson.loads(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
 
 
-# The captures that a run was asked for and those that the folder covers in, the captures left out of the run out.
+# Captures that a run leaves out
 
 
 def captures_left_out(manifest: Manifest | None, found: Iterable[SourceLike]) -> tuple[CoveredCapture, ...]:

@@ -56,15 +56,15 @@ class TableStore:
 
         Raises Failure where the folder is something else, or another run has it.
         """
-        refuse_foreign(self.files, self.name)
+        refuse_foreign_folder(self.files, self.name)
         self.files.make_folder(CONTROL)
         self._lock.require(self.name)
         try:
             if self.files.names(COMMITS):
                 raise Failure(f"{self.name}: its tables are those of kw pipeline watch: use another folder")
             mark_folder(self.files)
-            self.recovered = recover(self.files, self.name)
-            self._refuse_strangers()
+            self.recovered = recover_run(self.files, self.name)
+            self._refuse_foreign_files()
         except BaseException:
             self._lock.release()
             raise
@@ -73,7 +73,7 @@ class TableStore:
         """Release the lock, so that others may write."""
         self._lock.release()
 
-    def _refuse_strangers(self) -> None:
+    def _refuse_foreign_files(self) -> None:
         """Raises Failure for a foreign file in a table's folder, which every reader would take for a part of the table.
 
         Files that all readers pass over (`.name`, `_name`) do no harm.
@@ -104,7 +104,7 @@ class TableStore:
             manifest is not None
             and manifest.kw == VERSION
             and manifest.options == as_json_values(dict(options))
-            and set(manifest.sources) == set(map(_source, sources))
+            and set(manifest.sources) == set(map(_covered_capture, sources))
             and self.is_whole(manifest)
             and not self._is_older(manifest)
         )
@@ -137,8 +137,8 @@ class TableStore:
         """Make these files the tables, in place of all that were there."""
         names = [name for name in ALL_TABLES if name in set(tables)]
         listed = [*written]
-        listed += empty_files(staging, {*names} - {file.table for file in listed})
-        staging.gather(listed)
+        listed += write_empty_files(staging, {*names} - {file.table for file in listed})
+        staging.move_into_tables(listed)
         for name in names:
             self.files.sync_all(f"{staging.tables}/{name}")
         self.files.sync(staging.tables)
@@ -146,14 +146,14 @@ class TableStore:
         manifest = Manifest(
             VERSION,
             staging.run,
-            tuple(sorted(map(_source, sources))),
+            tuple(sorted(map(_covered_capture, sources))),
             as_json_values(dict(options)),
             found,
             as_json_values(dict(facts)),
         )
-        self.files.replace(f"{staging.folder}/manifest.json", _json(manifest.to_json()))
+        self.files.replace(f"{staging.folder}/manifest.json", _to_json(manifest.to_json()))
         journal = {"format": FORMAT, "run": staging.run, "tables": names, "tables_version": manifest.version}
-        self.files.replace(JOURNAL, _json(journal))
+        self.files.replace(JOURNAL, _to_json(journal))
         put_in_place(self.files, {"run": staging.run, "tables": names})
         self.files.remove(STAGING)
         return manifest
@@ -167,7 +167,7 @@ class TableStore:
 def mark_folder(files: OutputFolder) -> None:
     """Write the file that says that a folder is kw's, and in which format."""
     if files.read(MARK) is None:
-        files.replace(MARK, _json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
+        files.replace(MARK, _to_json({"kw": VERSION, "format": FORMAT, "holds": "tables of kw pipeline"}))
 
 
 def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
@@ -189,7 +189,7 @@ def put_in_place(files: OutputFolder, journal: Mapping[str, Any]) -> None:
     files.sync(CONTROL)
 
 
-def recover(files: OutputFolder, name: str) -> str:
+def recover_run(files: OutputFolder, name: str) -> str:
     """Finish an interrupted run or delete its files, and say so (in words); the caller holds the lock."""
     said = ""
     journal = read_json(files, JOURNAL, name)
@@ -202,7 +202,7 @@ def recover(files: OutputFolder, name: str) -> str:
     return said
 
 
-def empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
+def write_empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
     """Write a file without rows for each of these tables, so that a reader finds the columns of an empty table."""
     names = sorted(tables)
     with staging.writer(names) as writer:
@@ -211,7 +211,7 @@ def empty_files(staging: Staging, tables: Iterable[str]) -> list[WrittenFile]:
         return writer.close()
 
 
-def refuse_foreign(files: OutputFolder, name: str) -> None:
+def refuse_foreign_folder(files: OutputFolder, name: str) -> None:
     """Raises Failure where the folder is something else than kw's, or from a later kw."""
     if not files.exists(""):
         return
@@ -267,21 +267,21 @@ def read_manifest(files: OutputFolder, name: str) -> Manifest | None:
         return None
     try:
         refuse_newer(value.get("tables_version"), name)
-        return Manifest.of_json(value)
+        return Manifest.from_json(value)
     except (KeyError, TypeError, ValueError):
         raise Failure(f"{name}: {MANIFEST} is damaged; run into another folder") from None
 
 
-def _source(source: SourceLike) -> CoveredCapture:
+def _covered_capture(source: SourceLike) -> CoveredCapture:
     return CoveredCapture(source.point, source.path, source.size, source.fingerprint)
 
 
-def _json(value: Mapping[str, Any]) -> bytes:
+def _to_json(value: Mapping[str, Any]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 @contextmanager
-def as_failures(name: str) -> Iterator[None]:
+def os_errors_as_failures(name: str) -> Iterator[None]:
     """Turns an OSError into a Failure of one line: no space, no permission, a read-only file system."""
     try:
         yield
@@ -295,7 +295,7 @@ def as_failures(name: str) -> Iterator[None]:
 def open_store(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator[TableStore]:
     """The store of a folder, for one run. Raises Failure."""
     store = TableStore(files(local_root(place)), place)
-    with as_failures(place):
+    with os_errors_as_failures(place):
         store.open()
         try:
             yield store
@@ -307,33 +307,32 @@ def open_store(place: str, files: type[OutputFolder] = OutputFolder) -> Iterator
             store.close()
 
 
-# A folder of tables in, its manifest out: for readers of tables.
-
+# For readers of tables
 
 # A run that is putting its tables in place needs a moment.
 _PATIENCE_S: Final = 10.0
 _LOOK_S: Final = 0.05
 
 
-def tables_at(place: str) -> tuple[str, Manifest]:
+def find_tables(place: str) -> tuple[str, Manifest]:
     """The folder as an absolute path, and its manifest; a run that was interrupted at its end is finished first.
 
     Raises Failure where there are no tables, and where they cannot be read.
     """
     files = OutputFolder(local_root(place))
-    with as_failures(place):
+    with os_errors_as_failures(place):
         if not files.exists(""):
             raise Failure(f"{place}: no such folder")
         files.names("")  # raises OSError where the folder cannot be listed
         if not files.exists(MARK):
             raise Failure(f"{place}: no tables; kw pipeline run makes them")
-        refuse_foreign(files, place)
+        refuse_foreign_folder(files, place)
         _wait_whole(files, place)
         manifest = read_manifest(files, place)
         if manifest is None:
             raise Failure(f"{place}: no tables yet; the run that was to make them has not ended")
         until = time.monotonic() + _PATIENCE_S
-        while (problem := _problem(files, manifest)) is not None:
+        while (problem := _find_problem(files, manifest)) is not None:
             # Between a commit and its files in their places there is a moment.
             if not files.names(COMMITS) or time.monotonic() > until:
                 raise Failure(f"{place}: {problem}; the same kw pipeline run makes it again")
@@ -343,7 +342,7 @@ def tables_at(place: str) -> tuple[str, Manifest]:
     return files.root, manifest
 
 
-def _problem(files: OutputFolder, manifest: Manifest) -> str | None:
+def _find_problem(files: OutputFolder, manifest: Manifest) -> str | None:
     """What is wrong with the files of the tables, in words; None: nothing."""
     for name, table in manifest.tables.items():
         size = 0
@@ -361,9 +360,9 @@ def _wait_whole(files: OutputFolder, place: str) -> None:
     until = time.monotonic() + _PATIENCE_S
     while files.exists(JOURNAL):
         lock = Lock(files.path(LOCK))
-        if lock.take():
+        if lock.acquire():
             try:
-                recover(files, place)
+                recover_run(files, place)
             finally:
                 lock.release()
         elif time.monotonic() > until:

@@ -48,7 +48,7 @@ class Staging:
         """A writer for one attempt at one task; the files that it lists are for `gather`."""
         return TableWriter(lambda path: self.files.open_new(f"{self.tasks}/{path}"), tables)
 
-    def gather(self, written: Iterable[WrittenFile]) -> None:
+    def move_into_tables(self, written: Iterable[WrittenFile]) -> None:
         """Move the listed files to their places in the tables."""
         for file in written:
             self.files.sync(f"{self.tasks}/{file.path}")

@@ -40,7 +40,7 @@ class TableLogs(ABC, Generic[Log]):
         self._known: dict[str, tuple[Log, frozenset[str]]] = {}
         self._commit = 0  # the commit that `_known` is of
 
-    def follow(self, value: Mapping[str, Any]) -> None:
+    def follow_commit(self, value: Mapping[str, Any]) -> None:
         """Bring the logs to the state of a commit. Raises OSError; then the next start does it."""
         if value["commit"] != self._commit + 1:  # another process may have committed meanwhile
             self._known.clear()
@@ -49,7 +49,7 @@ class TableLogs(ABC, Generic[Log]):
             wanted[table][path.removeprefix(f"{table}/")] = (rows, size)
         try:
             for table, its in wanted.items():
-                self._follow(table, its, value["commit"])
+                self._follow_table(table, its, value["commit"])
         except Exception as problem:
             self._known.clear()
             if not isinstance(problem, (*self.errors, OSError)):
@@ -58,21 +58,21 @@ class TableLogs(ABC, Generic[Log]):
             raise OSError(errno.EIO, text, self._files.root) from None
         self._commit = value["commit"]
 
-    def _follow(self, table: str, wanted: Mapping[str, tuple[int, int]], commit: int) -> None:
-        log, known = self._known.get(table) or self._open(table)
-        its = frozenset(path for path, (rows, _) in wanted.items() if self._counts(rows))
+    def _follow_table(self, table: str, wanted: Mapping[str, tuple[int, int]], commit: int) -> None:
+        log, known = self._known.get(table) or self._open_log(table)
+        its = frozenset(path for path, (rows, _) in wanted.items() if self._is_logged(rows))
         if its != known:
-            log = self._write(table, log, LogChange(sorted(its - known), sorted(known - its), wanted, commit))
+            log = self._write_log(table, log, LogChange(sorted(its - known), sorted(known - its), wanted, commit))
         self._known[table] = (log, its)
 
-    def _counts(self, _rows: int) -> bool:
+    def _is_logged(self, _rows: int) -> bool:
         """Whether a file of this many rows is named in a log."""
         return True
 
     @abstractmethod
-    def _open(self, table: str) -> tuple[Log, frozenset[str]]:
+    def _open_log(self, table: str) -> tuple[Log, frozenset[str]]:
         """The log of a table, made where there is none, and the files that it names."""
 
     @abstractmethod
-    def _write(self, table: str, log: Log, change: LogChange) -> Log:
+    def _write_log(self, table: str, log: Log, change: LogChange) -> Log:
         """Add one commit to a log; the log after it."""

@@ -45,11 +45,11 @@ class ConnectionColumns:
             columns[f"{side}_ip"].append(ip)
             columns[f"{side}_port"].append(port)
         software = ended.client_software
-        columns["client_id"].append(_shown(ended.client_id))
-        columns["client_software_name"].append(_shown(software["name"] if software else None))
-        columns["client_software_version"].append(_shown(software["version"] if software else None))
-        columns["user"].append(_shown(ended.user))
-        columns["mechanism"].append(_shown(ended.mechanism))
+        columns["client_id"].append(_cell_of(ended.client_id))
+        columns["client_software_name"].append(_cell_of(software["name"] if software else None))
+        columns["client_software_version"].append(_cell_of(software["version"] if software else None))
+        columns["user"].append(_cell_of(ended.user))
+        columns["mechanism"].append(_cell_of(ended.mechanism))
         columns["connection"].append(ends.number or None)
         columns["connection_began_ns"].append(ends.began_ns)
 
@@ -63,23 +63,23 @@ class ConnectionColumns:
         return pa.RecordBatch.from_arrays([made[name] for name in ENDED.names], schema=ENDED)
 
 
-def ended_of(row: Mapping[str, Any], number: int) -> Ended:
+def read_ended(row: Mapping[str, Any], number: int) -> Ended:
     """The end of a connection, made from its row; `number` is the number of the connection for people."""
     ends = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
-    name, version = (_original(row[f"client_software_{part}"]) for part in ("name", "version"))
-    user, mechanism = _original(row["user"]), _original(row["mechanism"])
+    name, version = (_text_of(row[f"client_software_{part}"]) for part in ("name", "version"))
+    user, mechanism = _text_of(row["user"]), _text_of(row["mechanism"])
     values: dict[str, Any] = {
         attribute: _NONE[column] if row[column] is None and column in _NONE else row[column]
         for column, attribute in _PLAIN.items()
     }
-    values["client_id"] = _original(row["client_id"])
+    values["client_id"] = _text_of(row["client_id"])
     values["client_software"] = None if name is None else {"name": name, "version": version or ""}
     nobody = user is None and mechanism is None
     values["login"] = None if nobody else {"user": user, "mechanism": mechanism}
     return Ended.resumed(ends, [values[name] for name in ENDED_KEYS])
 
 
-def _original(cell: str | None) -> str | None:
+def _text_of(cell: str | None) -> str | None:
     """The text from which `_shown` made a column's value."""
     return None if cell is None else text_of_cell(cell)
 
@@ -97,5 +97,5 @@ _NONE: Final[dict[str, Any]] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(
 )
 
 
-def _shown(text: str | None) -> str | None:
+def _cell_of(text: str | None) -> str | None:
     return None if text is None else cell_text(text)

@@ -39,13 +39,13 @@ def findings_batch(found: Sequence[tuple[int, Row]], batch: int) -> pa.RecordBat
             "evidence": orjson.dumps(row["evidence"]).decode(),
         }
         for name, its in columns.items():
-            its.append(made[name] if name in _MADE else _shown(row.get(name)))
+            its.append(made[name] if name in _MADE else _cells_of(row.get(name)))
     arrays = {name: pa.array(its, _SCHEMA.field(name).type) for name, its in columns.items()}
     arrays["time"] = pc.divide(arrays["time_ns"], 1000).cast(TYPES["timestamp"])
     return pa.RecordBatch.from_arrays([arrays[name] for name in _SCHEMA.names], schema=_SCHEMA)
 
 
-def _shown(value: Any) -> Any:
+def _cells_of(value: Any) -> Any:
     if isinstance(value, str):
         return cell_text(value)
-    return [_shown(each) for each in value] if isinstance(value, list) else value
+    return [_cells_of(each) for each in value] if isinstance(value, list) else value

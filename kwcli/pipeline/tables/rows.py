@@ -261,7 +261,7 @@ class ApiContents:
         self.waits = key in WAITING
         self.holds = key in BATCH_ARRAYS
         self.places = key in TOPIC_ARRAYS
-        self.sole = SingleTopic.of(key)
+        self.sole = SingleTopic.for_api(key)
 
 
 class ExchangeColumns:

@@ -83,8 +83,8 @@ class RunCounts:
             runs = pc.equal(both["kind"], "skipped")
             logged = pc.fill_null(pc.equal(both["source"], "log"), False)
             self.logged += pc.sum(logged).as_py()
-            self._exchanges(both.filter(pc.invert(pc.or_(runs, logged))))
-            self._skipped(both.filter(runs))
+            self._count_exchanges(both.filter(pc.invert(pc.or_(runs, logged))))
+            self._count_skipped(both.filter(runs))
 
     def add_connections(self, rows: pa.RecordBatch) -> None:
         """Count rows of the table `connections`."""
@@ -93,12 +93,12 @@ class RunCounts:
         kafka = rows.filter(rows.column("kafka"))
         self.connections += kafka.num_rows
         self.gaps += sum(pc.sum(kafka.column(name)).as_py() or 0 for name in ("client_gaps", "server_gaps"))
-        self._one_direction(kafka)
+        self._count_one_direction(kafka)
         others = rows.filter(pc.and_(pc.invert(rows.column("kafka")), pc.is_valid(rows.column("reason"))))
         for detail, port in zip(*(others.column(name).to_pylist() for name in ("detail", "broker_port")), strict=True):
             self.foreign[foreign_name(detail), port] += 1
 
-    def _one_direction(self, kafka: pa.RecordBatch) -> None:
+    def _count_one_direction(self, kafka: pa.RecordBatch) -> None:
         """Count Kafka connections of which the capture has one direction only."""
         import pyarrow.compute as pc
 
@@ -116,7 +116,7 @@ class RunCounts:
             if reason is not None or is_alone(opened=opened, packets=client + server):
                 (self.answers_only if server else self.requests_only)[port] += 1
 
-    def _exchanges(self, rows: pa.Table) -> None:
+    def _count_exchanges(self, rows: pa.Table) -> None:
         import pyarrow.compute as pc
 
         if not rows.num_rows:
@@ -124,7 +124,7 @@ class RunCounts:
         self.exchanges += rows.num_rows
         for pair in pc.value_counts(rows["status"]).to_pylist():
             self.statuses[pair["values"]] += pair["counts"]
-        self._errors(rows["error_expected"].combine_chunks())
+        self._count_errors(rows["error_expected"].combine_chunks())
         asked = rows.filter(pc.is_valid(rows["api_key"])).select(_WHO).group_by(_WHO).aggregate([])
         for ip, client_id, name, version in zip(*(asked[column].to_pylist() for column in _WHO), strict=True):
             if len(self.clients) <= CLIENTS_COUNTED_MAX:
@@ -134,7 +134,7 @@ class RunCounts:
         self.first_ns = min(self.first_ns or span["min"], span["min"])
         self.last_ns = max(self.last_ns, span["max"])
 
-    def _errors(self, expected: pa.Array) -> None:
+    def _count_errors(self, expected: pa.Array) -> None:
         """Count exchanges with errors, and exchanges that only have expected errors."""
         import pyarrow.compute as pc
 
@@ -144,7 +144,7 @@ class RunCounts:
         self.errors += errors
         self.expected += pc.count_distinct(having).as_py() - errors
 
-    def _skipped(self, rows: pa.Table) -> None:
+    def _count_skipped(self, rows: pa.Table) -> None:
         found = rows.select(["reason", "size"]).group_by("reason").aggregate([("size", "sum"), ("size", "count")])
         for row in found.to_pylist():
             self.runs[row["reason"]] += row["size_count"]

@@ -9,7 +9,7 @@ import pyarrow as pa
 from kwcli.pipeline.tables.columns import ALL_TABLES, CONNECTIONS, EXCHANGES, SKIPPED, TOPIC_PARTITIONS, TableColumn
 
 
-def _list(of: pa.DataType) -> pa.DataType:
+def _list_of(of: pa.DataType) -> pa.DataType:
     return pa.list_(pa.field("element", of, nullable=True))
 
 
@@ -21,9 +21,9 @@ TYPES: Final[dict[str, pa.DataType]] = {
     "int64": pa.int64(),
     "double": pa.float64(),
     "timestamp": pa.timestamp("us", tz="UTC"),
-    "list<int32>": _list(pa.int32()),
-    "list<string>": _list(pa.string()),
-    "list<bool>": _list(pa.bool_()),
+    "list<int32>": _list_of(pa.int32()),
+    "list<string>": _list_of(pa.string()),
+    "list<bool>": _list_of(pa.bool_()),
 }
 
 

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 
 from kwcli.pipeline.tables.schemas import OWN, SCHEMAS, SHARED
 
-__all__ = ["EPOCH", "by_date", "by_table", "topic_partitions"]
+__all__ = ["EPOCH", "split_by_date", "split_by_table", "topic_partition_rows"]
 
 _DAY_NS: Final = 86_400 * 10**9
 EPOCH: Final = date(1970, 1, 1)
 
 
-def by_table(rows: pa.RecordBatch, tables: Collection[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
+def split_by_table(rows: pa.RecordBatch, tables: Collection[str]) -> Iterator[tuple[str, pa.RecordBatch]]:
     """The rows that each of these tables gets of a batch of ROWS; tables that get none are left out."""
     runs = pc.equal(rows.column("kind"), "skipped")
     mixed = bool(pc.any(runs).as_py())
@@ -29,7 +29,7 @@ def by_table(rows: pa.RecordBatch, tables: Collection[str]) -> Iterator[tuple[st
     if "exchanges" in tables:
         yield "exchanges", _as_table("exchanges", exchanges)
     if "topic_partitions" in tables:
-        partitions = topic_partitions(exchanges)
+        partitions = topic_partition_rows(exchanges)
         if partitions.num_rows:
             yield "topic_partitions", partitions
 
@@ -39,7 +39,7 @@ def _as_table(name: str, rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([rows.column(column) for column in schema.names], schema=schema)
 
 
-def topic_partitions(exchanges: pa.RecordBatch) -> pa.RecordBatch:
+def topic_partition_rows(exchanges: pa.RecordBatch) -> pa.RecordBatch:
     """A row for each partition of each exchange."""
     lists = exchanges.column("partitions")
     parents, parts = pc.list_parent_indices(lists), lists.flatten()
@@ -49,7 +49,7 @@ def topic_partitions(exchanges: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
-def by_date(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
+def split_by_date(batch: pa.RecordBatch) -> Iterator[tuple[date, pa.RecordBatch]]:
     """The rows of each UTC date."""
     if not batch.num_rows:
         return

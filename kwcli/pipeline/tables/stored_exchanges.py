@@ -26,7 +26,7 @@ from decoders.schema.json_form import cell_json
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.report.read_tables import Tables
 from kwcli.pipeline.tables.attribute_columns import NOTED, value_of_columns
-from kwcli.pipeline.tables.connections import ENDED_COLUMNS, ended_of
+from kwcli.pipeline.tables.connections import ENDED_COLUMNS, read_ended
 from kwcli.pipeline.tables.rows import BODY_CUT
 from kwcli.pipeline.tables.schemas import SCHEMAS
 from kwcli.run_environment import Failure
@@ -173,7 +173,7 @@ def read_ends(tables: Tables, numbers: Mapping[ConnectionKey, int]) -> Iterator[
     for batch in tables.read("connections", ("connection", *_IDENTITY, *_ALSO_ENDED), AT_ONCE):
         for row in batch.to_pylist():
             key = (row["point"], row["client"], row["broker"], row["connection_began_ns"])
-            yield ended_of(row, row["connection"] or numbers.get(key, 0))
+            yield read_ended(row, row["connection"] or numbers.get(key, 0))
 
 
 _ALSO_ENDED: Final = tuple(name for name in ENDED_COLUMNS if name not in _IDENTITY)

@@ -49,8 +49,7 @@ class TableNeeds(Needs):
         return wanted | more
 
 
-# An exchange in, the own columns of topic_partitions (not shared with the exchange) for each topic and partition out.
-
+# Columns of topic_partitions that are not those of the exchange
 
 # The columns of a partition in the order of schemas.OWN.
 Partition = list[Any]
@@ -88,8 +87,8 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
             continue
         raw = exchange.raw(place.side)
         name, ids = topic_name(key, place), has_id(key, place)
-        for group, element in _topics(place, view):
-            topic, identity = _topic(exchange, element, name, ids, shown)
+        for group, element in _topic_elements(place, view):
+            topic, identity = _topic_name_and_id(exchange, element, name, ids, shown)
             shown_group = None if group is None else shown(group)
             for part in element.get(place.partitions) or ():
                 number = part if part.__class__ is int else part.get(place.number)
@@ -103,7 +102,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
                 elif row[_SIDE] != place.side:
                     row[_SIDE] = "both"
                 if part.__class__ is not int:
-                    _read(row, place, part, raw)
+                    _read_partition(row, place, part, raw)
     return rows
 
 
@@ -120,7 +119,7 @@ class SingleTopic:
         self._others = tuple(arrays - {self._ask.topics, self._reply.topics})
 
     @classmethod
-    def of(cls, key: int) -> SingleTopic | None:
+    def for_api(cls, key: int) -> SingleTopic | None:
         """The SingleTopic of an API; None where the messages of the API are different."""
         places = TOPIC_ARRAYS.get(key, ())
         plain = len(places) == 2 and all(place.number and not place.outer for place in places)
@@ -148,7 +147,7 @@ class SingleTopic:
         if ask.offset:
             row[_OFFSET] = part.get(ask.offset)
         if ask.records:
-            _count(row, exchange.request_raw, part.get(ask.records))
+            _count_batches(row, exchange.request_raw, part.get(ask.records))
         reply, view = self._reply, exchange.response_view
         if view is None:
             return row if topic else None
@@ -160,13 +159,13 @@ class SingleTopic:
                 if element[self._reply_name] != topic or part[reply.number] != number:
                     return None
                 row[_SIDE] = "both"
-                _read(row, reply, part, exchange.response_raw)
+                _read_partition(row, reply, part, exchange.response_raw)
         except (KeyError, TypeError, ValueError):
             return None
         return row if topic else None
 
 
-def _topics(place: TopicArray, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
+def _topic_elements(place: TopicArray, view: dict[str, Any]) -> Iterator[tuple[str | None, dict[str, Any]]]:
     """The elements of the arrays of topics, each with its group."""
     if not place.outer:
         group = view.get(place.group) if place.group else None
@@ -178,7 +177,7 @@ def _topics(place: TopicArray, view: dict[str, Any]) -> Iterator[tuple[str | Non
             yield outer.get(place.group), element
 
 
-def _topic(
+def _topic_name_and_id(
     exchange: Exchange, element: dict[str, Any], name: str, ids: bool, shown: Shown
 ) -> tuple[str | None, str | None]:
     """Name and id of a topic; the name by its id where the capture has shown it before."""
@@ -191,7 +190,7 @@ def _topic(
     return shown(topic) if topic else None, text
 
 
-def _read(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | None) -> None:
+def _read_partition(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | None) -> None:
     if place.error:
         code = part.get(place.error)
         if code is not None:
@@ -202,10 +201,10 @@ def _read(row: Partition, place: TopicArray, part: dict[str, Any], raw: bytes | 
     if place.watermark:
         row[_WATERMARK] = part.get(place.watermark)
     if place.records:
-        _count(row, raw, part.get(place.records))
+        _count_batches(row, raw, part.get(place.records))
 
 
-def _count(row: Partition, raw: bytes | None, records: Any) -> None:
+def _count_batches(row: Partition, raw: bytes | None, records: Any) -> None:
     """Set the batches, records, bytes, codecs and formats of a row; a partition named twice has the sum."""
     if records.__class__ is tuple and records[1] and raw is not None:
         at, size = records
@@ -221,10 +220,10 @@ def _count(row: Partition, raw: bytes | None, records: Any) -> None:
     row[_BATCHES] = (row[_BATCHES] or 0) + found.batches
     row[_RECORDS] = (row[_RECORDS] or 0) + found.records
     row[_BYTES] = (row[_BYTES] or 0) + (records[1] if records.__class__ is tuple else found.size)
-    row[_CODEC] = _joined(row[_CODEC], found.codecs)
-    row[_MAGIC] = _joined(row[_MAGIC], tuple(map(str, found.magics)))
+    row[_CODEC] = _join_words(row[_CODEC], found.codecs)
+    row[_MAGIC] = _join_words(row[_MAGIC], tuple(map(str, found.magics)))
 
 
-def _joined(before: str | None, found: tuple[str, ...]) -> str | None:
+def _join_words(before: str | None, found: tuple[str, ...]) -> str | None:
     words = dict.fromkeys((before.split(",") if before else []) + list(found))
     return ",".join(words) or None

@@ -19,7 +19,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.tables.rows import BODY_COLUMNS
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.schemas import ROWS
-from kwcli.pipeline.tables.split_batches import EPOCH, by_date, by_table
+from kwcli.pipeline.tables.split_batches import EPOCH, split_by_date, split_by_table
 from kwcli.pipeline.tables.versions import numbered_schema
 
 __all__ = [
@@ -72,7 +72,7 @@ class _ParquetFile:
             schema = numbered_schema(table)
             self._writer = pq.ParquetWriter(stream, schema, compression=COMPRESSION, write_statistics=True)
         except BaseException:
-            _let_go(stream)
+            _close_quietly(stream)
             raise
         self._waiting: list[pa.RecordBatch] = []
         self._count = self._size = 0
@@ -102,10 +102,10 @@ class _ParquetFile:
     def abandon(self) -> None:
         """Close the stream with the file as it is; errors are ignored."""
         self._writer.is_open = False  # or it would try to finish the file when it is garbage-collected
-        _let_go(self._stream)
+        _close_quietly(self._stream)
 
 
-def _let_go(stream: BinaryIO) -> None:
+def _close_quietly(stream: BinaryIO) -> None:
     with suppress(OSError):
         stream.close()
 
@@ -131,16 +131,16 @@ class TableWriter:
         self._count += rows.num_rows
         self._size += sum(rows.column(place).nbytes for place in _BODIES)
         if self._count >= BATCH_ROWS or self._size >= BATCH_BYTES:
-            self._sort_out()
+            self._sort_into_tables()
 
-    def _sort_out(self) -> None:
+    def _sort_into_tables(self) -> None:
         """Sort the rows that wait into tables, as one batch: each batch costs more than some rows."""
         waiting, self._waiting, self._count, self._size = self._waiting, [], 0, 0
         if len(waiting) > 1:
             waiting = pa.Table.from_batches(waiting).combine_chunks().to_batches()
         for rows in waiting:
             self.tally.add(rows)
-            for table, batch in by_table(rows, self._tables):
+            for table, batch in split_by_table(rows, self._tables):
                 self.write_table(table, batch)
 
     def write_table(self, table: str, batch: pa.RecordBatch) -> None:
@@ -149,24 +149,24 @@ class TableWriter:
             self.tally.add_connections(batch)
         if table not in self._tables:
             return
-        for day, part in by_date(batch):
-            self._file(table, day).write(part)
+        for day, part in split_by_date(batch):
+            self._file_of(table, day).write(part)
 
     def create_empty_file(self, table: str) -> None:
         """Create a file without rows, so that a table that has none has its columns."""
-        self._file(table, EPOCH)
+        self._file_of(table, EPOCH)
 
-    def _file(self, table: str, day: date) -> _ParquetFile:
+    def _file_of(self, table: str, day: date) -> _ParquetFile:
         file = self._files.pop((table, day), None)
         if file is None:
             if len(self._files) >= OPEN_MAX:
-                self._close(next(iter(self._files)))
+                self._close_file(next(iter(self._files)))
             path = f"{table}/date={day}/{self._name}-{len(self._written) + len(self._files)}.parquet"
             file = _ParquetFile(table, path, self._open_file(path))
         self._files[table, day] = file
         return file
 
-    def _close(self, key: tuple[str, date]) -> None:
+    def _close_file(self, key: tuple[str, date]) -> None:
         file = self._files[key]
         size = file.close()
         del self._files[key]
@@ -174,9 +174,9 @@ class TableWriter:
 
     def close(self) -> list[WrittenFile]:
         """Finish all files; the list of them."""
-        self._sort_out()
+        self._sort_into_tables()
         while self._files:
-            self._close(next(iter(self._files)))
+            self._close_file(next(iter(self._files)))
         return sorted(self._written)
 
     def __enter__(self) -> TableWriter:

@@ -109,19 +109,26 @@ class TrackedFile:
         """Whether a batch has begun to read the file."""
         return self.number >= 0
 
-    def row(self) -> list[Any]:
+    def to_row(self) -> list[Any]:
         """The file as a JSON array."""
         return [
-            *(self.point, _encoded(self.path), _encoded(self.name), list(self.place), self.head, self.head_size),
+            *(
+                self.point,
+                _encode_path(self.path),
+                _encode_path(self.name),
+                list(self.place),
+                self.head,
+                self.head_size,
+            ),
             *(self.begun_ns, self.number, self.at, b64encode(self.state).decode(), self.waiting, self.size),
             *(self.changed_ns, self.over, self.secrets, self.inflate, self.told, self.log),
         ]
 
     @classmethod
-    def of_row(cls, row: Sequence[Any]) -> TrackedFile:
+    def from_row(cls, row: Sequence[Any]) -> TrackedFile:
         """The file of an array that `row` made. Raises ValueError and TypeError."""
         point, path, name, place, *rest = row
-        made = cls(point, _decoded(path), _decoded(name), (place[0], place[1]), *rest)
+        made = cls(point, _decode_path(path), _decode_path(name), (place[0], place[1]), *rest)
         made.state = b64decode(made.state)
         return made
 
@@ -179,14 +186,14 @@ class WatchedFiles:
     def state(self) -> dict[str, Any]:
         """The state of all files as a JSON object, for `resume`."""
         return {
-            "files": [file.row() for file in self.files.values()],
-            "names": [_encoded(name) for name in self.names],
+            "files": [file.to_row() for file in self.files.values()],
+            "names": [_encode_path(name) for name in self.names],
             "count": self.count,
             "last_ns": dict(self.last_ns),
             "last_changed_ns": dict(self.last_changed_ns),
         }
 
-    def forget(self) -> None:
+    def start_over(self) -> None:
         """Go back to the beginning, where nothing was read yet."""
         self.resume({"files": [], "names": [], "count": 0, "last_ns": {}, "last_changed_ns": {}})
 
@@ -194,8 +201,8 @@ class WatchedFiles:
         """Go on where `state` was called. Raises Failure where the state is damaged."""
         seen = {key: (file.seen_s, file.changed_s) for key, file in self.files.items()}
         try:
-            rows = [TrackedFile.of_row(row) for row in state["files"]]
-            self.names = [_decoded(name) for name in state["names"]]
+            rows = [TrackedFile.from_row(row) for row in state["files"]]
+            self.names = [_decode_path(name) for name in state["names"]]
             self.count = int(state["count"])
             self.last_ns = dict(state["last_ns"])
             self.last_changed_ns = dict(state["last_changed_ns"])
@@ -226,7 +233,7 @@ class WatchedFiles:
                             self.unreachable[word] = found.text
                             reached = False
                         continue
-                    key = self._note(point, found, listed, now_s, problems)
+                    key = self._note_file(point, found, listed, now_s, problems)
                     if key is not None:
                         there.add(key)
             except InputProblem as problem:
@@ -234,17 +241,17 @@ class WatchedFiles:
                     self.unreachable[word] = problem.text
                     reached = False
         if reached:
-            self._forget(there, now_s, problems)
-        self._refresh(now_s, problems)
+            self._drop_missing_files(there, now_s, problems)
+        self._refresh_sizes(now_s, problems)
         return problems
 
-    def _note(
+    def _note_file(
         self, point: str, found: FoundFile, listed: bool, now_s: float, problems: list[Problem]
     ) -> tuple[tuple[int, int], str] | None:
         """Take note of a file that is there; its key, None where it is not to be read."""
-        place = _place_of(found)
+        place = _place_on_disk(found)
         known = self._by_path.get((place, found.path))
-        if known is not None and known.size == found.size and known.changed_ns == _stamp_ns(found.stamp):
+        if known is not None and known.size == found.size and known.changed_ns == _parse_stamp(found.stamp):
             return known.key
         passed = (place, found.size, found.stamp)
         if passed in self._passed or not found.size:
@@ -255,12 +262,12 @@ class WatchedFiles:
                 size = known.head_size if known is not None else len(head)
                 digest = hashlib.sha256(head[:size]).hexdigest()
                 key = (place, digest)
-                file = self.files.get(key) or self._renamed(place, head)
+                file = self.files.get(key) or self._find_renamed(place, head)
                 if file is not None and found.size < file.at:  # emptied, and begun anew
-                    self._lose(self.files.pop(file.key), problems)
+                    self._report_lost_file(self.files.pop(file.key), problems)
                     file = None
                 if file is None:
-                    file = self._new(point, found, head, opened)
+                    file = self._new_file(point, found, head, opened)
                     if file is None:
                         self._passed.add(passed)
                         if not listed or is_named_capture(found.name):
@@ -276,31 +283,31 @@ class WatchedFiles:
             del self.files[file.key]
             file.head, file.head_size = hashlib.sha256(head).hexdigest(), len(head)
             self.files[file.key] = file
-        if file.size != found.size or file.changed_ns != _stamp_ns(found.stamp):
+        if file.size != found.size or file.changed_ns != _parse_stamp(found.stamp):
             file.changed_s = now_s
         if file.at == file.size < found.size or not file.size:
             file.behind_s = now_s
-        file.path, file.name, file.size, file.changed_ns = found.path, found.name, found.size, _stamp_ns(found.stamp)
+        file.path, file.name, file.size, file.changed_ns = found.path, found.name, found.size, _parse_stamp(found.stamp)
         if file.begun_ns is None and not file.inflate:
             with suppress(InputProblem), open_ranges(found.path, found.name) as opened:
                 file.begun_ns = first_packet_ns(opened.read(0, _PEEK_SIZE))
         return file.key
 
-    def _renamed(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
+    def _find_renamed(self, place: tuple[int, int], head: bytes) -> TrackedFile | None:
         """The known file at this place whose digest is of fewer first bytes, with which `head` begins."""
         for file in self.files.values():
             if file.place == place and file.head == hashlib.sha256(head[: file.head_size]).hexdigest():
                 return file
         return None
 
-    def _new(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
+    def _new_file(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
         """A file that was not seen before; None where it is neither a capture nor a request log."""
         inflate = COMPRESSED.match(head[:4]) is not None
         if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and is_request_log(
             read_beginning(opened, found.name)
         ):
             digest = hashlib.sha256(head).hexdigest()
-            made = TrackedFile(point, found.path, found.name, _place_of(found), digest, len(head), 0)
+            made = TrackedFile(point, found.path, found.name, _place_on_disk(found), digest, len(head), 0)
             made.inflate, made.log = inflate, True
             return made
         if inflate:
@@ -309,23 +316,25 @@ class WatchedFiles:
             except InputProblem:
                 begin = b""
             if begin[:4] not in CAPTURE_MAGICS:
-                return None if begin else self._compressed(point, found, head)
+                return None if begin else self._new_compressed_file(point, found, head)
         elif not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS):
             return None
         return TrackedFile(
-            *(point, found.path, found.name, _place_of(found), hashlib.sha256(head).hexdigest(), len(head)),
+            *(point, found.path, found.name, _place_on_disk(found), hashlib.sha256(head).hexdigest(), len(head)),
             inflate=inflate,
             secrets=bool(captures_with_secrets([SourceFile(point, found.path, found.size, "", found.name)])),
         )
 
-    def _compressed(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
+    def _new_compressed_file(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
         """A compressed file that is too short yet to know what it is; None where its name is not a capture's."""
         if not is_named_capture(found.name):
             return None
         digest = hashlib.sha256(head).hexdigest()
-        return TrackedFile(point, found.path, found.name, _place_of(found), digest, len(head), inflate=True)
+        return TrackedFile(point, found.path, found.name, _place_on_disk(found), digest, len(head), inflate=True)
 
-    def _forget(self, there: set[tuple[tuple[int, int], str]], now_s: float, problems: list[Problem]) -> None:
+    def _drop_missing_files(
+        self, there: set[tuple[tuple[int, int], str]], now_s: float, problems: list[Problem]
+    ) -> None:
         """Drop the files that are gone; the bytes that were not read of them are lost."""
         taken = {place for place, _ in there}
         for key, file in list(self.files.items()):
@@ -335,10 +344,10 @@ class WatchedFiles:
             if file.gone_s is None:
                 file.gone_s = now_s
             if self.whole or file.place in taken or now_s - file.gone_s > GONE_S:
-                self._lose(self.files.pop(key), problems)
+                self._report_lost_file(self.files.pop(key), problems)
 
     @staticmethod
-    def _lose(file: TrackedFile, problems: list[Problem]) -> None:
+    def _report_lost_file(file: TrackedFile, problems: list[Problem]) -> None:
         """Add the problem of a file that is gone, if it was not read to its end."""
         left = file.size - file.at
         if not file.over and left:
@@ -357,7 +366,7 @@ class WatchedFiles:
         known = any(file.path == beneath[:-1] or file.path.startswith(beneath) for file in self.files.values())
         return not known and os.path.isdir(os.path.dirname(word) or ".")
 
-    def _refresh(self, now_s: float, problems: list[Problem]) -> None:
+    def _refresh_sizes(self, now_s: float, problems: list[Problem]) -> None:
         """Read sizes once more: a file that a later one follows has its last bytes by now. Old files are closed.
 
         A closed file that grows all the same (a link that was quiet for long, beside a busy one) is read on.
@@ -387,7 +396,7 @@ class WatchedFiles:
 
     # -- planning ------------------------------------------------------------------------------------------------------
 
-    def plan(self, now_s: float) -> tuple[BatchPlan, list[Problem]]:
+    def plan_batch(self, now_s: float) -> tuple[BatchPlan, list[Problem]]:
         """What the next batch reads, about `batch_size` bytes of all points together; and the problems of files.
 
         Files that are put aside are over from then on; all other changes of a batch are made by `committed`.
@@ -405,11 +414,11 @@ class WatchedFiles:
         for point, its in sorted(by_point.items()):
             pieces: list[tuple[list[FileRange], bool]] = []
             room = share
-            begun = sorted((file for file in its if file.is_begun and not file.over), key=_by_time)
+            begun = sorted((file for file in its if file.is_begun and not file.over), key=_time_key)
             for file in begun:
                 if file.size > file.at and file.gone_s is None and room > 0:
                     self._planned[file.number] = file
-                    pieces.append(([_growing(file, min(file.size, file.at + room))], False))
+                    pieces.append(([_unread_range(file, min(file.size, file.at + room))], False))
                     room -= pieces[-1][0][0].size
             behind = any(file.size > file.at for file in begun) and room <= 0
             if not behind:
@@ -447,12 +456,12 @@ class WatchedFiles:
         """The new files whose turn it is, in order; the files in one group overlap in time. Each log is a group."""
         waiting = [file for file in its if not file.is_begun and not file.over]
         ready = [file for file in waiting if self._is_due(file, now_s)]
-        logs = [[(_log_of(file), file)] for file in ready if file.log]
+        logs = [[(_whole_log_range(file), file)] for file in ready if file.log]
         due = [file for file in ready if not file.log]
         found: list[list[FileRange]] = []
         by_number: dict[int, TrackedFile] = {}
-        for number, file in enumerate(sorted(due, key=_by_time)):
-            pieces, problem = self._walk(file, number)
+        for number, file in enumerate(sorted(due, key=_time_key)):
+            pieces, problem = self._walk_file(file, number)
             if problem is not None and not pieces:
                 problems.append(problem)
             if not pieces:
@@ -462,7 +471,9 @@ class WatchedFiles:
             low, high = pieces[0].low_ns or 0, pieces[-1].high_ns or 0
             if self._is_late(point, file, low, high):
                 file.over = True
-                text = f"begins {self._late_s(point, low):,.0f} s before packets read earlier: set aside, not read"
+                text = (
+                    f"begins {self._seconds_late(point, low):,.0f} s before packets read earlier: set aside, not read"
+                )
                 problems.append(Problem(file.name, None, text))
                 continue
             file.begun_ns = low
@@ -487,16 +498,16 @@ class WatchedFiles:
         A file that was written while it was captured, and after the file begun last, is not late: the clock of its
         packets has been put back.
         """
-        if self._late_s(point, low) <= self.lateness_s:
+        if self._seconds_late(point, low) <= self.lateness_s:
             return False
         live = abs(file.changed_ns - high) <= (_LIVE_S + self.lateness_s) * 1e9
         return not (live and file.changed_ns >= self.last_changed_ns.get(point, 0))
 
-    def _late_s(self, point: str, low: int) -> float:
+    def _seconds_late(self, point: str, low: int) -> float:
         last = self.last_ns.get(point)
         return 0.0 if last is None else (last - low) / 1e9
 
-    def _walk(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
+    def _walk_file(self, file: TrackedFile, number: int) -> tuple[list[FileRange], Problem | None]:
         """The file as one piece with its times, and its problem."""
         key = (*file.key, file.size, file.changed_ns)
         if key not in self._walked:
@@ -516,10 +527,12 @@ class WatchedFiles:
         return [
             file.name
             for number, file in self._planned.items()
-            if not (_is_same(file) or (number in left and not os.path.lexists(file.path)))
+            if not (_is_unchanged(file) or (number in left and not os.path.lexists(file.path)))
         ]
 
-    def advance(self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]) -> dict[str, Any]:
+    def finish_batch(
+        self, plan: BatchPlan, left: Mapping[int, GrowingState], last_ns: Mapping[str, int]
+    ) -> dict[str, Any]:
         """Move the files on behind a batch that has read all of its plan; the new state."""
         for point in plan.points:
             for split in point.splits:
@@ -553,18 +566,18 @@ class WatchedFiles:
             if file.waiting and not file.over
         ]
 
-    def lag(self, now_s: float) -> Lag:
+    def unread_lag(self, now_s: float) -> Lag:
         """How much is there and not read, in all files."""
         behind = [file for file in self.files.values() if not file.over and file.size > file.at]
         since = min((file.behind_s for file in behind), default=now_s)
         return Lag(sum(file.size - file.at for file in behind), now_s - since, len(behind))
 
 
-def _by_time(file: TrackedFile) -> tuple[int, str]:
+def _time_key(file: TrackedFile) -> tuple[int, str]:
     return (file.begun_ns if file.begun_ns is not None else 1 << 62, file.path)
 
 
-def _growing(file: TrackedFile, end: int) -> FileRange:
+def _unread_range(file: TrackedFile, end: int) -> FileRange:
     """The unread bytes of a file up to `end`. Without a state the reader goes over the bytes before them once more."""
     lead = file.at if file.state or file.log else 0
     return FileRange(
@@ -577,12 +590,12 @@ def _growing(file: TrackedFile, end: int) -> FileRange:
     )
 
 
-def _log_of(file: TrackedFile) -> FileRange:
+def _whole_log_range(file: TrackedFile) -> FileRange:
     """The whole of a log of which nothing was read yet."""
     return FileRange(-1, file.path, file.name, 0, file.size, inflate=file.inflate, log=True)
 
 
-def _is_same(file: TrackedFile) -> bool:
+def _is_unchanged(file: TrackedFile) -> bool:
     if _SCHEME.match(file.path):
         return True  # a store gives whole objects
     try:
@@ -595,7 +608,7 @@ def _is_same(file: TrackedFile) -> bool:
         return False
 
 
-def _place_of(found: FoundFile) -> tuple[int, int]:
+def _place_on_disk(found: FoundFile) -> tuple[int, int]:
     if len(found.identity) == 2 and all(isinstance(each, int) for each in found.identity):
         device, inode = found.identity
         return device, inode  # type: ignore[return-value]  # as checked
@@ -603,14 +616,14 @@ def _place_of(found: FoundFile) -> tuple[int, int]:
     return -1, int.from_bytes(digest[:6], "big")
 
 
-def _stamp_ns(stamp: str) -> int:
+def _parse_stamp(stamp: str) -> int:
     """A file's stamp, which changes when the file is written, as a number."""
     return int(stamp) if stamp.isdecimal() else int.from_bytes(hashlib.sha256(stamp.encode()).digest()[:6], "big")
 
 
-def _encoded(path: str) -> str:
+def _encode_path(path: str) -> str:
     return b64encode(os.fsencode(path)).decode()
 
 
-def _decoded(path: str) -> str:
+def _decode_path(path: str) -> str:
     return os.fsdecode(b64decode(path))

@@ -71,11 +71,11 @@ class DailyDoctors:
     def observe(self, row: Settled) -> None:
         """Add an exchange or the end of a connection to the fold of its date."""
         if row.kind == "exchange":
-            self._of(row.time_ns).add(row)
+            self._doctor_of_day(row.time_ns).add(row)
         elif row.kind == "connection":
-            self._of(row.last_ns).end(row)
+            self._doctor_of_day(row.last_ns).end(row)
 
-    def _of(self, time_ns: int) -> Doctor:
+    def _doctor_of_day(self, time_ns: int) -> Doctor:
         day = time_ns // DAY_NS
         found = self._days.get(day)
         if found is None:
@@ -127,14 +127,14 @@ class WatchFindings:
         self._thresholds = thresholds
         self._days: dict[int, _Day] = {}
 
-    def take(self, seen: Iterable[tuple[int, bytes]], *, ends: bool) -> list[tuple[int, Row]]:
+    def merge_folds(self, seen: Iterable[tuple[int, bytes]], *, ends: bool) -> list[tuple[int, Row]]:
         """Merge the folds of a batch's tasks; the findings to tell, each behind the beginning of its date in ns.
 
         With `ends` the captures are over, and so are all dates.
         """
         touched = set()
         for day, state in seen:
-            self._of(day).doctor.merge(_doctor_of(state))
+            self._day_of(day).doctor.merge(_doctor_of(state))
             touched.add(day)
         over = set(self._days) if ends else set(sorted(self._days)[:-DAYS_KEPT])
         found = [
@@ -146,7 +146,7 @@ class WatchFindings:
             del self._days[day]
         return found
 
-    def _of(self, day: int) -> _Day:
+    def _day_of(self, day: int) -> _Day:
         found = self._days.get(day)
         if found is None:
             found = self._days[day] = _Day(self._thresholds)
@@ -173,7 +173,7 @@ class WatchFindings:
             (days,) = fields([unpack(state)], list)
             for item in days:
                 day, doctor, told = fields(item, int, bytes, list)
-                its = self._of(day)
+                its = self._day_of(day)
                 its.doctor.resume(doctor)
                 for each in told:
                     key, numbers = fields(each, list, list)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.watch.captures import Lag
     from kwcli.telemetry.prometheus import Family
 
-__all__ = ["WatchProgress", "metrics_text"]
+__all__ = ["WatchProgress", "format_metrics"]
 
 
 class WatchProgress(NamedTuple):
@@ -26,14 +26,14 @@ class WatchProgress(NamedTuple):
     unreachable: int
 
 
-def metrics_text(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
+def format_metrics(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
     """The metrics in the text format of Prometheus; `last_ns` is the time of the packet read last, by capture point."""
     from kwcli.telemetry.prometheus import family_lines
 
-    return "".join(f"{line}\n" for line in family_lines(_families(now, exchanges, packets, last_ns)))
+    return "".join(f"{line}\n" for line in family_lines(_families_of(now, exchanges, packets, last_ns)))
 
 
-def _families(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
+def _families_of(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
     from kwcli.telemetry.prometheus import Family
 
     for name, kind, text, value in (

@@ -48,14 +48,14 @@ from kwcli.pipeline.job_spec import JobSpec
 from kwcli.pipeline.read.row_batches import RowFilter
 from kwcli.pipeline.store.batch_store import PARQUET, BatchStore, Change, open_batches, require_format
 from kwcli.pipeline.store.manifest import as_json_values
-from kwcli.pipeline.store.run_store import as_failures, empty_files
+from kwcli.pipeline.store.run_store import os_errors_as_failures, write_empty_files
 from kwcli.pipeline.tables.findings import findings_batch
 from kwcli.pipeline.tables.run_counts import RunCounts
 from kwcli.pipeline.tables.versions import NewerTables
 from kwcli.pipeline.watch.captures import BatchPlan, WatchedFiles
 from kwcli.pipeline.watch.decode import BatchInput, TaskReport, decode_points, merge_reports
 from kwcli.pipeline.watch.findings import WatchFindings
-from kwcli.pipeline.watch.metrics import WatchProgress, metrics_text
+from kwcli.pipeline.watch.metrics import WatchProgress, format_metrics
 from kwcli.reading.key_logs import check_key_logs
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, left_over
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from kwcli.pipeline.watch.captures import PointPlan
     from kwcli.run_environment import Environment
 
-__all__ = ["EngineGone", "Watch", "watch"]
+__all__ = ["EngineGone", "Watch", "run_watch"]
 
 # The time between two looks while nothing comes.
 LOOK_S: Final = 0.5
@@ -103,35 +103,35 @@ class CommittedBatches(NamedTuple):
 Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 
 
-def watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
+def run_watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
     chosen = choose_engine(options, 0, env.variables)
     require_format(wanted.table_format)
     with (
         open_batches(options.out, renames=wanted.renames, table_format=wanted.table_format) as store,
-        _decoding(env, chosen) as decode,
+        _start_decoding(env, chosen) as decode,
     ):
         watching = Watch(env, options, wanted, store, decode)
         own = options.engine == "auto" and options.master is None
-        watching.begin("engine local (Spark with --master)" if own else str(chosen))
-        with _serving(env, watching, wanted.metrics, quiet=options.quiet):
+        watching.resume_from_commit("engine local (Spark with --master)" if own else str(chosen))
+        with _serve_metrics(env, watching, wanted.metrics, quiet=options.quiet):
             try:
                 watching.run()
             except KeyboardInterrupt:
                 watching.handle_interrupt()
-        return watching.exit()
+        return watching.exit_code()
 
 
 @contextmanager
-def _serving(env: Environment, watching: Watch, where: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
+def _serve_metrics(env: Environment, watching: Watch, where: tuple[str, int] | None, *, quiet: bool) -> Iterator[None]:
     """Serve the metrics of a watch to Prometheus, where that is wanted."""
     if where is None:
         yield
         return
     from kwcli.telemetry.http_server import MetricsServer
 
-    server = MetricsServer(where, watching.metrics)
+    server = MetricsServer(where, watching.format_metrics)
     if not quiet:
         host, port = server.address
         env.say(f"kw: metrics on http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
@@ -171,20 +171,20 @@ class Watch:
         self._said_at = env.monotonic()
         self._since = CommittedBatches(0, 0, 0, 0.0)  # the sum of the batches since the last report
         self._trimmer = Trimmer()
-        RowFilter(self._spec(BatchPlan((), (), 0, frozenset())))  # a wrong filter fails now
+        RowFilter(self._job_spec(BatchPlan((), (), 0, frozenset())))  # a wrong filter fails now
 
     # -- the loop ------------------------------------------------------------------------------------------------------
 
-    def begin(self, engine: str) -> None:
+    def resume_from_commit(self, engine: str) -> None:
         """Go on from the latest commit, and say so."""
         self._store.sweep_tables()
-        self._load()
+        self._load_state()
         if self._options.quiet:
             return
         if self._store.recovered:
             self._env.say(f"kw: {self._options.out}: {self._store.recovered}")
         goes_on = f"going on after batch {self.batch:,}" if self.batch else "watching"
-        self._env.say(f"kw: {goes_on}: {', '.join(self._words())}; {engine}; Ctrl-C ends")
+        self._env.say(f"kw: {goes_on}: {', '.join(self._inputs_in_words())}; {engine}; Ctrl-C ends")
         if not self._wanted.renames:
             log = self._wanted.table_format
             others = "other programs only with --format delta" if log == PARQUET else f"readers of {log.title()}"
@@ -198,8 +198,8 @@ class Watch:
         while True:
             begun = self._env.monotonic()
             try:
-                with as_failures(self._options.out):
-                    done = self.step()
+                with os_errors_as_failures(self._options.out):
+                    done = self.run_step()
             except EngineGone:
                 with suppress(OSError):
                     self._store.recover()
@@ -208,27 +208,27 @@ class Watch:
                 raise
             except Failure as failure:
                 self._retries += 1
-                self._recover(failure)
+                self._recover_from(failure)
                 time.sleep(pause)
                 pause = min(pause * 2, RETRY_MAX_S)
                 continue
             pause = RETRY_S
             if done is None and self._captures.whole:
                 if self._wanted.finish:
-                    with as_failures(self._options.out):
-                        done = self._finish()
+                    with os_errors_as_failures(self._options.out):
+                        done = self._run_last_batch()
                 if done is not None:
-                    self._note(done)
+                    self._report_batch(done)
                 return
             if done is not None:
-                self._note(done)
-            self._say_now_and_then()
+                self._report_batch(done)
+            self._say_counts_when_due()
             if done is None and not self._captures.whole:
                 time.sleep(LOOK_S)
             elif not self._captures.whole:
-                self._rest(begun)
+                self._wait_for_interval(begun)
 
-    def _rest(self, begun: float) -> None:
+    def _wait_for_interval(self, begun: float) -> None:
         """Wait until another batch may follow the batch that began at `begun`.
 
         Files that come meanwhile are seen at once: the time that a file waits for its lateness begins there.
@@ -236,61 +236,61 @@ class Watch:
         while (left := self._wanted.interval_s - (self._env.monotonic() - begun)) > LOOK_S:
             time.sleep(LOOK_S)
             with suppress(Failure, OSError):  # the next batch meets it again, and reports it
-                self._look()
+                self._look_for_files()
         time.sleep(max(left, 0.0))
 
-    def _look(self) -> None:
+    def _look_for_files(self) -> None:
         """Look which files are there, and report their problems."""
         problems = self._captures.look_for_files(self._env.monotonic())
-        self._tell(problems)
-        self._tell_unreachable()
+        self._report_problems(problems)
+        self._report_unreachable()
         self._kept = self._kept and not problems
 
-    def step(self) -> CommittedBatches | None:
+    def run_step(self) -> CommittedBatches | None:
         """Do one batch; None where there is nothing to read. Raises Failure and OSError where nothing was committed."""
         begun = self._env.monotonic()
-        self._look()
-        plan, problems = self._captures.plan(begun)
-        self._tell(problems)
+        self._look_for_files()
+        plan, problems = self._captures.plan_batch(begun)
+        self._report_problems(problems)
         if not plan.points:
             if problems or not self._kept:
-                self._do(BatchPlan((), plan.files, 0, frozenset()), begun, ends=False)
+                self._run_batch(BatchPlan((), plan.files, 0, frozenset()), begun, ends=False)
             return None
-        return self._do(plan, begun, ends=False)
+        return self._run_batch(plan, begun, ends=False)
 
-    def _finish(self) -> CommittedBatches | None:
+    def _run_last_batch(self) -> CommittedBatches | None:
         """Settle the open connections in a last batch; None where no point has any."""
         from kwcli.pipeline.watch.captures import PointPlan
 
-        self._tell(self._captures.find_cut_files())
+        self._report_problems(self._captures.find_cut_files())
         points = tuple(PointPlan(point, ()) for point in sorted(self._states))
         plan = BatchPlan(points, tuple(self._captures.names), 0, frozenset())
-        return self._do(plan, self._env.monotonic(), ends=True) if points else None
+        return self._run_batch(plan, self._env.monotonic(), ends=True) if points else None
 
-    def _do(self, plan: BatchPlan, begun: float, *, ends: bool) -> CommittedBatches:
+    def _run_batch(self, plan: BatchPlan, begun: float, *, ends: bool) -> CommittedBatches:
         """Decode a planned batch, and commit it."""
         batch = self.batch + 1
         staging = self._store.staging(batch)
-        order = BatchInput(self._spec(plan), staging, self._states, ends)
+        order = BatchInput(self._job_spec(plan), staging, self._states, ends)
         report = merge_reports(self._decode(order, plan.points))
         changed = self._captures.changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
             self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
-        state = self._captures.advance(plan, report.left, report.last_ns)
-        self._count(report)
+        state = self._captures.finish_batch(plan, report.left, report.last_ns)
+        self._add_counts(report)
         files = [*report.files]
-        found, kept = self._find(staging, report, ends=ends)
+        found, kept = self._find_findings(staging, report, ends=ends)
         if found:
             with staging.writer(("findings",)) as writer:
                 writer.write_table("findings", findings_batch(found, batch))
                 files += writer.close()
         if batch == 1:
-            files += empty_files(staging, {*self._tables()} - {file.table for file in files})
+            files += write_empty_files(staging, {*self._tables_wanted()} - {file.table for file in files})
         self._store.commit_batch(
             staging,
-            Change(files, self._outdated()),
+            Change(files, self._files_of_dropped_dates()),
             watch={
                 "batch": batch,
                 "states": states,
@@ -302,37 +302,39 @@ class Watch:
                 "findings": kept,
             },
             options=self._rows_options(),
-            tables=self._tables(),
-            facts=self._facts(),
+            tables=self._tables_wanted(),
+            facts=self._facts_of_commit(),
         )
         self.batch, self._states, self._kept = batch, states, True
         self._captures.batch_size = min(self._captures.batch_size * 2, self._wanted.batch_size)
         self._trimmer.trim()
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
-        self._tell(report.problems, counted=False)
+        self._report_problems(report.problems, counted=False)
         self._store.files.remove(staging.folder)
         self._store.sweep_states({*states.values(), kept})
         told = tuple(answer_record("finding", row) for _, row in found)
         return CommittedBatches(batch, report.taken, report.tally.exchanges, self._env.monotonic() - begun, told)
 
-    def _find(self, staging: BatchStaging, report: TaskReport, *, ends: bool) -> tuple[list[tuple[int, Row]], str]:
+    def _find_findings(
+        self, staging: BatchStaging, report: TaskReport, *, ends: bool
+    ) -> tuple[list[tuple[int, Row]], str]:
         """The findings to tell after a batch, each behind its date, and the path of the state of all findings."""
         if self._findings is None:
             return [], ""
-        return self._findings.take(report.seen, ends=ends), staging.write_state(self._findings.export())
+        return self._findings.merge_folds(report.seen, ends=ends), staging.write_state(self._findings.export())
 
-    def _tables(self) -> tuple[str, ...]:
+    def _tables_wanted(self) -> tuple[str, ...]:
         return (*self._options.tables, "findings") if self._wanted.doctor else self._options.tables
 
-    def _outdated(self) -> frozenset[str]:
+    def _files_of_dropped_dates(self) -> frozenset[str]:
         """The files of dates that are dropped, by the clock of the captures."""
         latest = max(self._captures.last_ns.values(), default=0)
         if not self._wanted.keep_days or not latest:
             return frozenset()
         today = datetime.fromtimestamp(latest // 10**9, UTC).date()
-        return self._store.older_than(today - timedelta(days=self._wanted.keep_days))
+        return self._store.files_older_than(today - timedelta(days=self._wanted.keep_days))
 
-    def _recover(self, failure: Failure) -> None:
+    def _recover_from(self, failure: Failure) -> None:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
         if self._captures.whole:
             with suppress(OSError):
@@ -344,16 +346,16 @@ class Watch:
         while True:
             with suppress(OSError):  # the folder is away, or its disk is full: nothing goes on before it is back
                 self._store.recover()
-                self._load()
+                self._load_state()
                 return
             time.sleep(RETRY_MAX_S)
 
-    def _load(self) -> None:
+    def _load_state(self) -> None:
         """Load the state of the latest commit."""
         self._kept = True  # problems since that commit are found again
-        value = self._store.newest()
+        value = self._store.newest_commit()
         if value is None:
-            self._captures.forget()
+            self._captures.start_over()
             if self._findings is not None:
                 self._findings.resume(None)
             return
@@ -379,7 +381,7 @@ class Watch:
 
     # -- what is made of options ---------------------------------------------------------------------------------------
 
-    def _spec(self, plan: BatchPlan) -> JobSpec:
+    def _job_spec(self, plan: BatchPlan) -> JobSpec:
         options = self._options
         return JobSpec(
             files=plan.files,
@@ -397,19 +399,19 @@ class Watch:
 
     def _rows_options(self) -> dict[str, Any]:
         """The options that the rows depend on; of key logs the names alone, since key logs grow."""
-        rows = self._options.for_rows()
+        rows = self._options.options_of_rows()
         if self._wanted.table_format != PARQUET:
             rows["format"] = self._wanted.table_format
         if self._wanted.doctor:
             rows["doctor"] = sorted(self._wanted.thresholds)
         return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
 
-    def _words(self) -> list[str]:
+    def _inputs_in_words(self) -> list[str]:
         return [*self._options.sources, *(f"{name}={place}" for name, place in self._options.points)]
 
     # -- what is counted and told --------------------------------------------------------------------------------------
 
-    def _count(self, report: TaskReport) -> None:
+    def _add_counts(self, report: TaskReport) -> None:
         if report.counts[KEYS_DROPPED] and not self._dropped_keys:
             self._dropped_keys = True
             self._env.say(f"kw: {DROPPED_KEYS_LINE}")
@@ -417,15 +419,15 @@ class Watch:
         self._tally.merge(report.tally)
         self._tally.clients.clear()  # their number has no bound
         self._tally.brokers.clear()
-        self._keep(report.problems)
+        self._keep_problems(report.problems)
 
-    def _keep(self, problems: Sequence[Problem]) -> None:
+    def _keep_problems(self, problems: Sequence[Problem]) -> None:
         """Add problems to those that a commit keeps."""
         self._damaged += len({problem.file for problem in problems})
         self._problems = [*self._problems, *map(str, problems)][-PROBLEMS_MAX:]
         self.lost = self.lost or bool(problems)
 
-    def _facts(self) -> dict[str, Any]:
+    def _facts_of_commit(self) -> dict[str, Any]:
         tally = self._tally
         return {
             "engine": "watch",
@@ -440,13 +442,13 @@ class Watch:
             "faults": [],
         }
 
-    def _tell(self, problems: Sequence[Problem], *, counted: bool = True) -> None:
+    def _report_problems(self, problems: Sequence[Problem], *, counted: bool = True) -> None:
         if counted:
-            self._keep(problems)
+            self._keep_problems(problems)
         for problem in problems:
             self._env.say(f"kw: {problem}")
 
-    def _tell_unreachable(self) -> None:
+    def _report_unreachable(self) -> None:
         """Report each source that cannot be looked at, once, and again when it is back."""
         now = self._captures.unreachable
         for word, text in now.items():
@@ -458,7 +460,7 @@ class Watch:
             self._env.say(f"kw: {word}: can be read again")
         self._said.update(now)
 
-    def _note(self, done: CommittedBatches) -> None:
+    def _report_batch(self, done: CommittedBatches) -> None:
         """Report a batch that is committed, and write its findings."""
         if self._said.pop("batch", None) is not None:
             self._env.say(f"kw: {self._options.out}: batch {done.batch:,} is committed: all is well again")
@@ -467,28 +469,28 @@ class Watch:
             done.batch, since.size + done.size, since.rows + done.rows, since.seconds + done.seconds
         )
         if self._options.verbose and not self._options.quiet:
-            self._env.say(f"kw: batch {done.batch:,}: {self._line(done)}")
+            self._env.say(f"kw: batch {done.batch:,}: {self._batch_line(done)}")
         for finding in done.findings:
             self._env.stdout.write(orjson.dumps(finding, option=orjson.OPT_APPEND_NEWLINE))
         if done.findings:
             self._env.stdout.flush()
 
-    def _say_now_and_then(self) -> None:
+    def _say_counts_when_due(self) -> None:
         now = self._env.monotonic()
         if now - self._said_at >= SAY_S and not self._options.quiet:
             if self._since.batch and not self._options.verbose:
-                self._env.say(f"kw: up to batch {self.batch:,}: {self._line(self._since)}")
+                self._env.say(f"kw: up to batch {self.batch:,}: {self._batch_line(self._since)}")
             self._said_at, self._since = now, CommittedBatches(0, 0, 0, 0.0)
 
-    def _line(self, done: CommittedBatches) -> str:
-        lag = self._captures.lag(self._env.monotonic())
+    def _batch_line(self, done: CommittedBatches) -> str:
+        lag = self._captures.unread_lag(self._env.monotonic())
         behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing left to read"
         return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
 
-    def metrics(self) -> str:
+    def format_metrics(self) -> str:
         """The metrics of the watch, in the text format of Prometheus."""
         now = self._env.monotonic()
-        lag = self._captures.lag(now)
+        lag = self._captures.unread_lag(now)
         numbers = WatchProgress(
             self.batch,
             lag,
@@ -498,7 +500,7 @@ class Watch:
             self._damaged,
             len(self._captures.unreachable),
         )
-        return metrics_text(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
+        return format_metrics(numbers, self._tally.exchanges, self._counts["packets"], self._captures.last_ns)
 
     def handle_interrupt(self) -> None:
         """After Ctrl-C: delete what was not committed, and say that the same command goes on."""
@@ -507,18 +509,18 @@ class Watch:
         if not self._options.quiet:
             self._env.say(f"kw: stopped after batch {self.batch:,}; the same command goes on")
 
-    def exit(self) -> Exit:
+    def exit_code(self) -> Exit:
         """The exit code; where only the files that are there were to be read, an unreachable source is a failure."""
         if self._captures.whole and self._captures.unreachable:
             return Exit.FAILURE
-        return Exit.LOSSY if self._options.strict and (self.lost or self._facts()["lossy"]) else Exit.DONE
+        return Exit.LOSSY if self._options.strict and (self.lost or self._facts_of_commit()["lossy"]) else Exit.DONE
 
 
 @contextmanager
-def _decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
+def _start_decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
     """The function that decodes a batch; its Spark, if any, runs for as long as the context is open."""
     if chosen.engine == "local":
-        yield _decode_here
+        yield _decode_locally
         return
     if chosen.engine == "shuffle":
         raise Failure("--engine shuffle is for kw pipeline run only; watch with local or stitch", Exit.USAGE)
@@ -529,7 +531,7 @@ def _decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
         yield partial(_decode_on_spark, run_batch, spark)
 
 
-def _decode_here(batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
+def _decode_locally(batch: BatchInput, points: Sequence[PointPlan]) -> list[TaskReport]:
     return [decode_points(batch, points)]
 
 
