@@ -359,6 +359,19 @@ def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return sum(each.arg not in ("self", "cls") for each in named)
 
 
+def test_the_folder_of_apis_holds_declarations_only() -> None:
+    """Tables and logic are in `decoders/protocol_facts`; a declaration is one text, and its docstring."""
+    found = {module for module in trees() if module.startswith("decoders.apis.")}
+    assert found == DECLARATIONS
+    wrong = [
+        f"{module}:{node.lineno}"
+        for module in found
+        for node in trees()[module][1].body[1:]
+        if [*bound([node])] != ["DECLARATION"]
+    ]
+    assert wrong == []
+
+
 def test_a_folder_has_few_files() -> None:
     found = Counter(path.parent.relative_to(ROOT).as_posix() for path, _ in trees().values())
     full = [folder for folder, count in found.items() if count > FOLDER_FILES and folder not in UNBOUNDED_FOLDERS]

@@ -498,3 +498,18 @@ def test_the_command_formats_what_is_declared(folder: str, tmp_path: Path, monke
     assert (done.exit_code, done.output) == (0, f"formatted: {name}\n")
     assert (tmp_path / name).read_text() == text
     assert CliRunner().invoke(main, ["format"]).output == ""
+
+
+def test_facts_stay_with_their_notes_and_stand_in_order(tmp_path: Path, apis: Path) -> None:
+    """A new version from a jar changes no fact; facts in another order are put in ours, before the request."""
+    release(tmp_path, "4.4.0", probe("0", field("A", "int8", "0+", about="It."), listeners=["broker"]))
+    release(tmp_path, "4.5.0", probe("0-1", field("A", "int8", "0+", about="It."), listeners=["broker"]))
+    assert run("write", str(tmp_path / "kafka-clients-4.4.0"))[0] == 0
+    path = apis / "probe.py"
+    facts = ("route any\n", "    # a note\n", "mutates\n", 'example {"a":\n    1}\n')
+    text = path.read_text().replace("request\n", f"{''.join(facts)}request\n", 1)
+    path.write_text(text.replace("".join(facts), "".join((*facts[3:], *facts[:3]))))
+    assert run("format") == (0, ["formatted: probe.py"])
+    assert path.read_text() == text
+    assert run("write", str(tmp_path / "kafka-clients-4.5.0")) == (0, ["updated: probe.py (500 Probe 0-1)"])
+    assert path.read_text() == text.replace("versions 0\n", "versions 0-1\n")

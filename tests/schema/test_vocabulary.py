@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from decoders.schema.model import DeclarationError, Versions, parse_api, parse_message
+from decoders.schema.model import DeclarationError, Versions, find_section, parse_api, parse_message
 
 FETCH = """
 api 1 Fetch
@@ -102,3 +102,41 @@ def test_versions() -> None:
 def test_literals(text: str, value: object) -> None:
     (field,) = parse_message(f"message A\nversions 0\nfields\n  x int32 0+ = {text}").fields
     assert (field.default, type(field.default), field.has_default) == (value, type(value), True)
+
+
+FACTS = """
+api 12 Heartbeat
+versions 0-4
+flexible 4+
+route group group_id
+mutates
+    # a note
+line group >group_id
+    # another
+    gen >generation_id:known
+request
+    route  string  0+
+response
+"""
+
+
+@pytest.mark.parametrize(
+    ("word", "place", "text"),
+    [
+        ("route", "line 5: route", "group group_id"),
+        ("mutates", "line 6: mutates", ""),
+        ("line", "line 8: line", "group >group_id\n    gen >generation_id:known"),
+    ],
+)
+def test_a_section_of_facts_is_text_for_its_reader(word: str, place: str, text: str) -> None:
+    assert [field.name for field in parse_api(FACTS).request.fields] == ["route"]
+    section = find_section(FACTS, word)
+    assert section is not None
+    assert (section.place, section.text) == (place, text)
+    assert str(section.error("it is wrong")) == f"{place}: it is wrong"
+
+
+def test_a_section_that_is_not_there() -> None:
+    assert find_section(FACTS, "example") is None
+    with pytest.raises(DeclarationError, match="line 5: no word 'routes'"):
+        parse_api(FACTS.replace("\nroute ", "\nroutes "))
