@@ -37,9 +37,20 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "decoders/tcp/": {"flow": "half", "flows": "halves"},
     "decoders/splits/": {"flow": "half", "flows": "halves"},
     "decoders/frames/": {"lane": "direction", "run": "unframed", "suspect": "side"},
-    "decoders/exchanges/": {"lane": "direction", "lanes": "directions", "suspect": "side"},
     "decoders/exchanges/connection_pairing.py": {"run": "unframed", "runs": "other rows"},
     "decoders/exchanges/pairer": {"run": "unframed", "runs": "other rows"},
+    "decoders/exchanges/": {
+        "lane": "direction",
+        "lanes": "directions",
+        "suspect": "side",
+        "spec": "api_reader",
+        "specs": "api_readers",
+        "teach": "add_topic_names",
+        "teaches": "names_topic_ids",
+        "watched": "read_when_settled",
+    },
+    "decoders/messages/": {"spec": "api_reader", "specs": "api_readers", "anatomy": "FrameParts"},
+    "decoders/scrubbing/": {"spec": "api_reader"},
 }
 
 

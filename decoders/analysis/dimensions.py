@@ -122,7 +122,7 @@ def _topics_anywhere(exchange: Exchange) -> list[str]:
     """The topics of an exchange, wherever its bodies name them."""
     found: list[str] = all_names(exchange, "topicName")
     for side in SIDES:
-        for path in exchange.spec.nameless(side):
+        for path in exchange.api_reader.nameless(side):
             for identity in at_path(exchange.view(side), path):
                 if isinstance(identity, UUID) and exchange.topic_name(identity) is None:
                     found.append(topic_by_id(exchange, identity) or "")
@@ -160,7 +160,7 @@ def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
 
 
 DIMENSIONS: Final[dict[str, Dimension]] = {
-    "api": Dimension(lambda x: x.spec.name, "name of the API"),
+    "api": Dimension(lambda x: x.api_reader.name, "name of the API"),
     "version": Dimension(lambda x: x.api_version, "version of the request"),
     "client": Dimension(_client, "client id, or where there is none the client's address"),
     "client_id": Dimension(lambda x: x.client_id, "client id"),

@@ -298,7 +298,7 @@ def _add_numbers(others: Portrait, portrait: Portrait) -> None:
 
 def _api(exchange: Exchange) -> str:
     """The name that an exchange has in the facet `apis`."""
-    return f"{exchange.spec.name} {exchange.api_version}"
+    return f"{exchange.api_reader.name} {exchange.api_version}"
 
 
 def common_numbers(group: GroupStatistics) -> Row:

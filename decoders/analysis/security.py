@@ -309,7 +309,7 @@ class Security:
             what, names, *_ = _SECRETS[key]
             found = list(names(exchange))
             if found:
-                its = self._who(self._seen.at("secret", broker, what, exchange.spec.name), exchange)
+                its = self._who(self._seen.at("secret", broker, what, exchange.api_reader.name), exchange)
                 for name in found:
                     its.count_name("names", name)
         if key in (30, 31):

@@ -227,7 +227,7 @@ class TopicPortraits(Portraits):
         software = exchange.client_software
         client = client_of(exchange.client_id, exchange.ends.client)
         name = software_of(software["name"], software["version"]) if software else None
-        names = [(doing_of(exchange.api_key), client), ("apis", f"{exchange.spec.name} {exchange.api_version}")]
+        names = [(doing_of(exchange.api_key), client), ("apis", f"{exchange.api_reader.name} {exchange.api_version}")]
         names += [("software", name)] if name else []
         return names + [("groups", group) for group in entities_of(exchange, "groupId")]
 

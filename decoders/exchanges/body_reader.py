@@ -45,14 +45,14 @@ SIDES: Final[tuple[Side, Side]] = ("request", "response")
 # The APIs whose responses name owners of delegation tokens (KIP-48), and the APIs that make up a login (logins.py).
 TELLING_OWNERS: Final = (CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN)
 LOGGING_IN: Final = (SASL_HANDSHAKE, SASL_AUTHENTICATE)
-_WATCHED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
+_READ_WHEN_SETTLED: Final = frozenset((*LOGGING_IN, *TELLING_OWNERS, ENVELOPE))
 TRANSACTIONAL_SINCE: Final = 3
 UNSUPPORTED_VERSION: Final = b"\0\x23"
-# The most API versions kept: 368 exist, but garbage may claim more.
-SPECS_MAX: Final = 10_000
+# The most readers kept, one for each API version: 368 exist, but garbage may claim more.
+API_READERS_MAX: Final = 10_000
 
 
-class Failure(NamedTuple):
+class DecodeFailure(NamedTuple):
     """Why a side could not be decoded: `offset` in bytes after the frame's size field, `path` of the field."""
 
     reason: str
@@ -70,7 +70,7 @@ class Sides(Protocol):
     request_view: Any
     response_view: Any
     error_codes: list[tuple[str, int]] | None
-    failed: dict[Side, Failure] | None
+    failed: dict[Side, DecodeFailure] | None
     early: dict[Side, str] | None
 
     @property
@@ -95,14 +95,14 @@ class Sides(Protocol):
         request_view: Any,
         response_view: Any,
         error_codes: list[tuple[str, int]] | None,
-        failures: dict[Side, Failure] | None,
+        failures: dict[Side, DecodeFailure] | None,
         layout: dict[Side, str] | None,
     ) -> None:
-        """Store the views, error codes, failures and early layouts that `ApiVersion.look` has found."""
+        """Store the views, error codes, failures and early layouts that `ApiReader.look` has found."""
 
 
 class Unusual(Exception):
-    """Raised where the fast path of `ApiVersion.look` does not apply and the slow path has to decide."""
+    """Raised where the fast path of `ApiReader.look` does not apply and the slow path has to decide."""
 
 
 FAILURES: Final = (*CRUDE, DecodeError, Unusual)
@@ -133,8 +133,8 @@ def layouts(key: int, version: int, side: Side) -> tuple[Layout, ...]:
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class ApiVersion:
-    """One API version. Slots hold what the pairing loop needs; projections are made when first used."""
+class ApiReader:
+    """Reads one API version. Slots hold what the pairing loop needs; projections are made when first used."""
 
     __slots__ = (
         "_nameless",
@@ -149,9 +149,9 @@ class ApiVersion:
         "no_acks",
         "null_id",
         "quick",
+        "read_when_settled",
         "response_at",
         "version",
-        "watched",
     )
 
     def __init__(self, key: int | None, version: int | None, needs: Needs) -> None:
@@ -167,7 +167,7 @@ class ApiVersion:
         self.response_at = 9 if self.flexible and key != API_VERSIONS else 8
         self._quick: tuple[Projector, Projector] | None = None
         self.json: list[Any] = [None, None]  # the Readers that messages/body_json.py has made: without and with secrets
-        self.watched = key in _WATCHED or teaches(key, version)
+        self.read_when_settled = key in _READ_WHEN_SETTLED or names_topic_ids(key, version)
         self.expected = expected_codes(key)
         self._needs = needs
         self._nameless: dict[Side, tuple[str, ...]] = {}
@@ -270,7 +270,7 @@ class ApiVersion:
         if self.key is None:
             exchange.note(None, None, None, _unread(exchange), None)
             return
-        failures: dict[Side, Failure] = {}
+        failures: dict[Side, DecodeFailure] = {}
         layout: dict[Side, str] = {}
         views: list[Any] = [None, None]
         error_codes: list[tuple[str, int]] | None = None
@@ -308,7 +308,7 @@ class ApiVersion:
         found = self.try_layouts(side, data, read)
         return None if found is None else (*found[0], found[1].release)
 
-    def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], Failure]:
+    def fields(self, side: Side, data: bytes, missing: str | None) -> tuple[dict[str, Any], DecodeFailure]:
         """The fields of a side before the failure to decode it (no arrays of a large body), and the failure."""
         try:
             plan = self.stable(side)
@@ -361,13 +361,13 @@ class ApiVersion:
                         found[uuid_text(identity.bytes)] = name
         return found
 
-    def teach(self, exchange: Sides, topics: Topics) -> None:
+    def add_topic_names(self, exchange: Sides, topics: Topics) -> None:
         """Add the topic names in an exchange to `topics`."""
         for source in TOPIC_ID_SOURCES.get(self.key or 0, ()):
             wanted = frozenset((f"{source.path}.{source.name}", f"{source.path}.{source.id}"))
             view = self.read(exchange, source.side, wanted)
             if view is not None:
-                topics.learn(view, source)
+                topics.add_names(view, source)
 
     def read(self, exchange: Sides, side: Side, wanted: frozenset[str]) -> Any:
         """The fields of a side at `wanted` paths, by its stable layout; None where the side is missing or damaged."""
@@ -399,7 +399,7 @@ def tolerates(side: Side, layout: Layout, after: int, end: int) -> bool:
     return side == "request" and layout.release is None and after < end
 
 
-def teaches(key: int | None, version: int | None) -> bool:
+def names_topic_ids(key: int | None, version: int | None) -> bool:
     """Whether an API version has topic ids beside topic names."""
     if key not in TOPIC_ID_SOURCES or version is None:
         return False
@@ -434,42 +434,42 @@ def _acks(key: int | None, version: int) -> tuple[bytes | None, bytes]:
     return null_id + b"\0\0", null_id
 
 
-def _unread(exchange: Sides) -> dict[Side, Failure] | None:
+def _unread(exchange: Sides) -> dict[Side, DecodeFailure] | None:
     """The failure of a response without its request."""
     if not exchange.is_orphan:
         return None
     missing = exchange.extra.get("response") if exchange.extra is not None else None
-    return {"response": Failure(missing or "no_request", 4, "", "its request is not in the capture")}
+    return {"response": DecodeFailure(missing or "no_request", 4, "", "its request is not in the capture")}
 
 
-def failed(problem: DecodeError | None, missing: str | None) -> Failure:
+def failed(problem: DecodeError | None, missing: str | None) -> DecodeFailure:
     """The failure of a side; `missing` is the reason why only a part of its bytes is there, if so."""
     if problem is None:
-        return Failure(missing or "malformed", 0, "", "")
-    return Failure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
+        return DecodeFailure(missing or "malformed", 0, "", "")
+    return DecodeFailure(missing or problem.reason, max(problem.offset - 4, 0), problem.path, problem.text)
 
 
-class ApiVersions:
-    """The API versions that an engine has met; `plain` holds those that the pairing loop may take on its fast path."""
+class ApiReaders:
+    """The readers of the API versions met; `plain` holds those that the pairing loop may take on its fast path."""
 
     __slots__ = ("_known", "needs", "plain", "unknown")
 
     def __init__(self, needs: Needs) -> None:
         self.needs = needs
-        self.plain: dict[int, ApiVersion] = {}
-        self._known: dict[tuple[int, int], ApiVersion] = {}
-        self.unknown = ApiVersion(None, None, needs)  # for tokens, and for responses without their request
+        self.plain: dict[int, ApiReader] = {}
+        self._known: dict[tuple[int, int], ApiReader] = {}
+        self.unknown = ApiReader(None, None, needs)  # for tokens, and for responses without their request
 
-    def get(self, key: int, version: int) -> ApiVersion:
-        """The ApiVersion of an API key and version, made when first asked for."""
-        spec = self._known.get((key, version))
-        if spec is None:
-            spec = ApiVersion(key, version, self.needs)
-            if len(self._known) < SPECS_MAX:
-                self._known[key, version] = spec
-                if spec.plain:
-                    self.plain[key << 16 | version] = spec
-        return spec
+    def get(self, key: int, version: int) -> ApiReader:
+        """The reader of an API key and version, made when first asked for."""
+        api_reader = self._known.get((key, version))
+        if api_reader is None:
+            api_reader = ApiReader(key, version, self.needs)
+            if len(self._known) < API_READERS_MAX:
+                self._known[key, version] = api_reader
+                if api_reader.plain:
+                    self.plain[key << 16 | version] = api_reader
+        return api_reader
 
 
 Paths = Mapping[tuple[int, Side], Iterable[str]]

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiVersion, ApiVersions, Needs
+from decoders.exchanges.body_reader import LOGGING_IN, SOFTWARE_SINCE, TELLING_OWNERS, ApiReader, ApiReaders, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.exchange import (
     ClientSoftware,
@@ -78,10 +78,10 @@ if TYPE_CHECKING:
 # An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
 
 
-def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
+def begin(exchange: Exchange, ends: ConnectionInfo, api_reader: ApiReader) -> None:
     """Set the attributes of a new exchange to their initial values."""
     exchange.ends = ends
-    exchange.spec = spec
+    exchange.api_reader = api_reader
     exchange.api_key = None
     exchange.api_version = None
     exchange.client_id = None
@@ -94,10 +94,10 @@ def begin(exchange: Exchange, ends: ConnectionInfo, spec: ApiVersion) -> None:
     exchange.known = 0
 
 
-def orphan(ends: ConnectionInfo, spec: ApiVersion, frame: Frame, correlation_id: int) -> Exchange:
+def orphan(ends: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
     """A new exchange of a response whose request is not in the capture."""
     exchange = Exchange()
-    begin(exchange, ends, spec)
+    begin(exchange, ends, api_reader)
     exchange.outcome = "orphan_response"
     exchange.correlation_id = correlation_id
     put_no_request(exchange)
@@ -159,11 +159,11 @@ def put_no_response(exchange: Exchange) -> None:
     exchange.response_raw = None
 
 
-def wants_no_answer(spec: ApiVersion, data: bytes, body: int) -> bool:
+def wants_no_answer(api_reader: ApiReader, data: bytes, body: int) -> bool:
     """Whether a Produce request, whose body begins at `body`, has acks=0; False where its acks cannot be read."""
-    if not spec.null_id:
+    if not api_reader.null_id:
         return data[body : body + 2] == b"\0\0"
-    if not spec.flexible:
+    if not api_reader.flexible:
         body += 2 + max(int.from_bytes(data[body : body + 2], "big", signed=True), 0)
     else:
         try:
@@ -190,12 +190,12 @@ CORRELATION: Final = Struct(">i")
 class PairingContext:
     """What the connections of one engine share, as far as pairing uses it."""
 
-    __slots__ = ("budget", "connections", "guesses", "other_rows", "out", "owners", "specs", "summary", "topics")
+    __slots__ = ("api_readers", "budget", "connections", "guesses", "other_rows", "out", "owners", "summary", "topics")
 
     def __init__(self, needs: Needs, *, connections: bool = False) -> None:
         self.connections = connections  # give an Ended for each connection
         self.guesses = False  # whether to guess the API version of a response without its request (answer_guess.py)
-        self.specs = ApiVersions(needs)
+        self.api_readers = ApiReaders(needs)
         self.topics = Topics()
         # The owners of delegation tokens, by token id. Rows for tables, which may be made of a part of the capture, do
         # without them: an owner is named on one connection, the token is used on others.
@@ -375,14 +375,14 @@ class Pairing:
             self._headless(self.requests, frame)
             return
         exchange = self._sent(frame)
-        spec = exchange.spec
-        if spec.key == PRODUCE:
+        api_reader = exchange.api_reader
+        if api_reader.key == PRODUCE:
             self.produce(exchange)
             return
-        if spec.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
+        if api_reader.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             exchange.client_software = self.software = client_software(exchange) or self.software
             self.context.summary.client(self.ends.client, exchange.client_id or "", self.software)
-        elif spec.key in LOGGING_IN:
+        elif api_reader.key in LOGGING_IN:
             self._log_in(exchange)
         self._wait(exchange)
 
@@ -399,7 +399,7 @@ class Pairing:
             client_id = None if head.client_id is None else self._named(head.client_id)
         if key != API_VERSIONS or version < SOFTWARE_SINCE:  # a newer ApiVersions names its software
             self.context.summary.client(self.ends.client, client_id or "", self.software)
-        begin(exchange, self.ends, self.context.specs.get(key, version))
+        begin(exchange, self.ends, self.context.api_readers.get(key, version))
         exchange.api_key = key
         exchange.api_version = version
         exchange.correlation_id = correlation_id
@@ -478,7 +478,7 @@ class Pairing:
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
-        exchange = orphan(self.ends, self.context.specs.unknown, frame, correlation_id)
+        exchange = orphan(self.ends, self.context.api_readers.unknown, frame, correlation_id)
         if self.context.guesses and not frame.missing:
             self._guess(exchange)
         self.settle(exchange)
@@ -490,7 +490,7 @@ class Pairing:
         found = guess_request(exchange.response_raw or b"")
         if found is not None:
             exchange.api_key, exchange.api_version = found
-            exchange.spec = self.context.specs.get(*found)
+            exchange.api_reader = self.context.api_readers.get(*found)
             exchange.extra = {**(exchange.extra or {}), "guessed": True}
 
     def _headless(self, direction: FrameDirection, frame: Frame) -> None:
@@ -556,7 +556,7 @@ class Pairing:
 
     def _token(self, frame: Frame) -> None:
         exchange = Exchange()
-        begin(exchange, self.ends, self.context.specs.unknown)
+        begin(exchange, self.ends, self.context.api_readers.unknown)
         exchange.outcome = "token"
         exchange.correlation_id = None
         exchange.client_software = self.software
@@ -593,8 +593,8 @@ class Pairing:
 
     def settle(self, exchange: Exchange) -> None:
         """Settle an exchange whose two sides are there, as far as they ever will be."""
-        if exchange.spec.watched:
-            self._watch(exchange)
+        if exchange.api_reader.read_when_settled:
+            self._read_settled(exchange)
         exchange.known = len(self.context.topics.names)
         self.context.out.append(exchange)
         if exchange.api_key == ENVELOPE:
@@ -604,7 +604,7 @@ class Pairing:
         """Settle the exchange inside an Envelope, after the Envelope."""
         from decoders.exchanges.envelope import open_envelope  # few captures have any
 
-        inner = open_envelope(envelope, self.context.specs)
+        inner = open_envelope(envelope, self.context.api_readers)
         if inner is not None:
             summary = self.context.summary
             summary.unanswered += inner.outcome == "unanswered"
@@ -616,7 +616,7 @@ class Pairing:
         data = exchange.request_raw
         assert data is not None
         try:
-            silent = wants_no_answer(exchange.spec, data, read_request_head(data, 0, len(data)).body)
+            silent = wants_no_answer(exchange.api_reader, data, read_request_head(data, 0, len(data)).body)
         except DecodeError:
             silent = False
         if silent:
@@ -631,8 +631,8 @@ class Pairing:
             self.context.summary.unanswered += 1
         self.settle(exchange)
 
-    def _watch(self, exchange: Exchange) -> None:
-        """Learn topic names, owners of delegation tokens and the state of a login from an exchange."""
+    def _read_settled(self, exchange: Exchange) -> None:
+        """Take topic names, owners of delegation tokens and the state of a login from an exchange."""
         if exchange.api_key in TELLING_OWNERS:
             if not self.context.connections:
                 from decoders.exchanges.logins import learn_owners
@@ -640,7 +640,7 @@ class Pairing:
                 learn_owners(exchange, self.context.owners)
             return
         if exchange.api_key not in LOGGING_IN:
-            exchange.spec.teach(exchange, self.context.topics)
+            exchange.api_reader.add_topic_names(exchange, self.context.topics)
             return
         response = exchange.response
         error_code = None if response is None else response.get("error_code")

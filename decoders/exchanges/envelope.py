@@ -21,13 +21,13 @@ from decoders.protocol_facts.keys import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDS
 from decoders.schema.model import Side
 
 if TYPE_CHECKING:
-    from decoders.exchanges.body_reader import ApiVersions
+    from decoders.exchanges.body_reader import ApiReaders
 
 # APIs that no broker forwards: their responses change what is known of the connection.
 _NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
 
 
-def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
+def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     """The exchange inside a settled Envelope; None where its request cannot be read."""
     frame = _frame(outer, "request")
     if frame is None:
@@ -40,7 +40,7 @@ def open_envelope(outer: Exchange, specs: ApiVersions) -> Exchange | None:
         return None
     inner = Exchange()
     inner.ends = outer.ends
-    inner.spec = specs.get(head.api_key, head.api_version)
+    inner.api_reader = api_readers.get(head.api_key, head.api_version)
     inner.api_key, inner.api_version = head.api_key, head.api_version
     inner.correlation_id = head.correlation_id
     inner.client_id = None if head.client_id is None else head.client_id.decode("utf-8", "surrogateescape")

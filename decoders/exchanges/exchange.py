@@ -24,7 +24,7 @@ from decoders.tcp.chunks import How
 from decoders.tcp.connections import Connection, Half
 
 if TYPE_CHECKING:
-    from decoders.exchanges.body_reader import ApiVersion, Failure
+    from decoders.exchanges.body_reader import ApiReader, DecodeFailure
     from decoders.exchanges.learned_names import Topics
     from decoders.tls.facts import TlsInfo
 
@@ -291,14 +291,14 @@ class Exchange(Seen):
 
     __slots__ = (
         *SLOTS,
-        *("ends", "spec"),
+        *("ends", "api_reader"),
         *("_values", "early", "error_codes", "failed", "looked", "request_view", "response_view"),
     )
 
     kind: Literal["exchange"] = "exchange"
     record: Mapping[str, Any] | None = None  # the record it was read from (messages/exchange_from_json.py)
     revealed: Mapping[str, Any] | None = None  # that record with the secrets that it was written with
-    spec: ApiVersion
+    api_reader: ApiReader
     api_key: int | None
     api_version: int | None
     correlation_id: int | None
@@ -328,13 +328,13 @@ class Exchange(Seen):
     response_view: View
     _values: dict[Side, Any]
     error_codes: list[tuple[str, int]] | None
-    failed: dict[Side, Failure] | None
+    failed: dict[Side, DecodeFailure] | None
     early: dict[Side, str] | None
 
     @property
     def api(self) -> str | None:
         """The name of the API."""
-        return self.spec.name
+        return self.api_reader.name
 
     @property
     def latency_ms(self) -> float | None:
@@ -363,10 +363,10 @@ class Exchange(Seen):
         request_view: View,
         response_view: View,
         error_codes: list[tuple[str, int]] | None,
-        failures: dict[Side, Failure] | None,
+        failures: dict[Side, DecodeFailure] | None,
         layout: dict[Side, str] | None,
     ) -> None:
-        """Store the views, error codes, failures and early layouts that spec.look() has found."""
+        """Store the views, error codes, failures and early layouts that api_reader.look() has found."""
         self.request_view = request_view
         self.response_view = response_view
         self.error_codes = error_codes
@@ -380,7 +380,7 @@ class Exchange(Seen):
         """
         if not self.looked:
             self.looked = True
-            self.spec.look(self)
+            self.api_reader.look(self)
         return self.request_view if side == "request" else self.response_view
 
     def forget(self) -> None:
@@ -394,7 +394,7 @@ class Exchange(Seen):
             return self.outcome
         if not self.looked:
             self.looked = True
-            self.spec.look(self)
+            self.api_reader.look(self)
         return "undecoded" if self.failed else "complete"
 
     @property
@@ -407,11 +407,11 @@ class Exchange(Seen):
         return None
 
     @property
-    def failures(self) -> dict[Side, Failure]:
+    def failures(self) -> dict[Side, DecodeFailure]:
         """The failure of each side that cannot be decoded."""
         if not self.looked:
             self.looked = True
-            self.spec.look(self)
+            self.api_reader.look(self)
         return self.failed or {}
 
     @property
@@ -419,7 +419,7 @@ class Exchange(Seen):
         """For each side with an early-access layout, the release of that layout."""
         if not self.looked:
             self.looked = True
-            self.spec.look(self)
+            self.api_reader.look(self)
         return self.early or {}
 
     @property
@@ -427,8 +427,8 @@ class Exchange(Seen):
         """Every error code of the response that is not 0."""
         if not self.looked:
             self.looked = True
-            self.spec.look(self)
-        expected = self.spec.expected
+            self.api_reader.look(self)
+        expected = self.api_reader.expected
         return [
             (ExpectedApiError if code in expected else ApiError)(path, code, error_name(code))
             for path, code in self.error_codes or ()
@@ -439,10 +439,10 @@ class Exchange(Seen):
         """Path and code of each error that counts: one that the protocol does not expect (`errors_expected`)."""
         if not self.looked:
             self.looked = True
-            self.spec.look(self)
+            self.api_reader.look(self)
         if not self.error_codes:
             return []
-        expected = self.spec.expected
+        expected = self.api_reader.expected
         return [error for error in self.error_codes if error[1] not in expected] if expected else self.error_codes
 
     @property
@@ -476,7 +476,7 @@ class Exchange(Seen):
         except AttributeError:
             values = self._values = {}
         if side not in values:
-            values[side] = self.spec.values(self, side)
+            values[side] = self.api_reader.values(self, side)
         return values[side]
 
     @property
@@ -497,7 +497,7 @@ class Exchange(Seen):
     @property
     def topic_names(self) -> dict[str, str]:
         """Names, learnt earlier in the capture, of the topic ids in this exchange."""
-        return self.spec.topic_names(self)
+        return self.api_reader.topic_names(self)
 
     def topic_name(self, identity: UUID) -> str | None:
         """The name of a topic id, if the capture had shown it before this exchange was settled."""

@@ -42,7 +42,7 @@ from decoders.wire.primitives import uuid_text, write_uvarint
 from decoders.wire.state_serialization import fields
 
 if TYPE_CHECKING:
-    from decoders.exchanges.body_reader import ApiVersion
+    from decoders.exchanges.body_reader import ApiReader
 
 __all__ = ["History"]
 
@@ -63,7 +63,7 @@ _NO_CHANGES: Final = {True: b"\1\1", False: bytes(8)}  # no topics, and none for
 Partitions = dict[str, list[int]]
 
 
-class Session:
+class FetchSessionState:
     """One Fetch session: `topics` has names or, as text, ids of topics; `epoch` is that of the next request."""
 
     __slots__ = ("count", "epoch", "identity", "ids", "known", "shown", "topics")
@@ -130,7 +130,7 @@ class Session:
         return [self.identity, self.epoch, topics, {name: identity.bytes for name, identity in self.ids.items()}]
 
     @classmethod
-    def resumed(cls, state: object) -> Session:
+    def resumed(cls, state: object) -> FetchSessionState:
         """The session that `export` gave. Raises DecodeError or ValueError when the state is something else."""
         identity, epoch, topics, ids = fields(state, int, int, dict, dict)
         session = cls(identity, epoch)
@@ -235,7 +235,7 @@ class ConnectionFacts:
         self.client_id = exchange.client_id
         self.software = exchange.client_software
         self.news = -1  # History._news at that time
-        self.told: set[ApiVersion] = set()  # from whose exchanges nothing more is learnt of the library
+        self.told: set[ApiReader] = set()  # from whose exchanges nothing more is learnt of the library
         self.noted: dict[str, Any] = {}  # keys of the record: library, node
 
 
@@ -243,7 +243,7 @@ class History:
     """The facts that one engine has learnt so far, to be noted in later exchanges."""
 
     def __init__(self) -> None:
-        self._sessions: dict[int, Session] = {}  # by number of the connection
+        self._sessions: dict[int, FetchSessionState] = {}  # by number of the connection
         self._followed = 0  # how many partitions all sessions have
         self._members: dict[int, dict[str, Any]] = {}
         self._heads: dict[int, tuple[bytes, bytes]] = {}  # how their heartbeats begin, plain and with compact lengths
@@ -289,7 +289,7 @@ class History:
             known = facts.get(row.ends.number)
             if (
                 known is None
-                or row.spec not in known.told
+                or row.api_reader not in known.told
                 or known.news != self._news
                 or known.client_id != row.client_id
                 or known.software is not row.client_software
@@ -328,30 +328,37 @@ class History:
             noted["node"] = node
         known.noted, known.news = noted, self._news
         if len(known.told) < _TOLD_MAX and (not learns or (traits is not None and traits.knows(exchange))):
-            known.told.add(exchange.spec)
+            known.told.add(exchange.api_reader)
         return known
 
     # Fetch sessions.
 
     def _follow_fetch(self, exchange: Exchange) -> None:
-        number, spec, request, extra = exchange.ends.number, exchange.spec, exchange.request_raw, exchange.extra
+        number, api_reader, request, extra = (
+            exchange.ends.number,
+            exchange.api_reader,
+            exchange.request_raw,
+            exchange.extra,
+        )
         if self._members:
             self._say_group(exchange)
-        version = spec.version or 0
-        if version < _SESSION_SINCE or not spec.quick:
+        version = api_reader.version or 0
+        if version < _SESSION_SINCE or not api_reader.quick:
             return
         if request is None or len(request) < 14 or (extra is not None and "request" in extra):
             self._end_session(number)
             return
         length = request[12] << 8 | request[13]
-        at = (14 + length if length < 0x8000 else 14) + spec.flexible
+        at = (14 + length if length < 0x8000 else 14) + api_reader.flexible
         at += 13 if version >= _NO_REPLICA_SINCE else 17
         if at + 8 > len(request):
             self._end_session(number)
             return
         identity, epoch = _SESSION.unpack_from(request, at)
         if epoch > 0:
-            self._go_on(exchange, identity, epoch, unchanged=request.startswith(_NO_CHANGES[spec.flexible], at + 8))
+            self._go_on(
+                exchange, identity, epoch, unchanged=request.startswith(_NO_CHANGES[api_reader.flexible], at + 8)
+            )
         else:
             if number in self._sessions:
                 self._end_session(number)
@@ -359,12 +366,12 @@ class History:
                 self._open_session(exchange)
 
     def _open_session(self, exchange: Exchange) -> None:
-        answer = exchange.spec.read(exchange, "response", _OPENED)
+        answer = exchange.api_reader.read(exchange, "response", _OPENED)
         if answer is None or answer.get(_ERROR) or not answer.get("session_id"):
             return
-        asked = exchange.spec.read(exchange, "request", _ASKED)
+        asked = exchange.api_reader.read(exchange, "request", _ASKED)
         if asked is not None:
-            session = Session(answer["session_id"])
+            session = FetchSessionState(answer["session_id"])
             session.change(asked)
             self._keep(exchange.ends.number, session)
 
@@ -376,7 +383,7 @@ class History:
             return
         session.epoch = epoch + 1 if epoch < _LAST_EPOCH else 1
         if not unchanged:
-            changes = exchange.spec.read(exchange, "request", _CHANGED)
+            changes = exchange.api_reader.read(exchange, "request", _CHANGED)
             if changes is None:
                 self._end_session(number)
                 return
@@ -387,11 +394,11 @@ class History:
                 self._end_session(number)
                 return
         _note(exchange, SESSION_PARTITIONS, session.partitions(exchange))
-        answer, at = exchange.response_raw, exchange.spec.response_at + 4
+        answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
         if answer is not None and answer[at : at + 2] != b"\0\0":
             self._end_session(number)
 
-    def _keep(self, number: int, session: Session) -> bool:
+    def _keep(self, number: int, session: FetchSessionState) -> bool:
         """Follow a session, unless it is too large."""
         if session.count > SESSION_PARTITIONS_MAX or self._followed + session.count > SESSION_PARTITIONS_ALL_MAX:
             return False
@@ -411,8 +418,8 @@ class History:
             _note(exchange, "group", self._members[exchange.ends.number])
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
-        request = exchange.spec.read(exchange, "request", where.asked)
-        answer = exchange.spec.read(exchange, "response", where.answered) if where.answered else None
+        request = exchange.api_reader.read(exchange, "request", where.asked)
+        answer = exchange.api_reader.read(exchange, "response", where.answered) if where.answered else None
         if request is None:
             return
         group, member = request.get(where.group), request.get(where.member)
@@ -437,17 +444,17 @@ class History:
     def _says_the_same(self, exchange: Exchange) -> bool:
         """Whether an exchange is a heartbeat or commit of the member already known, without an error, as most are."""
         heads, request = self._heads.get(exchange.ends.number), exchange.request_raw
-        if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.spec.quick:
+        if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.api_reader.quick:
             return False
         if request is None or len(request) < 14 or exchange.extra is not None:
             return False
         length = request[12] << 8 | request[13]
-        flexible = exchange.spec.flexible
+        flexible = exchange.api_reader.flexible
         if not request.startswith(heads[flexible], (14 + length if length < 0x8000 else 14) + flexible):
             return False
         if exchange.api_key == _COMMIT:
             return True
-        answer, at = exchange.response_raw, exchange.spec.response_at + 4
+        answer, at = exchange.response_raw, exchange.api_reader.response_at + 4
         return answer is not None and answer[at : at + 2] == b"\0\0"
 
     def _take_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
@@ -481,14 +488,16 @@ class History:
     def _say_own_group(self, exchange: Exchange) -> None:
         """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
         said = self._members.get(exchange.ends.number)
-        request = None if said is None else exchange.spec.read(exchange, "request", _GROUPS)
+        request = None if said is None else exchange.api_reader.read(exchange, "request", _GROUPS)
         if said is not None and request is not None:
             asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
             if [json_text(name) for name in asked if name is not None] == [said["id"]]:
                 _note(exchange, "group", said)
 
     def _leave(self, exchange: Exchange) -> None:
-        request = exchange.spec.read(exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"}))
+        request = exchange.api_reader.read(
+            exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
+        )
         said = self._members.get(exchange.ends.number)
         if said is None or request is None or json_text(request.get("group_id") or "") != said["id"]:
             return
@@ -500,7 +509,7 @@ class History:
     # Transactions.
 
     def _follow_produce(self, exchange: Exchange) -> None:
-        request, null = exchange.request_raw, exchange.spec.null_id
+        request, null = exchange.request_raw, exchange.api_reader.null_id
         if not null or request is None or len(request) < 14:
             return
         length = request[12] << 8 | request[13]
@@ -510,7 +519,7 @@ class History:
     def _follow_producer(self, exchange: Exchange) -> None:
         where = _PRODUCERS[exchange.api_key]  # type: ignore[index]  # it has one
         paths = frozenset(filter(None, (where.identity, where.producer, where.epoch)))
-        request = exchange.spec.read(exchange, "request", paths)
+        request = exchange.api_reader.read(exchange, "request", paths)
         identity = None if request is None else request.get(where.identity)
         if request is None or not identity:
             return
@@ -518,7 +527,7 @@ class History:
         if where.producer:
             self._take_producer(key, request.get(where.producer), request.get(where.epoch))
         # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
-        answer = exchange.spec.read(exchange, "response", _NEW_PRODUCER) if where.new else None
+        answer = exchange.api_reader.read(exchange, "response", _NEW_PRODUCER) if where.new else None
         news = answer is not None and not answer.get(_ERROR)
         if news and answer is not None and not where.producer:
             self._take_producer(key, answer.get("producer_id"), answer.get("producer_epoch"))
@@ -539,7 +548,7 @@ class History:
 
     def _name_producer(self, exchange: Exchange) -> None:
         """Note the transaction that a marker ends."""
-        request = exchange.spec.read(exchange, "request", _MARKED)
+        request = exchange.api_reader.read(exchange, "request", _MARKED)
         markers = [] if request is None else request.get("markers") or []
         if len(markers) == 1:
             producer, epoch = markers[0].get("producer_id"), markers[0].get("producer_epoch")
@@ -550,7 +559,7 @@ class History:
     # Nodes.
 
     def _learn_nodes(self, exchange: Exchange) -> None:
-        answer = exchange.spec.read(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
+        answer = exchange.api_reader.read(exchange, "response", _NODES[exchange.api_key])  # type: ignore[index]  # it has one
         if answer is None:
             return
         cluster = answer.get("cluster_id") or None
@@ -626,7 +635,7 @@ class History:
             state, *[dict] * 2, list, *[dict] * 4
         )
         for number, row in sessions.items():
-            self._keep(number, Session.resumed(row))
+            self._keep(number, FetchSessionState.resumed(row))
         for number, row in members.items():
             (host, client_id), said = fields(row, list, dict)
             self._members[number] = said

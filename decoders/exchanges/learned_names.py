@@ -1,4 +1,4 @@
-"""Responses in, the names that they teach out: of topic ids (KIP-516), and node ids by address.
+"""Responses in, the names in them out: of topic ids (KIP-516), and node ids by address.
 
 An address is known as the broker advertises it, and as captures show it.
 """
@@ -67,7 +67,7 @@ class Topics:
         self.names: dict[UUID, tuple[str, int]] = {}
         self.texts: dict[str, tuple[str, int]] = {}  # name and place by the text of the id
 
-    def learn(self, value: Any, source: TopicIdSource) -> None:
+    def add_names(self, value: Any, source: TopicIdSource) -> None:
         """Add the topic names in a message or a projection of it."""
         names = self.names
         for entry in at_path(value, source.path):
@@ -163,7 +163,7 @@ def _bracketed(host: str) -> str:
 class NodeIds(dict[str, int]):
     """Node ids by address, as captures show it. A host name does not prove an address, except localhost."""
 
-    def learn(self, answer: Mapping[str, Any] | None) -> bool:
+    def add_brokers(self, answer: Mapping[str, Any] | None) -> bool:
         """Take the brokers of a response of one of the APIs in NODE_LISTS; returns whether any of them was new."""
         news = False
         for node in listed_nodes(answer):

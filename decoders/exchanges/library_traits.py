@@ -68,7 +68,9 @@ class Traits:
             self._take_values(exchange, key)
 
     def _take_values(self, exchange: Exchange, key: int) -> None:
-        view: Any = exchange.spec.read(exchange, "request", _ASKED[key] | (_REPLICA if key == FETCH else frozenset()))
+        view: Any = exchange.api_reader.read(
+            exchange, "request", _ASKED[key] | (_REPLICA if key == FETCH else frozenset())
+        )
         if view is None:
             return
         if key == FETCH:
@@ -77,7 +79,7 @@ class Traits:
         self.values[key] = " ".join(_flat(view, path) for path in TRAITS[key])
 
     def _take_offers(self, exchange: Exchange) -> None:
-        answer: Any = exchange.spec.read(exchange, "response", _OFFERED)
+        answer: Any = exchange.api_reader.read(exchange, "response", _OFFERED)
         if answer is not None and not answer.get("error_code"):
             for row in answer.get("api_keys") or ():
                 if row["api_key"] in _KEPT:

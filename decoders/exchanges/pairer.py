@@ -5,7 +5,7 @@ more than the work itself.
 
 The idea. The common case is written in line, in one function without calls; all else is called. The common case is a
 frame that lies whole in one chunk, on a connection in step and of an API version without peculiarities
-(`ApiVersions.plain`), and a piece of a large body (`python -m tests.bench.exchanges`):
+(`ApiReaders.plain`), and a piece of a large body (`python -m tests.bench.exchanges`):
 
 ```
 chunk ─► half.state is a direction in step? ── no ─► unusual(): events, connections not known to be Kafka
@@ -158,7 +158,7 @@ class Context(PairingContext):
 def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
     """Pair the frames in chunks; `unusual` is called for events and for halves that have no direction."""
     budget = context.budget
-    plain = context.specs.plain.get
+    plain = context.api_readers.plain.get
     names = context.topics.names
     push = context.out.append
     request_form = REQUEST_FORM.unpack_from
@@ -190,7 +190,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.response_raw = data if after - at == size else data[at:after]
                 budget.held -= len(exchange.request_raw)  # type: ignore[arg-type]  # a request in flight has its bytes
                 at = after
-                if exchange.spec.watched:
+                if exchange.api_reader.read_when_settled:
                     owner.settle(exchange)
                 else:
                     exchange.known = len(names)
@@ -201,8 +201,8 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
             while size - at >= REQUEST_HEAD:
                 need, code, correlation_id, length = request_form(data, at)
                 after = at + 4 + need
-                spec = plain(code)
-                if after > size or spec is None or not 0 <= length <= need - 10:
+                api_reader = plain(code)
+                if after > size or api_reader is None or not 0 <= length <= need - 10:
                     break
                 owner = direction.owner  # type: ignore[assignment]  # whose directions come here
                 table = owner.in_flight
@@ -214,9 +214,9 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                     owner.rename(client_raw)
                 exchange = Exchange()
                 exchange.ends = owner.ends
-                exchange.spec = spec
-                exchange.api_key = spec.key
-                exchange.api_version = spec.version
+                exchange.api_reader = api_reader
+                exchange.api_key = api_reader.key
+                exchange.api_version = api_reader.version
                 exchange.correlation_id = correlation_id
                 exchange.client_id = owner.client_id
                 exchange.client_software = owner.software
@@ -231,8 +231,8 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 exchange.place = direction.place
                 direction.place += need + 4
                 at = after
-                if spec.no_acks is not None and (
-                    data.startswith(spec.no_acks, body) or not data.startswith(spec.null_id, body)
+                if api_reader.no_acks is not None and (
+                    data.startswith(api_reader.no_acks, body) or not data.startswith(api_reader.null_id, body)
                 ):
                     owner.produce(exchange)
                 else:

@@ -212,11 +212,11 @@ def resume_pairing(context: Context, state: object) -> None:
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
     """A request in flight, restored from the attributes that saved() gave."""
     exchange = Exchange()
-    begin(exchange, pairing.ends, context.specs.unknown)
+    begin(exchange, pairing.ends, context.api_readers.unknown)
     put_no_response(exchange)
     put(exchange, REQUEST, state)
     if isinstance(exchange.api_key, int) and isinstance(exchange.api_version, int):
-        exchange.spec = context.specs.get(exchange.api_key, exchange.api_version)
+        exchange.api_reader = context.api_readers.get(exchange.api_key, exchange.api_version)
     return exchange
 
 

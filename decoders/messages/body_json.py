@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import SIDES, ApiVersion, Failure, Layout, failed
+from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, failed
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
@@ -195,15 +195,15 @@ class Readers:
 
     __slots__ = ("_hook", "_options", "errors", "has_records", "nameless", "plans", "request", "response")
 
-    def __init__(self, spec: ApiVersion, reveal: bool) -> None:
-        assert spec.key is not None
-        plans = (spec.layouts("request")[0].plan, spec.layouts("response")[0].plan)
+    def __init__(self, api_reader: ApiReader, reveal: bool) -> None:
+        assert api_reader.key is not None
+        plans = (api_reader.layouts("request")[0].plan, api_reader.layouts("response")[0].plan)
         self.plans = plans
-        self.request = json_decoder(plans[0], hooks_of(spec.key, "request"), reveal)
-        self.response = json_decoder(plans[1], hooks_of(spec.key, "response"), reveal)
-        self.has_records = spec.key in RECORD_ARRAYS
+        self.request = json_decoder(plans[0], hooks_of(api_reader.key, "request"), reveal)
+        self.response = json_decoder(plans[1], hooks_of(api_reader.key, "response"), reveal)
+        self.has_records = api_reader.key in RECORD_ARRAYS
         self.errors = error_finder(plans[1])
-        self.nameless = bool(spec.nameless("request") or spec.nameless("response"))
+        self.nameless = bool(api_reader.nameless("request") or api_reader.nameless("response"))
         self._options: Options | None = None
         self._hook: RecordsHook | None = None
 
@@ -215,23 +215,27 @@ class Readers:
 
 
 def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers] | None:
-    """The bodies of an exchange, and the Readers, in the common case (see ApiVersion.look); None in other cases."""
-    spec = exchange.spec
+    """The bodies of an exchange, and the Readers, in the common case (see ApiReader.look); None in other cases."""
+    api_reader = exchange.api_reader
     request, response = exchange.request_raw, exchange.response_raw
-    if not spec.quick or request is None or (exchange.extra is not None and not BOTH_SIDES.isdisjoint(exchange.extra)):
+    if (
+        not api_reader.quick
+        or request is None
+        or (exchange.extra is not None and not BOTH_SIDES.isdisjoint(exchange.extra))
+    ):
         return None
     size = len(request)
     answer_size = 0 if response is None else len(response)
     if size + answer_size > BODY_WHOLE_MAX and options.deferred:  # body_json() asks for each side
         return None
-    readers: Readers | None = spec.json[options.reveal_secrets]
+    readers: Readers | None = api_reader.json[options.reveal_secrets]
     if readers is None:
-        readers = spec.json[options.reveal_secrets] = Readers(spec, options.reveal_secrets)
+        readers = api_reader.json[options.reveal_secrets] = Readers(api_reader, options.reveal_secrets)
     hooks = readers.hooks(options) if readers.has_records else _NO_RECORDS
     try:
         length = request[12] << 8 | request[13]
         at = 14 + length if length < 0x8000 else 14
-        if spec.flexible:
+        if api_reader.flexible:
             if request[at]:
                 return None
             at += 1
@@ -240,38 +244,38 @@ def both_quick(exchange: Exchange, options: Options) -> tuple[Any, Any, Readers]
             return None
         if response is None:
             return body, None, readers
-        at = spec.response_at
+        at = api_reader.response_at
         if at == 9 and response[8]:
             return None
         answer, after = readers.response(response, at, answer_size, hooks)
     except (*CRUDE, DecodeError):
         return None
-    if after != answer_size or (options.records and holds_metadata(spec.key, "response", answer)):
+    if after != answer_size or (options.records and holds_metadata(api_reader.key, "response", answer)):
         return None
     return body, answer, readers
 
 
 def body_json(
     exchange: Exchange, side: Side, options: Options = PLAIN
-) -> tuple[Any, Failure | None, str | None, Plan | None]:
+) -> tuple[Any, DecodeFailure | None, str | None, Plan | None]:
     """The body of a side, why it was not decoded to its end, the release of an early layout, and the layout used."""
     data = exchange.raw(side)
     if data is None:
         return None, None, None, None
-    spec = exchange.spec
+    api_reader = exchange.api_reader
     missing = exchange.extra.get(side) if exchange.extra is not None else None
     if missing is None:
         try:
-            at = spec.body(side, data)
+            at = api_reader.body(side, data)
         except DecodeError:
             pass
         else:
-            found = spec.try_layouts(
-                side, data, lambda layout: _decoded(spec, side, layout.plan, data, at, len(data), options)
+            found = api_reader.try_layouts(
+                side, data, lambda layout: _decoded(api_reader, side, layout.plan, data, at, len(data), options)
             )
             if found is not None:
                 return found[0], None, found[1].release, found[1].plan
-    body, failure = _before_failure(spec, side, data, missing, options)
+    body, failure = _before_failure(api_reader, side, data, missing, options)
     return body, failure, None, None
 
 
@@ -280,7 +284,7 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
     data = exchange.request_raw
     if data is None:
         return None
-    at = exchange.spec.body("request", data)
+    at = exchange.api_reader.body("request", data)
     if options.deferred and len(data) - at > BODY_WHOLE_MAX:
         tail = data[check(plan, data, at, len(data)) :] or None
     else:
@@ -291,19 +295,19 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
 
 
 def _decoded(
-    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+    api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
     """The body and the offset after it; None where it cannot be read."""
-    assert spec.key is not None
-    decode = json_decoder(plan, hooks_of(spec.key, side), options.reveal_secrets)
+    assert api_reader.key is not None
+    decode = json_decoder(plan, hooks_of(api_reader.key, side), options.reveal_secrets)
     if options.deferred and end - at > BODY_WHOLE_MAX:
-        return _deferred(spec, side, plan, data, at, end, options)
-    piece = spec.key in PIECES
-    hooks = table(options, metadata=piece) if _has_records(spec.key, side) else _NO_RECORDS
+        return _deferred(api_reader, side, plan, data, at, end, options)
+    piece = api_reader.key in PIECES
+    hooks = table(options, metadata=piece) if _has_records(api_reader.key, side) else _NO_RECORDS
     try:
         body, after = decode(data, at, end, hooks)
         hides = options.records and not options.reveal_secrets and not piece
-        if hides and holds_metadata(spec.key, side, body):
+        if hides and holds_metadata(api_reader.key, side, body):
             body, after = decode(data, at, end, table(options, metadata=True))
     except (*CRUDE, DecodeError):  # generated code fails crudely; _before_failure says how
         return None
@@ -311,32 +315,32 @@ def _decoded(
 
 
 def _deferred(
-    spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
+    api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
     """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
     try:
         after = check(plan, data, at, end)
     except (*CRUDE, DecodeError):
         return None
-    metadata = spec.key in METADATA_HOLDERS and _has_records(spec.key, side)
-    if metadata and spec.key not in PIECES:
-        metadata = holds_metadata(spec.key, side, bare(spec, side, plan, data, at, end))
-    return reading(spec, side, options, metadata=metadata).read(plan, data, at, end)[0], after
+    metadata = api_reader.key in METADATA_HOLDERS and _has_records(api_reader.key, side)
+    if metadata and api_reader.key not in PIECES:
+        metadata = holds_metadata(api_reader.key, side, bare(api_reader, side, plan, data, at, end))
+    return reading(api_reader, side, options, metadata=metadata).read(plan, data, at, end)[0], after
 
 
-def reading(spec: ApiVersion, side: Side, options: Options, *, metadata: bool) -> BodyReader:
+def reading(api_reader: ApiReader, side: Side, options: Options, *, metadata: bool) -> BodyReader:
     """The reader of a large body, within the budget of its exchange where it has records."""
-    names = hooks_of(spec.key or 0, side)
-    if not _has_records(spec.key, side):
+    names = hooks_of(api_reader.key or 0, side)
+    if not _has_records(api_reader.key, side):
         return BodyReader(names, _NO_RECORDS, reveal=options.reveal_secrets)
     hook = _records_hook(options, metadata)
     hooks = hook.fresh()
     return BodyReader(names, hooks, reveal=options.reveal_secrets, budget=hook.budget)
 
 
-def bare(spec: ApiVersion, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
+def bare(api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int) -> dict[str, Any]:
     """A large body with arrays deferred and records left out, in which names and ids can be looked for."""
-    names = hooks_of(spec.key or 0, side)
+    names = hooks_of(api_reader.key or 0, side)
     nothing = dict.fromkeys(names.values(), _left_out)
     return BodyReader(names, {PUBLIC: is_public, **nothing}, reveal=False).read(plan, data, at, end)[0]
 
@@ -346,14 +350,14 @@ def _left_out(_data: object) -> None:
 
 
 def _before_failure(
-    spec: ApiVersion, side: Side, data: bytes, missing: str | None, options: Options
-) -> tuple[dict[str, Any], Failure]:
+    api_reader: ApiReader, side: Side, data: bytes, missing: str | None, options: Options
+) -> tuple[dict[str, Any], DecodeFailure]:
     try:
-        plan = spec.stable(side)
-        at = spec.body(side, data)
+        plan = api_reader.stable(side)
+        at = api_reader.body(side, data)
         if options.deferred and len(data) - at > BODY_WHOLE_MAX:
-            metadata = spec.key in METADATA_HOLDERS
-            how = reading(spec, side, options, metadata=metadata)
+            metadata = api_reader.key in METADATA_HOLDERS
+            how = reading(api_reader, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
             return body, failed(problem, missing)
         body, problem = codec.partial(
@@ -362,8 +366,8 @@ def _before_failure(
             at,
             len(data),
             json=True,
-            hooks=hooks_of(spec.key or 0, side),
-            table=table(options, metadata=spec.key in METADATA_HOLDERS),
+            hooks=hooks_of(api_reader.key or 0, side),
+            table=table(options, metadata=api_reader.key in METADATA_HOLDERS),
             reveal=options.reveal_secrets,
         )
     except DecodeError as failure:
@@ -372,9 +376,9 @@ def _before_failure(
 
 
 @cache
-def holds_secrets(spec_key: int | None, layouts: tuple[Layout, ...]) -> bool:
+def holds_secrets(api_key: int | None, layouts: tuple[Layout, ...]) -> bool:
     """Whether the raw bytes of a side may hold a secret; those of an unknown message may."""
-    return not layouts or spec_key in METADATA_HOLDERS or any(_secret(layout.plan) for layout in layouts)
+    return not layouts or api_key in METADATA_HOLDERS or any(_secret(layout.plan) for layout in layouts)
 
 
 def _secret(plan: Plan) -> bool:
@@ -402,7 +406,7 @@ _CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
 def conceal_of(exchange: Exchange) -> Conceal | None:
     """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated."""
-    if exchange.spec.key not in ECHOING or exchange.response_raw is None:
+    if exchange.api_reader.key not in ECHOING or exchange.response_raw is None:
         return None
     return _conceal(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
 

@@ -27,7 +27,7 @@ from decoders.embedded import (
 )
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
-from decoders.exchanges.body_reader import ApiVersion, Failure, Layout, Needs, failed
+from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, failed
 from decoders.exchanges.topic_arrays import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
 from decoders.messages.body_json import ECHOING, holds_secrets
@@ -53,7 +53,7 @@ TopicName = Callable[[UUID], str | None]
 
 
 @dataclass(slots=True)
-class Anatomy:
+class FrameParts:
     """The parts of header and body, up to `rest_at`, the offset of the first byte that belongs to no field.
 
     `failure` says why there is a rest, or why the end is missing; `layout` the release whose early layout was used.
@@ -64,11 +64,11 @@ class Anatomy:
     body: list[BytePart]
     rest_at: int
     rest_secret: bool
-    failure: Failure | None = None
+    failure: DecodeFailure | None = None
     layout: str | None = None
 
 
-def anatomy(
+def split_frame(
     data: bytes,
     side: Side,
     key: int | None,
@@ -77,7 +77,7 @@ def anatomy(
     reveal: bool = False,
     missing: str | None = None,
     topic_name: TopicName = lambda _: None,
-) -> Anatomy:
+) -> FrameParts:
     """The parts of a frame with its size field. Without key or version only the header of the side is read.
 
     `missing` is why the end of the frame is not there, where that is known; `topic_name` gives the names of topic ids.
@@ -96,12 +96,12 @@ def anatomy(
         at = Walker(data, spans).read(plan, 4, end)
     except DecodeError as problem:
         parts += _parts(plan, spans, reveal)
-        return Anatomy(parts, header_version, [], parts[-1].end, not reveal, failed(problem, missing))
+        return FrameParts(parts, header_version, [], parts[-1].end, not reveal, failed(problem, missing))
     parts += _parts(plan, spans, reveal)
     if key is None or version is None:
-        failure = Failure(missing or "no_request", 4, "", "its API is not known")
-        return Anatomy(parts, header_version, [], at, not reveal, failure)
-    found = _body(ApiVersion(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name), missing)
+        failure = DecodeFailure(missing or "no_request", 4, "", "its API is not known")
+        return FrameParts(parts, header_version, [], at, not reveal, failure)
+    found = _body(ApiReader(key, version, _NO_NEEDS), side, data, at, _Showing(reveal, topic_name), missing)
     found.header, found.header_version = parts, header_version
     return found
 
@@ -113,11 +113,13 @@ class _Showing(NamedTuple):
     topic_name: TopicName
 
 
-def _body(spec: ApiVersion, side: Side, data: bytes, at: int, showing: _Showing, missing: str | None) -> Anatomy:
+def _body(
+    api_reader: ApiReader, side: Side, data: bytes, at: int, showing: _Showing, missing: str | None
+) -> FrameParts:
     """The parts of the body by the layout that fits, else by the stable one up to where it fails."""
-    layouts = spec.layouts(side)
-    echoing = side == "response" and spec.key in ECHOING
-    hidden = not showing.reveal and (echoing or holds_secrets(spec.key, layouts))
+    layouts = api_reader.layouts(side)
+    echoing = side == "response" and api_reader.key in ECHOING
+    hidden = not showing.reveal and (echoing or holds_secrets(api_reader.key, layouts))
     failures: list[tuple[Plan, Walker, DecodeError]] = []
 
     def read(layout: Layout) -> tuple[tuple[Walker, int], int] | None:
@@ -131,39 +133,41 @@ def _body(spec: ApiVersion, side: Side, data: bytes, at: int, showing: _Showing,
             failures.append((layout.plan, walker, trailing(after, len(data))))
         return (walker, after), after
 
-    best = spec.try_layouts(side, data, read, stable_only=missing is not None)
+    best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
         (walker, after), (plan, release) = best
-        parts = _filled(spec, side, data, plan, walker, showing)
+        parts = _filled(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
             failure = failed(trailing(after, len(data)), missing)
         elif missing is not None:
-            failure = Failure(missing, len(data) - 4, "", "")
-        return Anatomy([], 0, parts, after, hidden, failure, release)
+            failure = DecodeFailure(missing, len(data) - 4, "", "")
+        return FrameParts([], 0, parts, after, hidden, failure, release)
     if not failures:
         try:
-            spec.stable(side)
+            api_reader.stable(side)
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
             problem = without_frames(unknown)
-        return Anatomy([], 0, [], at, hidden, failed(problem, missing))
+        return FrameParts([], 0, [], at, hidden, failed(problem, missing))
     plan, walker, problem = failures[0]
-    parts = _filled(spec, side, data, plan, walker, showing)
-    return Anatomy([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
+    parts = _filled(api_reader, side, data, plan, walker, showing)
+    return FrameParts([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
 
 
-def _filled(spec: ApiVersion, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing) -> list[BytePart]:
+def _filled(
+    api_reader: ApiReader, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing
+) -> list[BytePart]:
     """The parts of a body, with parts of batches and structures in place of their bytes."""
     found: list[BytePart] = []
     reveal = showing.reveal
-    hide = holds_secret if not reveal and holds_metadata(spec.key, side, walker.root) else None
-    holders = _holders(spec.key, side)
+    hide = holds_secret if not reveal and holds_metadata(api_reader.key, side, walker.root) else None
+    holders = _holders(api_reader.key, side)
     for part in _parts(plan, walker.spans or (), reveal):
         if part.what != "value" or part.end == part.at or part.secret:
             found.append(part)
         elif part.kind.endswith("records"):
-            topic = topic_at(spec.key, walker.root, part.path, showing.topic_name)
+            topic = topic_at(api_reader.key, walker.root, part.path, showing.topic_name)
             parts = _with_structures(batch_parts(data, part.at, part.end, part.path, hide), topic, data, reveal)
             found += _at_most(PARTS_MAX - len(found), parts, part, hide)
         elif part.kind.endswith("bytes") and (name := holders.get(_INDEX.sub("", part.path))):

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final
 
 from decoders.apis import api
-from decoders.exchanges.history import Session
+from decoders.exchanges.history import FetchSessionState
 from decoders.limits import SESSION_PARTITIONS_MAX
 from decoders.messages.whole_messages import encode_response
 from decoders.named_tuple import NamedTuple
@@ -185,7 +185,7 @@ class FetchSessions:
     """The fetch session of one connection (KIP-227): give it every Fetch request and answer, in order."""
 
     def __init__(self) -> None:
-        self._session: Session | None = None
+        self._session: FetchSessionState | None = None
 
     def whole(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """A decoded Fetch request with all that it asks for, also what earlier requests of its session named."""
@@ -207,5 +207,5 @@ class FetchSessions:
         if response.get("error_code") or not identity:
             self._session = None
         elif request.get("session_epoch") == 0:
-            self._session = Session(identity)
+            self._session = FetchSessionState(identity)
             self._session.change(request)

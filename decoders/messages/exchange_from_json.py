@@ -18,7 +18,7 @@ from uuid import UUID
 from decoders.capture.files import TIME_MAX
 from decoders.embedded import STRUCTURES, VERSION, embedded_from_json, structure
 from decoders.errors import EncodeError, Malformed
-from decoders.exchanges.body_reader import SIDES, SPECS_MAX, ApiVersion, Failure, Needs, Sides
+from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, DecodeFailure, Needs, Sides
 from decoders.exchanges.connection_pairing import begin
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.exchange_fields import EXTRA
@@ -71,8 +71,8 @@ def _record(exchange: Sides) -> Mapping[str, Any]:
     return exchange.record
 
 
-class Recorded(ApiVersion):
-    """An API version whose exchanges are read from records instead of frames."""
+class Recorded(ApiReader):
+    """Reads the exchanges of an API version from records instead of frames."""
 
     __slots__ = ()
 
@@ -83,8 +83,8 @@ class Recorded(ApiVersion):
     def look(self, exchange: Sides) -> None:
         """Set the views, made with the exchange, and the errors, failures and early layouts of the record."""
         record = _record(exchange)
-        failures: dict[Side, Failure] = {
-            side: Failure(row["reason"], row["offset"], row["path"], "")
+        failures: dict[Side, DecodeFailure] = {
+            side: DecodeFailure(row["reason"], row["offset"], row["path"], "")
             for side, row in record.get("undecoded", {}).items()
         }
         codes = [(error["path"], error["code"]) for error in record["errors"]]
@@ -101,7 +101,7 @@ class Recorded(ApiVersion):
         return {uuid_text(identity.bytes): name for identity, name in exchange.names.items()}
 
 
-@lru_cache(SPECS_MAX)
+@lru_cache(API_READERS_MAX)
 def _version(key: int | None, version: int | None) -> Recorded:
     return Recorded(key, version)
 
@@ -152,11 +152,11 @@ class FromRecords:
 
     def _exchange(self, record: Mapping[str, Any]) -> Exchange:
         key, version = _int(record, "api_key"), _int(record, "api_version")
-        spec = _version(key, version)
+        api_reader = _version(key, version)
         exchange = RecordedExchange()
         exchange.revealed = record
         exchange.record = record = redact_record(record)
-        begin(exchange, self._connection(record), spec)
+        begin(exchange, self._connection(record), api_reader)
         exchange.place = _UNKNOWN_PLACE
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
@@ -178,7 +178,7 @@ class FromRecords:
         names = record.get("topic_names", {})
         exchange.names = {UUID(bytes=uuid_bytes(key)): _string(name, "topic_names") for key, name in names.items()}
         _check_said(record)
-        exchange.views = (_view(spec, record, "request"), _view(spec, record, "response"))
+        exchange.views = (_view(api_reader, record, "request"), _view(api_reader, record, "response"))
         _set_times(exchange, record)
         return exchange
 
@@ -287,14 +287,14 @@ def _string(value: Any, path: str) -> Any:
 # A body in JSON form in, its view out.
 
 
-def _view(spec: Recorded, record: Mapping[str, Any], side: Side) -> Any:
+def _view(api_reader: Recorded, record: Mapping[str, Any], side: Side) -> Any:
     """The fields of a side that this version has; None where the side is not there, or has no fields."""
     body = record[side]
-    if body is None or spec.key is None:
+    if body is None or api_reader.key is None:
         _check_levels(body, side)
         return None
     release = record.get("layout", {}).get(side)
-    plans = [layout.plan for layout in spec.layouts(side) if layout.release == release]
+    plans = [layout.plan for layout in api_reader.layouts(side) if layout.release == release]
     # A broker logs nothing of a request in a version that it does not know.
     whole = side not in record.get("undecoded", {}) and (bool(body) or "server" not in record)
     for plan in plans[:-1]:  # an ApiVersions response may have the layout of version 0 in place of its own

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Final
 
-from decoders.exchanges.body_reader import SIDES, Failure
+from decoders.exchanges.body_reader import SIDES, DecodeFailure
 from decoders.exchanges.exchange import (
     SESSION_PARTITIONS,
     Exchange,
@@ -64,15 +64,15 @@ def large_errors(exchange: Exchange, plan: Plan) -> Listed:
     """The error codes of a large response that are not 0."""
     data = exchange.response_raw
     assert data is not None
-    spec = exchange.spec
-    at = spec.body("response", data)
+    api_reader = exchange.api_reader
+    at = api_reader.body("response", data)
     _, codes, _ = projector(plan, _NOTHING, True)(data, at, len(data))
     if codes is None or len(codes) < ERRORS_SHOWN_MAX:
         return [{"path": path, "code": code, "name": error_name(code)} for path, code in codes or ()], 0
     found = Most(ERRORS_SHOWN_MAX)
     finder = error_finder(plan)
     if finder is not None:
-        finder(bare(spec, "response", plan, data, at, len(data)), found)
+        finder(bare(api_reader, "response", plan, data, at, len(data)), found)
     return found.rows, found.more
 
 
@@ -80,8 +80,10 @@ def read_fields(exchange: Exchange, side: Side, paths: frozenset[str]) -> dict[s
     """The fields at `paths` of a side, in the stable layout, however large its body is. Raises DecodeError."""
     data = exchange.raw(side)
     assert data is not None
-    spec = exchange.spec
-    view: dict[str, Any] = projector(spec.stable(side), paths, False)(data, spec.body(side, data), len(data))[0]
+    api_reader = exchange.api_reader
+    view: dict[str, Any] = projector(api_reader.stable(side), paths, False)(
+        data, api_reader.body(side, data), len(data)
+    )[0]
     return view
 
 
@@ -89,7 +91,7 @@ def bare_body(exchange: Exchange, side: Side, plan: Plan) -> dict[str, Any]:
     """The body of a side without records, with its long arrays deferred."""
     data = exchange.raw(side)
     assert data is not None
-    return bare(exchange.spec, side, plan, data, exchange.spec.body(side, data), len(data))
+    return bare(exchange.api_reader, side, plan, data, exchange.api_reader.body(side, data), len(data))
 
 
 class Most:
@@ -162,10 +164,10 @@ def skipped_json(skipped: Skipped) -> dict[str, Any]:
 def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange."""
     ends = exchange.ends
-    spec = exchange.spec
+    api_reader = exchange.api_reader
     request, response, (errors, errors_cut), plans, failures, layout, trailing = _read(exchange, options)
-    hidden = spec.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
-    if options.records and spec.key in RECORD_ARRAYS:
+    hidden = api_reader.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
+    if options.records and api_reader.key in RECORD_ARRAYS:
         from decoders.messages.internal_topic_records import show_structures
 
         show_structures(exchange, request, response, reveal=options.reveal_secrets)
@@ -180,8 +182,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
     response_end_ns = exchange.response_end_ns
     paired = request_end_ns is not None and response_ns is not None
     whole = request_end_ns is not None and response_end_ns is not None
-    if errors and spec.expected:
-        _mark_expected(errors, spec.expected)
+    if errors and api_reader.expected:
+        _mark_expected(errors, api_reader.expected)
     record: dict[str, Any] = {
         "kind": "exchange",
         "schema": SCHEMA,
@@ -191,9 +193,9 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         "client": ends.client,
         "broker": ends.broker,
         "connection": ends.number,
-        "api_key": spec.key,
-        "api": spec.name,
-        "api_version": spec.version,
+        "api_key": api_reader.key,
+        "api": api_reader.name,
+        "api_version": api_reader.version,
         "correlation_id": exchange.correlation_id,
         "client_id": None if client_id is None else json_text(client_id),
         "request_size": exchange.request_size,
@@ -233,7 +235,7 @@ def _read(exchange: Exchange, options: Options) -> _Read:
         if readers.errors is not None and response is not None:
             readers.errors(response, found)
         return request, response, (found, 0), readers.plans if readers.nameless else _NO_PLANS, None, None, None
-    if exchange.spec.key is None:
+    if exchange.api_reader.key is None:
         request, response, failures = _unread(exchange, options)
         return request, response, ([], 0), _NO_PLANS, failures, None, None
     request, response, plans, failures, layout, trailing = _closely(exchange, options)
@@ -333,7 +335,7 @@ def _per_side(request: Any, response: Any) -> dict[Side, Any]:
     return found
 
 
-def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, Failure]]:
+def _unread(exchange: Exchange, options: Options) -> tuple[Any, Any, dict[Side, DecodeFailure]]:
     """The bodies, and the failures, of a token or of a response without its request."""
     if exchange.outcome == "orphan_response":
         return None, None, exchange.failures
@@ -347,13 +349,13 @@ def token_json(raw: bytes | None, options: Options) -> Any:
     return json_bytes(raw[4:]) if options.reveal_secrets else redacted(len(raw) - 4)
 
 
-def undecoded_json(exchange: Exchange, side: Side, failure: Failure, options: Options) -> dict[str, Any]:
+def undecoded_json(exchange: Exchange, side: Side, failure: DecodeFailure, options: Options) -> dict[str, Any]:
     """The entry under `undecoded` for a side that could not be decoded."""
     data = exchange.raw(side) or b""
     raw: Any = b64encode(data[4 : 4 + RAW_KEPT_MAX]).decode("ascii")
-    spec = exchange.spec
-    echoing = side == "response" and spec.key in ECHOING
-    if not options.reveal_secrets and (echoing or holds_secrets(spec.key, spec.layouts(side))):
+    api_reader = exchange.api_reader
+    echoing = side == "response" and api_reader.key in ECHOING
+    if not options.reveal_secrets and (echoing or holds_secrets(api_reader.key, api_reader.layouts(side))):
         raw = redacted(len(data) - 4)
     return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
 
@@ -366,7 +368,7 @@ def topic_names(
     texts = exchange.ends.topics.texts
     for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
         if plan is not None:
-            for path in exchange.spec.nameless(side):
+            for path in exchange.api_reader.nameless(side):
                 for text in at_path(body, path):
                     name = texts.get(text)
                     if name is not None and name[1] < exchange.known:

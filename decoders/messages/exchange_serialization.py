@@ -21,7 +21,7 @@ from decoders.exchanges.exchange_fields import SLOTS
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from decoders.exchanges.body_reader import ApiVersion, ApiVersions
+    from decoders.exchanges.body_reader import ApiReader, ApiReaders
     from decoders.exchanges.learned_names import Topics
 
 __all__ = [
@@ -96,10 +96,10 @@ class RowPacker:
         self._others: list[tuple[int, Any]] = []
         self._whos: list[tuple[Any, ...]] = []
         self._connections: list[tuple[Any, ...]] = []
-        self._specs: list[Any] = []
+        self._api_readers: list[Any] = []
         self._connection_of: dict[ConnectionInfo, int] = {}
         self._who_of: dict[ConnectionInfo, int] = {}
-        self._spec_of: dict[ApiVersion, int] = {}
+        self._number_of: dict[ApiReader, int] = {}
 
     def add(self, rows: Iterable[Settled]) -> None:
         """Pack rows, after those packed before."""
@@ -113,7 +113,7 @@ class RowPacker:
 
     def _add_usual(self, row: Exchange) -> bool:
         """Pack an exchange if it is a usual one; returns whether it is."""
-        request, response, spec = row.request_raw, row.response_raw, row.spec
+        request, response, api_reader = row.request_raw, row.response_raw, row.api_reader
         request_size, response_size = row.request_size, row.response_size
         if (
             row.outcome != "complete"
@@ -123,16 +123,16 @@ class RowPacker:
             or response_size is None
             or len(request) != request_size + 4
             or len(response) != response_size + 4
-            or not spec.known
-            or row.api_key != spec.key
-            or row.api_version != spec.version
+            or not api_reader.known
+            or row.api_key != api_reader.key
+            or row.api_version != api_reader.version
             or row.record is not None
         ):
             return False
-        number = self._spec_of.get(spec, -1)
+        number = self._number_of.get(api_reader, -1)
         if number < 0:
-            number = self._spec_of[spec] = len(self._specs)
-            self._specs.append((spec.key, spec.version))
+            number = self._number_of[api_reader] = len(self._api_readers)
+            self._api_readers.append((api_reader.key, api_reader.version))
         who = self._who_of.get(row.ends, -1)
         if who < 0 or not _is_who(self._whos[who], row):
             who = self._who_of[row.ends] = len(self._whos)
@@ -166,7 +166,7 @@ class RowPacker:
         if row.record is not None:
             return ("record", row.revealed, row.extra, row.place)
         values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
-        return ("exchange", self._connection(row.ends), (row.spec.key, row.spec.version), values)
+        return ("exchange", self._connection(row.ends), (row.api_reader.key, row.api_reader.version), values)
 
     def _connection(self, ends: ConnectionInfo) -> int:
         number = self._connection_of.get(ends, -1)
@@ -179,7 +179,7 @@ class RowPacker:
         """Write the numbers; returns all that is not written, for RowUnpacker. No row may follow."""
         numbers = bytes(self._numbers)
         self._write(numbers)
-        return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._specs
+        return self._size, len(numbers), self._extras, self._others, self._whos, self._connections, self._api_readers
 
 
 def _is_who(who: tuple[Any, ...], row: Exchange) -> bool:
@@ -192,7 +192,7 @@ class RowUnpacker:
     `written` is the file that the packer wrote, at its begin; the numbers after the frames are read first.
     """
 
-    def __init__(self, packed: PackedRows, written: Readable, specs: ApiVersions, topics: Topics) -> None:
+    def __init__(self, packed: PackedRows, written: Readable, api_readers: ApiReaders, topics: Topics) -> None:
         size, numbers, extras, others, whos, connections, versions = packed
         written.seek(size)
         self._usual = _USUAL.iter_unpack(written.read(numbers))
@@ -202,8 +202,8 @@ class RowUnpacker:
         self._others = others
         self._connections = [_connection(said, topics) for said in connections]
         self._whos: list[tuple[Any, ...]] = [(self._connections[place], *who) for place, *who in whos]
-        self._versions = [specs.get(key, version) for key, version in versions]
-        self._specs = specs
+        self._versions = [api_readers.get(key, version) for key, version in versions]
+        self._api_readers = api_readers
         self._count = 0  # of the rows so far
         self._extra = self._other = 0  # of those, how many had `extra`, and how many were unusual
 
@@ -222,9 +222,9 @@ class RowUnpacker:
                 exchange.client_id = who[1]
                 exchange.client_software = who[2]
                 exchange.login = who[3]
-                spec = exchange.spec = versions[said[1]]
-                exchange.api_key = spec.key
-                exchange.api_version = spec.version
+                api_reader = exchange.api_reader = versions[said[1]]
+                exchange.api_key = api_reader.key
+                exchange.api_version = api_reader.version
                 exchange.outcome = "complete"
                 exchange.extra = None
                 exchange.looked = False
@@ -247,7 +247,7 @@ class RowUnpacker:
                 rows.append(exchange)
             self._count = min(before, until)
             if self._count < until:
-                rows.append(_unusual(self._others[self._other][1], self._connections, self._specs))
+                rows.append(_unusual(self._others[self._other][1], self._connections, self._api_readers))
                 self._other += 1
                 self._count += 1
         while self._extra < len(self._extras) and self._extras[self._extra][0] < until:
@@ -266,7 +266,7 @@ def _connection(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
     return ends
 
 
-def _unusual(said: Any, connections: list[ConnectionInfo], specs: ApiVersions) -> Settled:
+def _unusual(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
     if said[0] == "skipped":
         return Skipped(connections[said[1]], *said[2])
     if said[0] == "record":
@@ -279,7 +279,7 @@ def _unusual(said: Any, connections: list[ConnectionInfo], specs: ApiVersions) -
     exchange = Exchange()
     exchange.ends = connections[said[1]]
     key, version = said[2]
-    exchange.spec = specs.unknown if key is None or version is None else specs.get(key, version)
+    exchange.api_reader = api_readers.unknown if key is None or version is None else api_readers.get(key, version)
     exchange.looked = False
     for name, value in said[3].items():
         setattr(exchange, name, value)

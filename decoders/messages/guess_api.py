@@ -16,7 +16,7 @@ from uuid import UUID
 
 from decoders.apis import KEYS, NAMES, api
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
+from decoders.exchanges.body_reader import ApiReader, Layout, Needs
 from decoders.frames.header_checks import HEAD, read_request_head, request_verdict
 from decoders.limits import BODY_WHOLE_MAX, VALUE_WHOLE_MAX
 from decoders.named_tuple import NamedTuple
@@ -426,7 +426,7 @@ def guess_request(frame: bytes) -> list[Candidate]:
             return None
         return (walker.root, after), after
 
-    found = ApiVersion(head.api_key, head.api_version, Needs()).try_layouts("request", frame, read)
+    found = ApiReader(head.api_key, head.api_version, Needs()).try_layouts("request", frame, read)
     if found is None:
         return []
     (root, after), (plan, release) = found

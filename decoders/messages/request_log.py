@@ -30,7 +30,7 @@ import orjson
 from decoders.apis import api
 from decoders.capture.files import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
-from decoders.exchanges.body_reader import SPECS_MAX, ApiVersion, Needs
+from decoders.exchanges.body_reader import API_READERS_MAX, ApiReader, Needs
 from decoders.exchanges.connection_pairing import begin
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.learned_names import Topics
@@ -165,7 +165,7 @@ class RequestLogLines(LineReader):
         header = row["requestHeader"]
         key, version, client_id = header["requestApiKey"], header["requestApiVersion"], header.get("clientId")
         exchange = Exchange()
-        begin(exchange, self._ends(row["connection"]), _spec(key, version))
+        begin(exchange, self._ends(row["connection"]), _api_reader(key, version))
         exchange.api_key, exchange.api_version = key, version
         exchange.correlation_id, exchange.client_id = header["correlationId"], client_id
         answer = row["response"] if isinstance(row["response"], dict) else None
@@ -189,7 +189,7 @@ class RequestLogLines(LineReader):
         if answer is None:
             silent = key == PRODUCE and row["request"].get("acks") == 0
             exchange.outcome = "no_response_expected" if silent else "unanswered"
-        exchange.spec.teach(exchange, self._topics)
+        exchange.api_reader.add_topic_names(exchange, self._topics)
         exchange.known = len(self._topics.names)
         record = exchange_json(exchange, _WHOLE) | _said(row)
         return record | {"request": {}} if refused else record
@@ -265,9 +265,9 @@ def _said(row: Mapping[str, Any]) -> dict[str, Any]:
     return said
 
 
-@lru_cache(SPECS_MAX)
-def _spec(key: int, version: int) -> ApiVersion:
-    return ApiVersion(key, version, Needs())
+@lru_cache(API_READERS_MAX)
+def _api_reader(key: int, version: int) -> ApiReader:
+    return ApiReader(key, version, Needs())
 
 
 def _place(text: str) -> str:

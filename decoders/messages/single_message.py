@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from decoders.exchanges.body_reader import ApiVersion, Failure, Needs
+from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import Exchange
 from decoders.frames.live_framing import add_size_field
 from decoders.messages.body_json import ECHOING, PLAIN, Options, body_json, conceal_of, hide_echoes, trailing_json
@@ -50,12 +50,12 @@ class Told(NamedTuple):
 
     record: dict[str, Any]
     plan: Plan | None
-    failure: Failure | None
+    failure: DecodeFailure | None
 
 
 def fits(alone: SingleMessage) -> bool:
     """Whether the body of a message decodes to its end."""
-    return alone.missing is None and _exchange(alone).spec.project(alone.side, alone.frame) is not None
+    return alone.missing is None and _exchange(alone).api_reader.project(alone.side, alone.frame) is not None
 
 
 def conceal_of_message(alone: SingleMessage) -> Conceal | None:
@@ -81,9 +81,9 @@ def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
 def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
     """The record of a message, with the fields before a failure to decode it, and with bytes after the message."""
     exchange = _exchange(alone)
-    side, spec = alone.side, exchange.spec
+    side, api_reader = alone.side, exchange.api_reader
     body, failure, release, plan = body_json(exchange, side, options)
-    echoing = spec.key in ECHOING and side == "response" and not options.reveal_secrets
+    echoing = api_reader.key in ECHOING and side == "response" and not options.reveal_secrets
     hidden = echoing and hide_echoes(exchange, None, body)
     header = None if alone.bare else _header(alone)
     size = None if alone.bare else int.from_bytes(alone.frame[:_SIZE], "big", signed=True)
@@ -91,9 +91,9 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
         "kind": "message",
         "side": side,
         "size": size,
-        "api_key": spec.key,
-        "api": spec.name,
-        "api_version": spec.version,
+        "api_key": api_reader.key,
+        "api": api_reader.name,
+        "api_version": api_reader.version,
         "correlation_id": (header or {}).get("correlation_id"),
         "client_id": (header or {}).get("client_id"),
         "header": header,
@@ -112,14 +112,14 @@ def message_json(alone: SingleMessage, options: Options = PLAIN) -> Told:
             failure = failure._replace(offset=len(alone.frame) - _SIZE)
         failure = failure._replace(offset=max(failure.offset - max(alone.shift - _SIZE, 0), 0))
         record["undecoded"] = undecoded_json(exchange, side, failure, options)
-        plan = _stable(spec, side)
+        plan = _stable(api_reader, side)
     return Told(with_names(record) if options.names else record, plan, failure)
 
 
 def _exchange(alone: SingleMessage) -> Exchange:
     """An exchange that has one frame alone."""
     exchange = Exchange()
-    exchange.spec = ApiVersion(alone.key, alone.version, _NO_NEEDS)
+    exchange.api_reader = ApiReader(alone.key, alone.version, _NO_NEEDS)
     exchange.extra = {alone.side: alone.missing} if alone.missing is not None else None
     exchange.outcome = "complete"
     exchange.request_raw = alone.frame if alone.side == "request" else None
@@ -139,6 +139,6 @@ def _header(alone: SingleMessage) -> dict[str, Any]:
     return value
 
 
-def _stable(spec: ApiVersion, side: Side) -> Plan | None:
-    found = spec.layouts(side)
+def _stable(api_reader: ApiReader, side: Side) -> Plan | None:
+    found = api_reader.layouts(side)
     return found[0].plan if found else None

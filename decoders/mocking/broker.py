@@ -25,14 +25,14 @@ from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
-from decoders.mocking.cluster import Cluster, MockLogin, Refusal
+from decoders.mocking.cluster import MockCluster, MockLogin, Refusal
 from decoders.mocking.response_bodies import Outcome, fit_to_version, raw_token_follows, refusal_answer
 from decoders.protocol_facts import keys
 
 __all__ = ["MockBrokers", "MockConnection"]
 
 _HEADER_MIN: Final = 8
-Handler = Callable[[Cluster, Any], dict[str, Any] | Outcome]
+Handler = Callable[[MockCluster, Any], dict[str, Any] | Outcome]
 
 
 class MockConnection:
@@ -123,7 +123,7 @@ class MockCall:
 class MockBrokers:
     """All connections of a cluster. `handlers` is the table API key → handler."""
 
-    def __init__(self, cluster: Cluster, handlers: Mapping[int, Handler]) -> None:
+    def __init__(self, cluster: MockCluster, handlers: Mapping[int, Handler]) -> None:
         self.cluster = cluster
         self._handlers = handlers
         self._connections: set[MockConnection] = set()

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, Final
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
-from decoders.mocking.cluster import Call, Cluster, Refusal, Timer
+from decoders.mocking.cluster import Call, MockCluster, Refusal, Timer
 from decoders.mocking.response_bodies import Outcome, refusal_body
 
 __all__ = [
@@ -71,7 +71,7 @@ class ClassicGroup:
 
     kind = "classic"
 
-    def __init__(self, cluster: Cluster, group_id: str) -> None:
+    def __init__(self, cluster: MockCluster, group_id: str) -> None:
         self.cluster = cluster
         self.id = group_id
         self.state = State.EMPTY
@@ -384,14 +384,14 @@ class ClassicGroup:
         self.leader = ""
 
 
-def _existing(cluster: Cluster, group_id: str) -> ClassicGroup:
+def _existing(cluster: MockCluster, group_id: str) -> ClassicGroup:
     found = cluster.groups.get(group_id)
     if not isinstance(found, ClassicGroup):
         raise Refusal(UNKNOWN_MEMBER_ID)
     return found
 
 
-def handle_join_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
+def handle_join_group(cluster: MockCluster, call: Call) -> dict[str, Any] | Outcome:
     """JoinGroup: a member joins a group, which is made where there is none."""
     group_id, member_id = call.body["group_id"], call.body["member_id"]
     cluster.check_coordinator(call, 0, group_id)
@@ -408,13 +408,13 @@ def handle_join_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
     return found.join(call)
 
 
-def handle_sync_group(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
+def handle_sync_group(cluster: MockCluster, call: Call) -> dict[str, Any] | Outcome:
     """SyncGroup: a member asks for its assignment; the leader brings all assignments."""
     cluster.check_coordinator(call, 0, call.body["group_id"])
     return _existing(cluster, call.body["group_id"]).sync(call)
 
 
-def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_heartbeat(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """Heartbeat: a member keeps its session."""
     body = call.body
     cluster.check_coordinator(call, 0, body["group_id"])
@@ -423,7 +423,7 @@ def handle_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0}
 
 
-def handle_leave_group(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_leave_group(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """LeaveGroup: members leave a group."""
     body = call.body
     cluster.check_coordinator(call, 0, body["group_id"])

@@ -24,10 +24,10 @@ from decoders.named_tuple import NamedTuple
 __all__ = [
     "PASSWORD",
     "Call",
-    "Cluster",
     "Committed",
+    "MockCluster",
     "MockLogin",
-    "Node",
+    "MockNode",
     "Refusal",
     "Timer",
     "Topic",
@@ -88,7 +88,7 @@ class Call(Protocol):
         """Send the response of a call that waited."""
 
 
-class Node(NamedTuple):
+class MockNode(NamedTuple):
     """One broker, with the address that clients are told."""
 
     id: int
@@ -133,10 +133,12 @@ class Timer:
 ErrorPlace = tuple[str | None, int, str, int]
 
 
-class Cluster:
+class MockCluster:
     """The whole state; groups and transactions keep their own state in `groups` and `transactions`."""
 
-    def __init__(self, nodes: Iterable[Node], cluster_id: str, controller: int, *, auto_create: bool = True) -> None:
+    def __init__(
+        self, nodes: Iterable[MockNode], cluster_id: str, controller: int, *, auto_create: bool = True
+    ) -> None:
         self.nodes = {node.id: node for node in nodes}
         self.cluster_id = cluster_id
         self.controller = controller
@@ -315,7 +317,7 @@ class Cluster:
 
 
 def each_partition(
-    cluster: Cluster, call: Call, topic: Mapping[str, Any], field_name: str, node: int | None
+    cluster: MockCluster, call: Call, topic: Mapping[str, Any], field_name: str, node: int | None
 ) -> Iterator[tuple[Mapping[str, Any], Topic | None, PartitionLog | None, Refusal | None]]:
     """The partitions of a topic in a request, each with its topic, and with its log or why it is refused."""
     try:

@@ -21,7 +21,7 @@ from uuid import UUID
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
-from decoders.mocking.cluster import Cluster, Committed, ErrorPlace, Node, TopicPartition
+from decoders.mocking.cluster import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
 from decoders.mocking.logins import TAKEN_MECHANISMS
 from decoders.mocking.partition_log import StoredBatch
 from decoders.mocking.split_into_batches import split_records
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["Recording", "RedactedRecording"]
+__all__ = ["RecordedCluster", "RedactedRecording"]
 
 _NO_ID: Final = UUID(int=0)
 # The APIs whose exchanges are read.
@@ -69,14 +69,14 @@ class _RecordedTopic:
     partitions: dict[int, _Partition] = field(default_factory=dict)
 
 
-class Recording:
+class RecordedCluster:
     """A fold over exchanges; `cluster` makes the cluster that they describe."""
 
     def __init__(self) -> None:
         self.exchanges = 0
         self.unplaced = 0  # writes without a response that says at which offset
         self.unread: Counter[str] = Counter()  # API → sides that do not decode
-        self._nodes: dict[int, Node] = {}
+        self._nodes: dict[int, MockNode] = {}
         self._answering: dict[str, None] = {}  # addresses of brokers
         self._cluster_id: str | None = None
         self._controller = -1
@@ -163,7 +163,7 @@ class Recording:
 
     def _metadata(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
         for row in response["brokers"]:
-            self._nodes[row["node_id"]] = Node(row["node_id"], row["host"], row["port"], row.get("rack"))
+            self._nodes[row["node_id"]] = MockNode(row["node_id"], row["host"], row["port"], row.get("rack"))
         self._cluster_id = response.get("cluster_id") or self._cluster_id
         if response.get("controller_id", -1) >= 0:
             self._controller = response["controller_id"]
@@ -188,7 +188,7 @@ class Recording:
 
     def _describe_cluster(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
         for row in response["brokers"] if response.get("endpoint_type", 1) == 1 else ():
-            self._nodes.setdefault(row["broker_id"], Node(row["broker_id"], row["host"], row["port"], row["rack"]))
+            self._nodes.setdefault(row["broker_id"], MockNode(row["broker_id"], row["host"], row["port"], row["rack"]))
         self._cluster_id = response["cluster_id"] or self._cluster_id
 
     def _produce(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:
@@ -261,7 +261,7 @@ class Recording:
             if not row["error_code"]:
                 self._coordinators[kind, row["key"]] = row["node_id"]
                 if row["host"]:
-                    self._nodes.setdefault(row["node_id"], Node(row["node_id"], row["host"], row["port"]))
+                    self._nodes.setdefault(row["node_id"], MockNode(row["node_id"], row["host"], row["port"]))
 
     def _sasl_handshake(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
         if not response["error_code"]:
@@ -278,19 +278,19 @@ class Recording:
         """Recorded mechanisms that no mock can speak."""
         return [name for name in self.mechanisms if name not in TAKEN_MECHANISMS]
 
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[MockNode]:
         """The recorded nodes, by id; where there are none, the brokers that answered, numbered from 1."""
         if self._nodes:
             return [self._nodes[number] for number in sorted(self._nodes)]
         ends = [address.rpartition(":") for address in self._answering]
-        return [Node(number, host, int(port)) for number, (host, _, port) in enumerate(ends, 1)]
+        return [MockNode(number, host, int(port)) for number, (host, _, port) in enumerate(ends, 1)]
 
-    def cluster(self, nodes: Iterable[Node], *, calm: bool = False) -> Cluster:
+    def cluster(self, nodes: Iterable[MockNode], *, calm: bool = False) -> MockCluster:
         """The recorded cluster, with these nodes; without the recorded errors if `calm`. Raises Refusal."""
         nodes = list(nodes)
         ids = {node.id for node in nodes}
         controller = self._controller if self._controller in ids else nodes[0].id
-        made = Cluster(nodes, self._cluster_id or "kw-mock", controller, auto_create=not self._refuses_to_create)
+        made = MockCluster(nodes, self._cluster_id or "kw-mock", controller, auto_create=not self._refuses_to_create)
         for name, topic in self._topics.items():
             count = max(topic.partitions) + 1
             leaders = [_leader(topic.partitions.get(number), nodes, number) for number in range(count)]
@@ -317,7 +317,7 @@ class Recording:
                 yield from (batch.producer_id for batch in partition.batches)
 
 
-def _leader(partition: _Partition | None, nodes: list[Node], number: int) -> int:
+def _leader(partition: _Partition | None, nodes: list[MockNode], number: int) -> int:
     ids = [node.id for node in nodes]
     if partition is not None and partition.leader in ids:
         assert partition.leader is not None

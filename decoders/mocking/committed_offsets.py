@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import without_frames
-from decoders.mocking.cluster import Call, Cluster, Committed, Refusal
+from decoders.mocking.cluster import Call, Committed, MockCluster, Refusal
 
 __all__ = ["check_member", "commit_each", "handle_offset_commit", "handle_offset_fetch", "size_checked"]
 
@@ -16,7 +16,7 @@ UNSTABLE_OFFSET_COMMIT: Final = 88
 _METADATA_MAX: Final = 4096
 
 
-def check_member(cluster: Cluster, group: str, member: str, generation: int, instance: str | None) -> None:
+def check_member(cluster: MockCluster, group: str, member: str, generation: int, instance: str | None) -> None:
     """Raises Refusal where a group has members, and `member` is none of them, or of another generation."""
     found = cluster.groups.get(group)
     if found is not None:
@@ -32,7 +32,7 @@ def size_checked(metadata: str | None) -> str | None:
     return metadata
 
 
-def handle_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """OffsetCommit: keep the offsets of a group."""
     body = call.body
     group = body["group_id"]
@@ -51,7 +51,7 @@ def handle_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
     return commit_each(cluster, call, problem, lambda place, committed: cluster.commit(group, place, committed))
 
 
-def commit_each(cluster: Cluster, call: Call, problem: Refusal | None, keep: Any) -> dict[str, Any]:
+def commit_each(cluster: MockCluster, call: Call, problem: Refusal | None, keep: Any) -> dict[str, Any]:
     """Call `keep` for each offset of a request, unless `problem` refuses all; returns the response's body."""
     rows = []
     for topic in call.body["topics"]:
@@ -76,7 +76,7 @@ def commit_each(cluster: Cluster, call: Call, problem: Refusal | None, keep: Any
     return {"topics": rows}
 
 
-def handle_offset_fetch(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_offset_fetch(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """OffsetFetch: the committed offsets of groups; -1 where there is none."""
     body = call.body
     groups = body.get("groups")
@@ -86,7 +86,7 @@ def handle_offset_fetch(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"groups": [_group_row(cluster, call, group) for group in groups]}
 
 
-def _group_row(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _group_row(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
     group = asked["group_id"]
     topics = asked["topics"]
     code = 0
@@ -123,7 +123,7 @@ def _group_row(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str,
     return {"group_id": group, "topics": rows, "error_code": code}
 
 
-def _offset_row(cluster: Cluster, call: Call, group: str, place: tuple[str, int], code: int) -> dict[str, Any]:
+def _offset_row(cluster: MockCluster, call: Call, group: str, place: tuple[str, int], code: int) -> dict[str, Any]:
     committed = cluster.offsets.get(group, {}).get(place)
     if not code and call.body.get("require_stable") and cluster.pending.get(group, {}).get(place):
         code = UNSTABLE_OFFSET_COMMIT

@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
-from decoders.mocking.cluster import Call, Cluster, Refusal
+from decoders.mocking.cluster import Call, MockCluster, Refusal
 
 __all__ = ["ConsumerGroup", "handle_consumer_group_heartbeat"]
 
@@ -58,7 +58,7 @@ class ConsumerGroup:
 
     kind = "consumer"
 
-    def __init__(self, cluster: Cluster, group_id: str) -> None:
+    def __init__(self, cluster: MockCluster, group_id: str) -> None:
         self.cluster = cluster
         self.id = group_id
         self.epoch = 0
@@ -285,7 +285,7 @@ def _assignment(places: set[Place]) -> dict[str, Any]:
     return {"topic_partitions": [{"topic_id": each, "partitions": numbers} for each, numbers in topics.items()]}
 
 
-def handle_consumer_group_heartbeat(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_consumer_group_heartbeat(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """ConsumerGroupHeartbeat: a member joins, stays or leaves."""
     group_id = call.body["group_id"]
     cluster.check_coordinator(call, 0, group_id)

@@ -13,7 +13,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import MOCK_SESSIONS_MAX
-from decoders.mocking.cluster import Call, Cluster, Refusal, Timer, TopicPartition
+from decoders.mocking.cluster import Call, MockCluster, Refusal, Timer, TopicPartition
 from decoders.mocking.partition_log import MAGIC, PartitionLog, without_codec
 from decoders.mocking.response_bodies import Outcome, refusal_body
 
@@ -52,7 +52,7 @@ class _WaitingFetch:
 class Fetches:
     """The sessions of each node, and the fetches that wait."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: MockCluster) -> None:
         self.cluster = cluster
         self._sessions: dict[int, OrderedDict[int, _Session]] = {}
         self._waiting: dict[int, _WaitingFetch] = {}

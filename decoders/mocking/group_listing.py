@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.mocking.classic_groups import ClassicGroup, State
-from decoders.mocking.cluster import Call, Cluster, Refusal
+from decoders.mocking.cluster import Call, MockCluster, Refusal
 from decoders.mocking.consumer_groups import ConsumerGroup, Place
 from decoders.mocking.response_bodies import refusal_body
 
@@ -22,13 +22,13 @@ _CLASSIC: Final = "classic"
 _NOT_FOUND_FROM: Final = 6
 
 
-def _own_groups(cluster: Cluster, node: int) -> list[str]:
+def _own_groups(cluster: MockCluster, node: int) -> list[str]:
     """The groups that a node coordinates: those that were joined, and those with offsets."""
     names = dict.fromkeys((*cluster.groups, *cluster.offsets))
     return [name for name in names if cluster.coordinator(0, name) == node]
 
 
-def _state(cluster: Cluster, name: str) -> tuple[str, str, str]:
+def _state(cluster: MockCluster, name: str) -> tuple[str, str, str]:
     """Kind, state and protocol type of a group."""
     found = cluster.groups.get(name)
     if isinstance(found, ClassicGroup):
@@ -38,7 +38,7 @@ def _state(cluster: Cluster, name: str) -> tuple[str, str, str]:
     return _CLASSIC, State.EMPTY.value, _CONSUMER
 
 
-def handle_list_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_list_groups(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """ListGroups: the groups of the node that is asked."""
     states = {each.lower() for each in call.body.get("states_filter", ())}
     kinds = {each.lower() for each in call.body.get("types_filter", ())}
@@ -51,7 +51,7 @@ def handle_list_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0, "groups": rows}
 
 
-def _check_known(cluster: Cluster, call: Call, name: str) -> None:
+def _check_known(cluster: MockCluster, call: Call, name: str) -> None:
     cluster.check_coordinator(call, 0, name)
     if name not in cluster.groups and name not in cluster.offsets:
         raise Refusal(GROUP_ID_NOT_FOUND, f"there is no group {name!r}")
@@ -63,12 +63,12 @@ def _refused_row(call: Call, refusal: Refusal, asked: str, name: str, told: str 
     return row
 
 
-def handle_describe_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_describe_groups(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """DescribeGroups: groups whose members assign partitions themselves."""
     return {"groups": [_classic_row(cluster, call, name) for name in call.body["groups"]]}
 
 
-def _classic_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
+def _classic_row(cluster: MockCluster, call: Call, name: str) -> dict[str, Any]:
     found = cluster.groups.get(name)
     try:
         _check_known(cluster, call, name)
@@ -97,12 +97,12 @@ def _classic_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
     return {**row, "protocol_data": found.protocol or "", "members": members}
 
 
-def handle_consumer_group_describe(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_consumer_group_describe(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """ConsumerGroupDescribe: groups of the consumer protocol."""
     return {"groups": [_consumer_row(cluster, call, name) for name in call.body["group_ids"]]}
 
 
-def _consumer_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
+def _consumer_row(cluster: MockCluster, call: Call, name: str) -> dict[str, Any]:
     found = cluster.groups.get(name)
     try:
         cluster.check_coordinator(call, 0, name)
@@ -137,7 +137,7 @@ def _consumer_row(cluster: Cluster, call: Call, name: str) -> dict[str, Any]:
     }
 
 
-def _assignment(cluster: Cluster, places: set[Place]) -> dict[str, Any]:
+def _assignment(cluster: MockCluster, places: set[Place]) -> dict[str, Any]:
     numbers: dict[UUID, list[int]] = {}
     for topic_id, number in sorted(places, key=lambda place: (place[0].bytes, place[1])):
         numbers.setdefault(topic_id, []).append(number)
@@ -149,7 +149,7 @@ def _assignment(cluster: Cluster, places: set[Place]) -> dict[str, Any]:
     return {"topic_partitions": topics}
 
 
-def handle_delete_groups(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_delete_groups(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """DeleteGroups: delete groups that have no members, and their offsets."""
     rows = []
     for name in call.body["groups_names"]:

@@ -12,7 +12,7 @@ from decoders.mocking.classic_groups import (
     handle_leave_group,
     handle_sync_group,
 )
-from decoders.mocking.cluster import Call, Cluster
+from decoders.mocking.cluster import Call, MockCluster
 from decoders.mocking.committed_offsets import handle_offset_commit, handle_offset_fetch
 from decoders.mocking.consumer_groups import handle_consumer_group_heartbeat
 from decoders.mocking.fetching import Fetches, handle_fetch
@@ -74,7 +74,7 @@ HANDLERS: Final[dict[int, Handler]] = {
 SERVED: Final = sorted((*HANDLERS, keys.FETCH, keys.API_VERSIONS))
 
 
-def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
+def handle_api_versions(cluster: MockCluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
     """ApiVersions: the APIs that are served, in every version that is known of them."""
     rows = []
     for key in SERVED:
@@ -83,7 +83,7 @@ def handle_api_versions(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa
     return {"error_code": 0, "api_keys": rows}
 
 
-def make_brokers(cluster: Cluster) -> MockBrokers:
+def make_brokers(cluster: MockCluster) -> MockBrokers:
     """The brokers of a cluster, with a handler for every API that is served."""
     fetches = Fetches(cluster)
     return MockBrokers(

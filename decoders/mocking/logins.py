@@ -15,7 +15,7 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import Any, Final
 
-from decoders.mocking.cluster import Call, Cluster, MockLogin, Refusal
+from decoders.mocking.cluster import Call, MockCluster, MockLogin, Refusal
 from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_proofs, xor
 
 __all__ = ["TAKEN_MECHANISMS", "UNPROVEN_MECHANISMS", "handle_sasl_authenticate", "handle_sasl_handshake"]
@@ -51,7 +51,7 @@ class ScramLogin:
     """A login of two tokens. A real broker's nonce and salt are random; here nobody is kept out, and the same input
     gives the same output."""
 
-    def __init__(self, cluster: Cluster, mechanism: str) -> None:
+    def __init__(self, cluster: MockCluster, mechanism: str) -> None:
         self.done = False
         self._cluster = cluster
         self._mechanism = mechanism
@@ -96,7 +96,7 @@ class ScramLogin:
         return b"v=" + b64encode(proofs.server_signature)
 
 
-def handle_sasl_handshake(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_sasl_handshake(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """SaslHandshake: begin a login by any recorded mechanism that a mock can speak."""
     taken = [name for name in cluster.mechanisms if name in TAKEN_MECHANISMS]
     asked = call.body["mechanism"]
@@ -111,11 +111,11 @@ def handle_sasl_handshake(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": code, "mechanisms": taken}
 
 
-def _login(cluster: Cluster, mechanism: str) -> MockLogin:
+def _login(cluster: MockCluster, mechanism: str) -> MockLogin:
     return ScramLogin(cluster, mechanism) if mechanism in HASHES else UnprovenLogin()
 
 
-def handle_sasl_authenticate(cluster: Cluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
+def handle_sasl_authenticate(cluster: MockCluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
     """SaslAuthenticate: take the next token of a login that a handshake has begun."""
     login = call.login
     if login is None or login.done:

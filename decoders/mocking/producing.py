@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from decoders.mocking.cluster import Call, Cluster, Refusal, each_partition
+from decoders.mocking.cluster import Call, MockCluster, Refusal, each_partition
 from decoders.mocking.partition_log import PartitionLog, ProducerError, StoredBatch
 from decoders.mocking.response_bodies import Outcome
 from decoders.mocking.split_into_batches import RecordsError, split_records
@@ -17,7 +17,7 @@ INVALID_REQUIRED_ACKS: Final = 21
 _LATEST, _EARLIEST, _GREATEST_TIME, _EARLIEST_LOCAL, _LATEST_TIERED = range(-1, -6, -1)
 
 
-def handle_produce(cluster: Cluster, call: Call) -> dict[str, Any] | Outcome:
+def handle_produce(cluster: MockCluster, call: Call) -> dict[str, Any] | Outcome:
     """Produce: write batches, kept in memory; with acks=0 there is no response, and an error closes the connection."""
     acks = call.body["acks"]
     refused = False
@@ -52,7 +52,7 @@ def _named(topic: dict[str, Any]) -> dict[str, Any]:
     return {key: topic[key] for key in ("name", "topic", "topic_id") if key in topic}
 
 
-def _write(cluster: Cluster, call: Call, place: tuple[str, int], log: PartitionLog, data: bytes | None) -> int:
+def _write(cluster: MockCluster, call: Call, place: tuple[str, int], log: PartitionLog, data: bytes | None) -> int:
     """Write the batches of a partition; returns the offset of the first. Raises Refusal."""
     try:
         batches = split_records(data or b"")
@@ -66,7 +66,7 @@ def _write(cluster: Cluster, call: Call, place: tuple[str, int], log: PartitionL
 
 
 def _append_all(
-    cluster: Cluster, call: Call, place: tuple[str, int], log: PartitionLog, batches: list[StoredBatch]
+    cluster: MockCluster, call: Call, place: tuple[str, int], log: PartitionLog, batches: list[StoredBatch]
 ) -> int:
     first = -1
     for batch in batches:
@@ -84,7 +84,7 @@ def _append_all(
     return first
 
 
-def handle_list_offsets(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_list_offsets(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """ListOffsets: the first or last offset, the first that is not older than a time, or that of the greatest time."""
     committed_only = call.body.get("isolation_level", 0) == 1
     rows = []
@@ -119,7 +119,7 @@ def _offset_of(log: PartitionLog, timestamp: int, *, committed_only: bool) -> di
     return {"offset": found[0], "timestamp": found[1]}
 
 
-def handle_offset_for_leader_epoch(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_offset_for_leader_epoch(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """OffsetForLeaderEpoch: the end offset of epoch 0, which is the only one."""
     rows = []
     for topic in call.body["topics"]:

@@ -10,8 +10,8 @@ from decoders.mocking.cluster import (
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
     Call,
-    Cluster,
-    Node,
+    MockCluster,
+    MockNode,
     Refusal,
     Topic,
 )
@@ -36,7 +36,7 @@ _CONTROLLERS: Final = 2
 NONE: Final = 0
 
 
-def _broker(node: Node, key: str = "node_id") -> dict[str, Any]:
+def _broker(node: MockNode, key: str = "node_id") -> dict[str, Any]:
     return {key: node.id, "host": node.host, "port": node.port, "rack": node.rack}
 
 
@@ -46,7 +46,7 @@ def _refused_row(call: Call, refusal: Refusal, field: str, asked: Any, told: str
     return row
 
 
-def handle_metadata(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_metadata(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """Metadata: brokers and topics; a missing topic is made where the client and the recorded cluster allow it."""
     asked = call.body["topics"]
     everything = asked is None or (call.version == 0 and not asked)
@@ -63,7 +63,7 @@ def handle_metadata(cluster: Cluster, call: Call) -> dict[str, Any]:
     }
 
 
-def _asked_topic(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _asked_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
     name, topic_id = asked["name"], asked.get("topic_id", _NO_ID)
     try:
         if name is None:
@@ -107,7 +107,7 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
     }
 
 
-def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_describe_cluster(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """DescribeCluster: the nodes; a request for controllers is refused."""
     kind = call.body.get("endpoint_type", _BROKERS)
     if kind != _BROKERS:
@@ -119,7 +119,7 @@ def handle_describe_cluster(cluster: Cluster, call: Call) -> dict[str, Any]:
     }
 
 
-def handle_find_coordinator(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_find_coordinator(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """FindCoordinator: the coordinators of groups (0) or transactional ids (1)."""
     keys = call.body.get("coordinator_keys")
     if keys is None:
@@ -133,7 +133,7 @@ def handle_find_coordinator(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"coordinators": rows}
 
 
-def _coordinator(cluster: Cluster, call: Call, key: str) -> dict[str, Any]:
+def _coordinator(cluster: MockCluster, call: Call, key: str) -> dict[str, Any]:
     """The row with the coordinator of a key. Raises Refusal."""
     cluster.check_error(call, key)
     kind = call.body.get("key_type", 0)
@@ -143,12 +143,12 @@ def _coordinator(cluster: Cluster, call: Call, key: str) -> dict[str, Any]:
     return {"key": key, **_broker(node), "error_code": NONE, "error_message": None}
 
 
-def handle_create_topics(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_create_topics(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """CreateTopics: make topics, kept in memory."""
     return {"topics": [_created(cluster, call, asked) for asked in call.body["topics"]]}
 
 
-def _created(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _created(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
     name = asked["name"]
     try:
         cluster.check_error(call, name)
@@ -177,7 +177,7 @@ def _created(cluster: Cluster, call: Call, asked: dict[str, Any]) -> dict[str, A
     }
 
 
-def handle_delete_topics(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_delete_topics(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """DeleteTopics: delete topics and their logs."""
     field = "topics" if "topics" in call.body else "topic_names"
     rows = []

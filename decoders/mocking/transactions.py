@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX
-from decoders.mocking.cluster import Call, Cluster, Committed, Refusal, Timer, TopicPartition
+from decoders.mocking.cluster import Call, Committed, MockCluster, Refusal, Timer, TopicPartition
 from decoders.mocking.committed_offsets import check_member, commit_each
 from decoders.mocking.partition_log import StoredBatch
 
@@ -60,33 +60,33 @@ class _Transaction:
     last_result: bool | None = None
 
 
-def _begin(cluster: Cluster, transaction: _Transaction) -> None:
+def _begin(cluster: MockCluster, transaction: _Transaction) -> None:
     if not transaction.ongoing:
         transaction.ongoing = True
         transaction.last_result = None
         transaction.timer = cluster.schedule(transaction.timeout_ms, lambda: _expire(cluster, transaction))
 
 
-def _expire(cluster: Cluster, transaction: _Transaction) -> None:
+def _expire(cluster: MockCluster, transaction: _Transaction) -> None:
     """Abort a transaction that took too long, and fence its producer."""
     if transaction.ongoing:
         _bump(cluster, transaction)
         _end(cluster, transaction, commit=False)
 
 
-def _bump(cluster: Cluster, transaction: _Transaction) -> None:
+def _bump(cluster: MockCluster, transaction: _Transaction) -> None:
     if transaction.epoch >= _EPOCH_MAX:
         transaction.producer_id, transaction.epoch = _new_producer_id(cluster), 0
     else:
         transaction.epoch += 1
 
 
-def _new_producer_id(cluster: Cluster) -> int:
+def _new_producer_id(cluster: MockCluster) -> int:
     cluster.next_producer_id += 1
     return cluster.next_producer_id
 
 
-def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
+def _end(cluster: MockCluster, transaction: _Transaction, *, commit: bool) -> None:
     """Write the markers of a transaction, and commit or drop its offsets."""
     producer_id = transaction.producer_id
     for name, number in transaction.partitions:
@@ -113,7 +113,7 @@ def _end(cluster: Cluster, transaction: _Transaction, *, commit: bool) -> None:
         cluster.notify_appended(place)
 
 
-def _find(cluster: Cluster, call: Call, transactional_id: str, producer_id: int, epoch: int) -> _Transaction:
+def _find(cluster: MockCluster, call: Call, transactional_id: str, producer_id: int, epoch: int) -> _Transaction:
     """The transaction of a producer of this epoch. Raises Refusal."""
     cluster.check_coordinator(call, 1, transactional_id)
     found: _Transaction | None = cluster.transactions.get(transactional_id)
@@ -128,7 +128,7 @@ def _fenced(call: Call) -> int:
     return PRODUCER_FENCED if call.version >= _FENCED_FROM[call.api_key] else INVALID_PRODUCER_EPOCH
 
 
-def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_init_producer_id(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """InitProducerId: a producer id; for a known transactional id a newer epoch, which fences the former producer."""
     body = call.body
     transactional_id = body["transactional_id"]
@@ -157,7 +157,7 @@ def handle_init_producer_id(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 
-def handle_add_partitions_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_add_partitions_to_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """AddPartitionsToTxn: partitions take part in a transaction."""
     body = call.body
     if "transactions" in body:
@@ -176,7 +176,7 @@ def handle_add_partitions_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]
     return {"results_by_topic_v3_and_below": _add(cluster, call, asked, verify=False)}
 
 
-def _add(cluster: Cluster, call: Call, asked: dict[str, Any], *, verify: bool) -> list[dict[str, Any]]:
+def _add(cluster: MockCluster, call: Call, asked: dict[str, Any], *, verify: bool) -> list[dict[str, Any]]:
     codes: dict[TopicPartition, int] = {}
     places = [(topic["name"], number) for topic in asked["topics"] for number in topic["partitions"]]
     found: _Transaction | None = None
@@ -211,7 +211,7 @@ def _add(cluster: Cluster, call: Call, asked: dict[str, Any], *, verify: bool) -
     ]
 
 
-def handle_add_offsets_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_add_offsets_to_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """AddOffsetsToTxn: a group's offsets take part in a transaction."""
     body = call.body
     found = _find(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
@@ -220,7 +220,7 @@ def handle_add_offsets_to_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0}
 
 
-def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """TxnOffsetCommit: offsets that are committed with a transaction."""
     body = call.body
     group = body["group_id"]
@@ -254,7 +254,7 @@ def handle_txn_offset_commit(cluster: Cluster, call: Call) -> dict[str, Any]:
     return commit_each(cluster, call, problem, keep)
 
 
-def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
+def handle_end_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """EndTxn: commit or abort a transaction."""
     body = call.body
     commit = body["committed"]
@@ -280,7 +280,7 @@ def handle_end_txn(cluster: Cluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 
-def add_partition_on_write(cluster: Cluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
+def add_partition_on_write(cluster: MockCluster, call: Call, place: TopicPartition, batch: StoredBatch) -> None:
     """Check that a transaction may write a batch there, and add the partition to it (KIP-890). Raises Refusal."""
     transactional_id = call.body.get("transactional_id")
     found: _Transaction | None = cluster.transactions.get(transactional_id or "")

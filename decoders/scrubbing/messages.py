@@ -23,7 +23,7 @@ from uuid import UUID
 from decoders.embedded import INSIDE, TYPE, held_json, locate_structure
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import ApiVersion, Layout, Needs
+from decoders.exchanges.body_reader import ApiReader, Layout, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.exchanges.topic_arrays import topic_at
 from decoders.frames.header_checks import ERROR_CODE_MAX, read_request_head
@@ -118,8 +118,8 @@ class _Texts(Walker):
 
 
 @cache
-def _spec(key: int, version: int) -> ApiVersion:
-    return ApiVersion(key, version, _NO_NEEDS)
+def _api_reader(key: int, version: int) -> ApiReader:
+    return ApiReader(key, version, _NO_NEEDS)
 
 
 @cache
@@ -157,7 +157,7 @@ class Scrubber:
         self, data: bytes, key: int, version: int, topic_name: TopicNames, *, whole: bool = True, depth: int = 0
     ) -> bytes:
         """A request, scrubbed, with its size field; if not `whole`, bytes at its end are missing."""
-        return _Frame(self, _spec(key, version), "request", topic_name, depth).scrub(data, whole=whole)
+        return _Frame(self, _api_reader(key, version), "request", topic_name, depth).scrub(data, whole=whole)
 
     def response(
         self,
@@ -179,7 +179,9 @@ class Scrubber:
             self.counts["unread"] += 1
             head = self.replace_head(data, "response", alone=not depth)[: _FIXED["response"]]
             return head + GARBAGE * (len(data) - len(head))
-        return _Frame(self, _spec(key, version), "response", topic_name, depth, asked or {}).scrub(data, whole=whole)
+        return _Frame(self, _api_reader(key, version), "response", topic_name, depth, asked or {}).scrub(
+            data, whole=whole
+        )
 
     def replace_head(self, data: bytes, side: Side, *, alone: bool = False) -> bytes:
         """A frame with another size and correlation id where these spell text: no frame, but it was taken for one.
@@ -256,23 +258,23 @@ class _Frame:
     def __init__(
         self,
         scrubber: Scrubber,
-        spec: ApiVersion,
+        api_reader: ApiReader,
         side: Side,
         topic_name: TopicNames,
         depth: int,
         asked: Mapping[str, Any] | None = None,
     ) -> None:
         self._scrubber = scrubber
-        self._spec = spec
+        self._api_reader = api_reader
         self._side = side
         self._topic_name = topic_name
         self._depth = depth
         self._asked = asked or {}
-        holders = HOLDERS.get((spec.key or 0, side), {})
+        holders = HOLDERS.get((api_reader.key or 0, side), {})
         self._holders = {path.replace("[]", ""): name for path, name in holders.items()}
 
     def scrub(self, data: bytes, *, whole: bool) -> bytes:
-        key, version = self._spec.key or 0, self._spec.version or 0
+        key, version = self._api_reader.key or 0, self._api_reader.version or 0
         if self._side == "request":
             plan = request_header_plan(request_header_version(key, version))
         else:
@@ -308,7 +310,7 @@ class _Frame:
             after = min(after, len(data))
             return (texts, after), after
 
-        best = self._spec.try_layouts(self._side, data, read, stable_only=cut)
+        best = self._api_reader.try_layouts(self._side, data, read, stable_only=cut)
         if best is None:
             self._overwrite(out, at, self._what_settles(data, at))
             return
@@ -320,11 +322,13 @@ class _Frame:
 
     def _what_settles(self, data: bytes, at: int) -> bytes:
         """The first bytes of an overwritten body, which begins at `at`, that say which frames follow."""
-        spec = self._spec
+        api_reader = self._api_reader
         if self._side == "request":
-            return spec.no_acks if spec.no_acks is not None and wants_no_answer(spec, data, at) else b""
+            return (
+                api_reader.no_acks if api_reader.no_acks is not None and wants_no_answer(api_reader, data, at) else b""
+            )
         error_code = data[at : at + 2]
-        return error_code if spec.key in _STEPS and int.from_bytes(error_code, "big") <= ERROR_CODE_MAX else b""
+        return error_code if api_reader.key in _STEPS and int.from_bytes(error_code, "big") <= ERROR_CODE_MAX else b""
 
     def _overwrite(self, out: bytearray, at: int, begin: bytes = b"") -> None:
         """Overwrite a frame from `at` on with bytes that cannot be read, the first of them `begin`."""
@@ -352,7 +356,7 @@ class _Frame:
         scrubber = self._scrubber
         kind = _kind(message, path)
         if kind == "records":
-            return scrubber.batches(data, topic_at(self._spec.key, root, path, self._topic_name))
+            return scrubber.batches(data, topic_at(self._api_reader.key, root, path, self._topic_name))
         if kind == "structure":
             name = self._holders.get(_INDEX.sub("", path))
             return (scrubber.structure(name, data) if name else None) or FILLER * len(data)
@@ -376,7 +380,7 @@ class _Frame:
             return GARBAGE * len(data)
         if asks:
             return scrubber.request(frame, head.api_key, head.api_version, self._topic_name, depth=depth)[_SIZE:]
-        known = _spec(head.api_key, head.api_version).known
+        known = _api_reader(head.api_key, head.api_version).known
         return scrubber.response(
             frame, head.api_key if known else None, head.api_version, self._topic_name, depth=depth
         )[_SIZE:]

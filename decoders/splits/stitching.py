@@ -106,7 +106,7 @@ class AdoptedRun:
             assert correlation_id is not None
             asked = pairing.in_flight.take(correlation_id)
             if asked is None:
-                pairing.settle(orphan(pairing.ends, self._context.specs.unknown, frame, correlation_id))
+                pairing.settle(orphan(pairing.ends, self._context.api_readers.unknown, frame, correlation_id))
             else:
                 pairing.budget.held -= len(asked.request_raw or b"")
                 put_response(asked, frame)

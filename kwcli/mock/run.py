@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.mocking.cluster import PASSWORD, Node, Refusal
-from decoders.mocking.cluster_from_recording import Recording, RedactedRecording
+from decoders.mocking.cluster import PASSWORD, MockNode, Refusal
+from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
 from decoders.mocking.handlers import make_brokers
 from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.named_tuple import NamedTuple
@@ -53,7 +53,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
     host = advertised_host(plan.bind, plan.advertise)
     log = plan.log.plan(env, via="mock")
     tls = _inbound(env, plan, host)
-    recording = Recording()
+    recording = RecordedCluster()
     code = read_recording(env, plan, recording)
     if code != Exit.DONE and not recording.exchanges:
         return code  # errors were reported already
@@ -96,7 +96,7 @@ def _inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
     return Inbound(plan.security.inbound("mock"), [host, plan.bind], env.variables)
 
 
-def read_recording(env: Environment, plan: MockPlan, recording: Recording) -> Exit:
+def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster) -> Exit:
     """Read the inputs into `recording`, and report what cannot be read of them; the exit code.
 
     Raises Failure where records were taken out of an input.
@@ -138,7 +138,9 @@ class _SilentRenderer(FoldRenderer):
         """Called at the end; nothing is to be done."""
 
 
-def bind_nodes(recorded: Sequence[Node], plan: MockPlan, host: str) -> tuple[list[Node], dict[int, socket.socket]]:
+def bind_nodes(
+    recorded: Sequence[MockNode], plan: MockPlan, host: str
+) -> tuple[list[MockNode], dict[int, socket.socket]]:
     """Bind a port for each node; the nodes at `host` and their ports, and the sockets by node id. Raises Failure."""
     if plan.port + len(recorded) - 1 > _PORT_MAX:
         raise Failure(
@@ -157,7 +159,9 @@ def bind_nodes(recorded: Sequence[Node], plan: MockPlan, host: str) -> tuple[lis
     return nodes, sockets
 
 
-def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Node], plan: MockPlan) -> list[str]:
+def describe(
+    recording: RecordedCluster, recorded: Sequence[MockNode], nodes: Sequence[MockNode], plan: MockPlan
+) -> list[str]:
     """The lines that the mock prints at its start."""
     lines = [
         f"node {node.id}: recorded {shown((old.host, old.port))}, here {shown((node.host, node.port))}"
@@ -179,7 +183,7 @@ def describe(recording: Recording, recorded: Sequence[Node], nodes: Sequence[Nod
     return lines
 
 
-def _describe_logins(recording: Recording) -> list[str]:
+def _describe_logins(recording: RecordedCluster) -> list[str]:
     lines = []
     unproven = [name for name in recording.mechanisms if name in UNPROVEN_MECHANISMS]
     proven = [name for name in recording.mechanisms if name in HASHES]

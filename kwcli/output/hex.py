@@ -13,7 +13,7 @@ from decoders.apis import NAMES, api
 from decoders.exchanges.exchange import rfc3339
 from decoders.frames.live_framing import add_size_field
 from decoders.messages.body_json import conceal_of, echoes
-from decoders.messages.byte_layout import Anatomy, anatomy
+from decoders.messages.byte_layout import FrameParts, split_frame
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.json_form import json_bytes
@@ -328,7 +328,7 @@ def hex_lines(
     """
     width, colors, reveal, whole, conceal, topic_name = style
     data = frame if sized else add_size_field(frame)
-    found = anatomy(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
+    found = split_frame(data, side, api_key, version, reveal=reveal, missing=missing, topic_name=topic_name)
     if conceal is not None and side == "response" and not reveal:
         found.body = list(echoes(found.body, conceal))
     yield from _View(data, found, width, colors, made_up if sized else 4, whole or width is None).lines()
@@ -338,7 +338,7 @@ class _View:
     """Makes the lines of one frame; `shift` is how many leading bytes of `data` were not given."""
 
     def __init__(
-        self, data: bytes, found: Anatomy, width: int | None, colors: Palette, shift: int, whole: bool
+        self, data: bytes, found: FrameParts, width: int | None, colors: Palette, shift: int, whole: bool
     ) -> None:
         self._data = data
         self._found = found
@@ -555,6 +555,6 @@ def token_lines(data: bytes, width: int | None, colors: Palette, *, reveal: bool
     parts = [BytePart("size", 0, 4, "value", int.from_bytes(data[:4], "big"), "int32")]
     if len(data) > 4:
         parts.append(BytePart("token", 4, len(data), "value", data[4:], "bytes", not reveal))
-    found = Anatomy(parts, -1, [], len(data), rest_secret=False)
+    found = FrameParts(parts, -1, [], len(data), rest_secret=False)
     view = _View(data, found, width, colors, 0, whole=True)
     yield from view.lines()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.exchanges.body_reader import SIDES
 from decoders.messages.body_json import conceal_of, echoes
-from decoders.messages.byte_layout import anatomy
+from decoders.messages.byte_layout import split_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ class Raw:
 
     def _hidden(self, row: Exchange, side: Side, frame: bytes) -> bytes:
         """The frame with its secrets overwritten."""
-        found = anatomy(frame, side, row.api_key, row.api_version)
+        found = split_frame(frame, side, row.api_key, row.api_version)
         conceal = conceal_of(row) if side == "response" else None
         if conceal is not None:
             found.body = list(echoes(found.body, conceal))

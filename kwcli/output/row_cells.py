@@ -135,7 +135,7 @@ class RowReader:
 
             for row in rows:
                 if row.kind == "exchange" and row.api_key in NODE_LISTS:
-                    self._nodes.learn(row.view("response"))
+                    self._nodes.add_brokers(row.view("response"))
 
     def cells(self, row: Settled) -> list[Sequence[Any]]:
         """The values of each column, in JSON form: none, one or several."""

@@ -16,7 +16,7 @@ from kwcli.output.short_texts import NS, UTC_ZONE, Zone, cell_width, cut, cut_le
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from decoders.exchanges.body_reader import ApiVersion
+    from decoders.exchanges.body_reader import ApiReader
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
     from kwcli.output.facts.compile_facts import Facts
     from kwcli.output.renderers import Write
@@ -159,7 +159,7 @@ class TextLines:
         self._day = ""
         self._clock = ""
         self._nodes = NodeIds()
-        self._specs: dict[ApiVersion, tuple[Facts, str]] = {}
+        self._api_readers: dict[ApiReader, tuple[Facts, str]] = {}
         self._ends: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
     def header(self) -> str:
@@ -180,7 +180,7 @@ class TextLines:
         time_ns = exchange.time_ns
         seconds = time_ns // NS
         request, response = exchange.view("request"), exchange.response_view
-        facts_of, api = self._specs.get(exchange.spec) or self._spec(exchange)
+        facts_of, api = self._api_readers.get(exchange.api_reader) or self._api_reader(exchange)
         if exchange.api_key in NODE_LISTS:
             self.learn(exchange)
         ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
@@ -225,7 +225,7 @@ class TextLines:
 
     def learn(self, exchange: Exchange) -> None:
         """Take the addresses of nodes from a response that lists them."""
-        if self._nodes.learn(exchange.view("response")):
+        if self._nodes.add_brokers(exchange.view("response")):
             self._ends.clear()
 
     def _sign(self, exchange: Exchange) -> str:
@@ -281,7 +281,7 @@ class TextLines:
             return self._clock
         return f"{p.dim}── {day} {self.zone.name(seconds)} ──{p.off}\n{self._clock}"
 
-    def _spec(self, exchange: Exchange) -> tuple[Facts, str]:
+    def _api_reader(self, exchange: Exchange) -> tuple[Facts, str]:
         """The parts that all lines of an API version share: the function of their facts, and the text `Produce 9`."""
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
@@ -294,7 +294,7 @@ class TextLines:
         p = self.palette
         row = row_of(exchange.api_key)
         made = (row.facts if row else no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
-        self._specs[exchange.spec] = made
+        self._api_readers[exchange.api_reader] = made
         return made
 
     def _between(self, ends: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiVersions, Needs, teaches
+from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiReaders, Needs, names_topic_ids
 from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response, put_request, put_response
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, client_software
 from decoders.exchanges.learned_names import Topics
@@ -77,7 +77,7 @@ class Watching:
         """`wants_changed` is called when topic names or client software are learnt: then `possible` may differ."""
         self.wants_changed = wants_changed
         filters = tuple(filters)
-        self.specs = ApiVersions(FilterNeeds(filters))
+        self.api_readers = ApiReaders(FilterNeeds(filters))
         self.topics = Topics() if topics is None else topics
         self._ids = TopicIds(self.topics)
         self._learns = any(atom.row.entity == "topicName" for each in filters for atom in each.atoms())
@@ -87,12 +87,12 @@ class Watching:
         """Whether such exchanges tell topic names or client software that filters need."""
         if api_key == API_VERSIONS and version >= SOFTWARE_SINCE:
             return self._software
-        return self._learns and teaches(api_key, version)
+        return self._learns and names_topic_ids(api_key, version)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn the names of topic ids from an answer."""
         known = len(self.topics.names)
-        exchange.spec.teach(exchange, self.topics)
+        exchange.api_reader.add_topic_names(exchange, self.topics)
         if len(self.topics.names) > known:
             self.wants_changed()
 
@@ -123,7 +123,7 @@ class WatchedConnection:
             self._ends = ConnectionInfo(relay.number, relay.peer, shown(relay.listener.address), now_ns, Topics())
         self._ends.topics = watching.topics
         exchange = Exchange()
-        begin(exchange, self._ends, watching.specs.unknown)
+        begin(exchange, self._ends, watching.api_readers.unknown)
         exchange.time_ns = now_ns
         exchange.known = len(watching.topics.names)
         put_no_response(exchange)
@@ -142,7 +142,7 @@ class WatchedConnection:
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
         exchange = self._begun(watching, now_ns)
-        exchange.spec = watching.specs.get(api_key, version)
+        exchange.api_reader = watching.api_readers.get(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
         exchange.client_id = None if client_id is None else client_id.decode("utf-8", "surrogateescape")
         exchange.client_software = self._software

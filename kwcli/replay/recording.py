@@ -163,7 +163,7 @@ class RecordedRequest:
         data = exchange.raw("request")
         if data is None or (exchange.extra is not None and exchange.extra.get("request")):
             raise NotReplayable("incomplete", "a part of it is not in the recording")
-        body = data[exchange.spec.body("request", data) :]
+        body = data[exchange.api_reader.body("request", data) :]
         try:
             decode_message(self.key, self.version, "request", body, strict=False)
         except DecodeError as problem:

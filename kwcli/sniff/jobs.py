@@ -232,7 +232,7 @@ class RenderJobs:
     ) -> None:
         self._work = work
         self._output = output
-        self._specs, self._topics = context.specs, context.topics
+        self._api_readers, self._topics = context.api_readers, context.topics
         self._jobs = jobs
         self._pause = pause
         self._sizes = SIZES
@@ -543,12 +543,12 @@ class RenderJobs:
     def _received_steps(self, message: Message) -> Iterator[RowStep]:
         add_topic_names(self._topics, message.topics)
         if message.missed:
-            rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._specs, self._topics)
+            rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._api_readers, self._topics)
             self._work.notice(rows.unpack(message.missed))
         return self._steps(message.part)
 
     def _steps(self, part: PackedPart) -> Iterator[RowStep]:
-        rows = RowUnpacker(part.rows, self._slots[part.slot], self._specs, self._topics)
+        rows = RowUnpacker(part.rows, self._slots[part.slot], self._api_readers, self._topics)
         for lengths in part.lengths:
             yield RowStep(*map(rows.unpack, lengths))
 

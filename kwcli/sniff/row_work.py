@@ -96,7 +96,7 @@ class RowWork:
         for rows in step:
             for row in self.skim(rows):
                 assert row.kind == "exchange"
-                if self._nodes.learn(row.view("response")):
+                if self._nodes.add_brokers(row.view("response")):
                     said.append(row)
         return said
 

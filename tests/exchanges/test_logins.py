@@ -267,9 +267,9 @@ def test_the_same_after_export_and_resume_anywhere(name: str) -> None:
 
 
 def test_the_same_where_the_quick_way_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from decoders.exchanges.body_reader import ApiVersion
+    from decoders.exchanges.body_reader import ApiReader
 
-    monkeypatch.setattr(ApiVersion, "plain", property(lambda _spec: False))
+    monkeypatch.setattr(ApiReader, "plain", property(lambda _api_reader: False))
     for talk, expected in CONNECTIONS.values():
         assert talk.told() == expected
 

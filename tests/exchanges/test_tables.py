@@ -9,7 +9,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import ApiVersions, Needs
+from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
@@ -138,11 +138,11 @@ def test_a_time_beyond_all_calendars_is_still_a_text() -> None:
 
 
 def test_specs_of_numbers_nobody_has_are_bounded() -> None:
-    specs = ApiVersions(Needs())
+    api_readers = ApiReaders(Needs())
     for key in range(200, 400):
         for version in range(100):
-            assert specs.get(key, version).name == f"UNKNOWN({key})"
-    assert specs.plain == {}
+            assert api_readers.get(key, version).name == f"UNKNOWN({key})"
+    assert api_readers.plain == {}
 
 
 def test_a_state_with_wrong_bytes_is_taken_or_a_decode_error() -> None:

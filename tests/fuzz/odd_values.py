@@ -20,7 +20,7 @@ from typing import Any, Final
 from decoders.filters.fields import FIELDS
 from decoders.messages.read_ndjson import RecordLines
 from decoders.messages.request_log import RequestLogLines
-from decoders.mocking.cluster_from_recording import Recording, RedactedRecording
+from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
 from decoders.mocking.handlers import make_brokers
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, METRICS
@@ -260,7 +260,7 @@ def run_on(words: Sequence[str], path: Path, folder: Path) -> Outcome:
 def mock_recording(path: Path) -> Outcome:
     """The cluster of a recording, as `kw mock` makes it."""
     lines = RequestLogLines() if path.suffix == ".log" else RecordLines()
-    recording = Recording()
+    recording = RecordedCluster()
     for row in [*lines.feed(path.read_bytes()), *lines.finish()]:
         if row.kind == "exchange":
             try:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
-from decoders.exchanges.body_reader import ApiVersions, Needs
+from decoders.exchanges.body_reader import ApiReaders, Needs
 from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response, put_request, put_response
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
@@ -29,7 +29,7 @@ from tests.captures.shipped import CLEAN, segments
 SCHEMA: Final = json.loads(PUBLISHED.read_bytes())["$defs"]["exchange"]
 # Attributes of `Exchange` that the engine does not set, or that stand for others: connection and API version.
 MADE_WHEN_ASKED: Final = {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view"}
-SHARED: Final = {"ends", "spec"}
+SHARED: Final = {"ends", "api_reader"}
 # Words that are no attribute of an exchange: what bodies, connections and records of it say, and words of kw's own.
 OF_BODIES: Final = {
     *("topic", "group", "txn", "partition", "records", "key", "value", "session_topic", "size", "side", "node"),
@@ -56,7 +56,7 @@ def slots(side: str | None) -> set[str]:
 def new_exchange() -> Exchange:
     exchange = Exchange()
     info = ConnectionInfo(1, "10.0.0.1:1", "10.0.0.2:9092", 0, Topics())
-    begin(exchange, info, ApiVersions(Needs()).unknown)
+    begin(exchange, info, ApiReaders(Needs()).unknown)
     return exchange
 
 

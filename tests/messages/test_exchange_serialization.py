@@ -31,7 +31,7 @@ CAPTURES: Final = sorted(path for path in FOLDER.rglob("*") if ".pcap" in path.n
 EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
 # Views, bodies and their derived values are decoded again.
 READ_AGAIN: Final = frozenset(
-    {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view", "ends", "spec"}
+    {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view", "ends", "api_reader"}
 )
 
 
@@ -42,7 +42,7 @@ def attributes(row: Settled) -> dict[str, Any]:
     ends = row.ends
     found["ends"] = (ends.number, ends.client, ends.broker, ends.began_ns, ends.opened, ends.tls)
     if isinstance(row, Exchange):
-        found["spec"] = (row.spec.key, row.spec.version)
+        found["api_reader"] = (row.api_reader.key, row.api_reader.version)
         found.setdefault("known", 0)
     return found
 
@@ -69,7 +69,7 @@ def through(rows: list[Settled], engine: Engine, other: Engine) -> list[Settled]
     said = (new_topic_names(engine.pairer.context.topics, len(topics.names)), packer.finish())
     new, packed = pickle.loads(pickle.dumps(said))
     add_topic_names(topics, new)
-    unpacker = RowUnpacker(packed, written, other.pairer.context.specs, topics)
+    unpacker = RowUnpacker(packed, written, other.pairer.context.api_readers, topics)
     sizes = [len(rows[:3]), len(rows[3:10]), 0, len(rows[10:])]
     return [row for size in sizes for row in unpacker.unpack(size)]
 
@@ -115,8 +115,8 @@ def test_what_many_rows_share_is_one_object() -> None:
     rows = [row for _, found in feeds(FOLDER / "tour.pcapng", random.Random(4)) for row in found]
     made = through(rows, engine, other)
     assert len({id(row.ends) for row in made}) == len({id(row.ends) for row in rows})
-    assert len({row.spec for row in made if row.kind == "exchange"}) == len(
-        {row.spec for row in rows if row.kind == "exchange"}
+    assert len({row.api_reader for row in made if row.kind == "exchange"}) == len(
+        {row.api_reader for row in rows if row.kind == "exchange"}
     )
 
 

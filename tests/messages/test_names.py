@@ -12,7 +12,7 @@ from decoders.apis import KEYS, api
 from decoders.embedded import encode_embedded
 from decoders.messages import enum_names
 from decoders.messages.body_json import Options
-from decoders.messages.byte_layout import anatomy
+from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.single_message import SingleMessage, framed, message_json
 from decoders.messages.whole_messages import encode_message
@@ -49,7 +49,7 @@ def word_numbers(plan: Plan, value: dict[str, Any], rng: Random) -> None:
 def walked(frame: bytes, side: Side, key: int, version: int) -> dict[str, Any]:
     """The words of the numbers that the walker finds, byte for byte."""
     found: dict[str, Any] = {}
-    for part in anatomy(frame, side, key, version).body:
+    for part in split_frame(frame, side, key, version).body:
         name = part.path.rpartition(".")[2].partition("[")[0]
         means = part.means or {"api_key": API}.get(name, ERROR if name.endswith("error_code") else "")
         if part.what != "value" or not means or not isinstance(part.value, int) or (means == ERROR and not part.value):

@@ -9,7 +9,7 @@ from uuid import UUID
 from decoders import Record, decode_response, encode_request
 from decoders.apis import api
 from decoders.mocking.broker import MockBrokers, MockConnection
-from decoders.mocking.cluster import Cluster, Node
+from decoders.mocking.cluster import MockCluster, MockNode
 from decoders.mocking.handlers import make_brokers
 from decoders.records.model import Batch
 from decoders.records.write import encode_batch
@@ -63,8 +63,8 @@ class Stage:
 
     def __init__(self, *, auto_create: bool = True) -> None:
         self.now_ms = 1_000_000
-        nodes = [Node(1, "localhost", 9092), Node(2, "localhost", 9093)]
-        self.cluster = Cluster(nodes, "test", 1, auto_create=auto_create)
+        nodes = [MockNode(1, "localhost", 9092), MockNode(2, "localhost", 9093)]
+        self.cluster = MockCluster(nodes, "test", 1, auto_create=auto_create)
         self.topic_id: UUID = self.cluster.add_topic(TOPIC, [1, 2]).id
         self.cluster.coordinators = dict.fromkeys(((0, "g"), (1, "t")), 1)
         self.brokers: MockBrokers = make_brokers(self.cluster)

@@ -16,8 +16,8 @@ from decoders import encode_request, read_exchanges
 from decoders.apis import NAMES, api
 from decoders.frames.live_framing import SIZE
 from decoders.messages.exchange_from_json import FromRecords
-from decoders.mocking.cluster import Cluster
-from decoders.mocking.cluster_from_recording import READ, Recording, RedactedRecording
+from decoders.mocking.cluster import MockCluster
+from decoders.mocking.cluster_from_recording import READ, RecordedCluster, RedactedRecording
 from decoders.mocking.handlers import HANDLERS, SERVED, make_brokers
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
@@ -27,8 +27,8 @@ TOUR: Final = str(Path(__file__).resolve().parents[2] / "captures" / "tour.pcapn
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Recording:
-    recording = Recording()
+def recorded() -> RecordedCluster:
+    recording = RecordedCluster()
     with open(TOUR, "rb") as file:
         for row in read_exchanges(file):
             if row.kind == "exchange":
@@ -36,7 +36,7 @@ def recorded() -> Recording:
     return recording
 
 
-def test_the_tour_becomes_its_cluster(recorded: Recording) -> None:
+def test_the_tour_becomes_its_cluster(recorded: RecordedCluster) -> None:
     nodes = recorded.nodes()
     assert [(node.id, node.host, node.port) for node in nodes] == [
         (1, "127.0.0.1", 9092),
@@ -52,8 +52,8 @@ def test_the_tour_becomes_its_cluster(recorded: Recording) -> None:
     assert cluster.offsets == {}  # none was committed when the recording began
 
 
-def test_the_same_cluster_comes_of_records_that_kw_wrote(recorded: Recording) -> None:
-    again = Recording()
+def test_the_same_cluster_comes_of_records_that_kw_wrote(recorded: RecordedCluster) -> None:
+    again = RecordedCluster()
     reader = FromRecords()
     outcome = kw("sniff", TOUR, "-o", "ndjson", "--records")
     for line in outcome.out.splitlines():
@@ -84,7 +84,7 @@ def test_a_recording_without_its_records_is_refused(tmp_path: Path) -> None:
     assert kw("mock", TOUR, "--bind", "0.0.0.0").code == Exit.USAGE
 
 
-def record(recording: Recording, name: str, version: int, response: dict[str, Any], topic: str) -> None:
+def record(recording: RecordedCluster, name: str, version: int, response: dict[str, Any], topic: str) -> None:
     """Add a request of client `test` and its response to a recording."""
     from decoders.exchanges.exchange import ConnectionInfo, Exchange
     from decoders.exchanges.learned_names import Topics
@@ -101,7 +101,7 @@ def record(recording: Recording, name: str, version: int, response: dict[str, An
 
 def test_recorded_errors_are_given_once_each_and_not_when_calm() -> None:
     stage = Stage()
-    recording = Recording()
+    recording = RecordedCluster()
     broker = {"node_id": 1, "host": "h", "port": 1, "rack": None}
     row = {"error_code": 0, "name": TOPIC, "partitions": [{"partition_index": 0, "leader_id": 1}]}
     failed = {"error_code": 29, "name": TOPIC, "partitions": []}
@@ -248,9 +248,9 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search("refuses more", note)
 
 
-def test_clusters_start_alike(recorded: Recording) -> None:
+def test_clusters_start_alike(recorded: RecordedCluster) -> None:
     one, other = (recorded.cluster(recorded.nodes()) for _ in range(2))
-    assert isinstance(one, Cluster)
+    assert isinstance(one, MockCluster)
     for topic in one.topics.values():
         topic.logs[0].skip_to(topic.logs[0].end + 5)
     assert [log.end for log in other.topics["orders"].logs] == [171, 124, 125]
@@ -265,4 +265,4 @@ def test_a_redacted_body_is_refused() -> None:
     read = FromRecords().read(rows[0])
     assert read.kind == "exchange"
     with pytest.raises(RedactedRecording, match="redacted"):
-        Recording().add(read)
+        RecordedCluster().add(read)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from decoders.exchanges.body_reader import ApiVersion, Failure, Needs
+from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Needs
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Skipped, Status
 from decoders.exchanges.learned_names import Topics
 from decoders.schema.model import Side
@@ -17,8 +17,8 @@ TIME_NS = 1_795_230_245_123_456_000
 
 
 @cache
-def _spec(key: int | None, version: int | None) -> ApiVersion:
-    return ApiVersion(key, version, Needs())
+def _api_reader(key: int | None, version: int | None) -> ApiReader:
+    return ApiReader(key, version, Needs())
 
 
 class Fake(NamedTuple):
@@ -41,7 +41,7 @@ class Fake(NamedTuple):
     response_size: int | None = 999
     status: Status = "complete"
     closed: str | None = None
-    failures: Mapping[Side, Failure] = {}
+    failures: Mapping[Side, DecodeFailure] = {}
     topics: Mapping[UUID, str] = {}
 
 
@@ -55,7 +55,7 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
         topics.add(identity, name)
     made = Exchange()
     made.ends = ConnectionInfo(said.connection, said.client, said.broker, said.time_ns, topics)
-    made.spec, made.api_key, made.api_version = _spec(key, version), key, version
+    made.api_reader, made.api_key, made.api_version = _api_reader(key, version), key, version
     made.correlation_id, made.client_id, made.client_software = (
         said.correlation_id,
         said.client_id,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from decoders.embedded import encode_embedded
 from decoders.exchanges.exchange import Exchange
 from decoders.messages.body_json import Options
-from decoders.messages.byte_layout import anatomy
+from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
 from decoders.records.byte_parts import NAMED_HEADERS_MAX
 from decoders.records.model import Record
@@ -264,7 +264,7 @@ def test_records_of_internal_topics_and_control_records_are_fields() -> None:
             wanted = [list(each) for each in structures_in(shown[side])]
             if data is None or not wanted:
                 continue
-            found = anatomy(data, side, exchange.api_key, exchange.api_version, topic_name=exchange.topic_name).body
+            found = split_frame(data, side, exchange.api_key, exchange.api_version, topic_name=exchange.topic_name).body
             named: dict[str, list[str]] = {}
             for part in found:
                 at = re.search(r"\.records\[\d+\]\.(?:key|value)\.", part.path)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from decoders.exchanges.body_reader import Failure
+from decoders.exchanges.body_reader import DecodeFailure
 from decoders.exchanges.exchange import Exchange, Settled
 from kwcli.output.renderers import open_renderer
 from kwcli.output.settings import Settings
@@ -45,7 +45,7 @@ ROWS: list[tuple[str, Exchange]] = [
             12,
             request_view={"topics": [{"name": "orders"}]},
             status="undecoded",
-            failures={"response": Failure("malformed", 17, "brokers[0].host", "no UTF-8")},
+            failures={"response": DecodeFailure("malformed", 17, "brokers[0].host", "no UTF-8")},
         ),
     ),
     ("token", exchange(None, None, status="token", client_id=None)),

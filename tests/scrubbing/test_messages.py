@@ -14,7 +14,7 @@ import pytest
 from decoders import decode_embedded, encode_embedded
 from decoders.apis import KEYS, api
 from decoders.embedded import STRUCTURES, TOPICS, structure
-from decoders.exchanges.body_reader import ApiVersion, Needs
+from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.exchanges.connection_pairing import wants_no_answer
 from decoders.frames.header_checks import find_response_body, read_request_head
 from decoders.protocol_facts.keys import ENVELOPE, FETCH, FIND_COORDINATOR, JOIN_GROUP
@@ -94,7 +94,7 @@ def test_no_field_of_any_message_keeps_its_text() -> None:
 
 def test_a_message_that_breaks_off_is_overwritten_whole() -> None:
     """A message cut anywhere is overwritten to the same length, but for its head; an undecodable one stays so."""
-    spec = ApiVersion(JOIN_GROUP, 9, Needs())
+    api_reader = ApiReader(JOIN_GROUP, 9, Needs())
     planter = Planter()
     sent = request(JOIN_GROUP, 9, 7, "app", planter.value(plan(JOIN_GROUP, 9, "request"), "")) + planter.text("behind")
     got = response(JOIN_GROUP, 9, 7, planter.value(plan(JOIN_GROUP, 9, "response"), "")) + planter.text("behind")
@@ -105,7 +105,7 @@ def test_a_message_that_breaks_off_is_overwritten_whole() -> None:
             made = scrubbed(JOIN_GROUP, 9, side, cut, scrubber())
             assert len(made) == len(cut)
             assert MARK.search(made) is None
-            before, after = spec.project(side, cut), spec.project(side, made)
+            before, after = api_reader.project(side, cut), api_reader.project(side, made)
             assert (before is None) is (after is None)
             begin = 12 + len(b"\0\x0eZq9x00000xHunter\0") if side == "request" else 9
             if before is None:
@@ -168,11 +168,11 @@ def test_numbers_that_spell_text_become_none(numbers: dict[str, int], spelled: l
 def test_a_message_whose_sizes_and_tags_spell_text_is_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No known layout has four such letters in a row: here two are enough, a tag `a` of `b` bytes."""
     frame = framed(request(18, 3, 1, "app", SOFTWARE)[4:-1] + b"\1ab" + b"\0" * 98)
-    by, spec = scrubber(), ApiVersion(18, 3, Needs())
-    assert spec.project("request", by.request(frame, 18, 3, nameless)) is not None
+    by, api_reader = scrubber(), ApiReader(18, 3, Needs())
+    assert api_reader.project("request", by.request(frame, 18, 3, nameless)) is not None
     monkeypatch.setattr(messages, "SPELLED", re.compile(b"[a-z]{2}"))
     made = by.request(frame, 18, 3, nameless)
-    assert spec.project("request", made) is None
+    assert api_reader.project("request", made) is None
     assert set(made[18:]) == {0x80, 0xFF}
     assert by.counts["unread"] == 1
 
@@ -184,17 +184,17 @@ def test_what_follows_an_overwritten_message_is_told_as_before() -> None:
             head = read_request_head(request(0, version, 7, "app", {"topic_data": []}), 0, 99).body
             start = request(0, version, 7, "app", {"topic_data": []})[4:head]
             frame = framed(start + transaction + pack(">h", acks) + b"\0\0\0\1" + b"\x7fzqwkvyjm")
-            spec = ApiVersion(0, version, Needs())
-            assert spec.project("request", frame) is None
+            api_reader = ApiReader(0, version, Needs())
+            assert api_reader.project("request", frame) is None
             made = scrubber().request(frame, 0, version, nameless)
-            assert wants_no_answer(spec, made, head) is wants_no_answer(spec, frame, head) is (acks == 0)
-            assert spec.project("request", made) is None
+            assert wants_no_answer(api_reader, made, head) is wants_no_answer(api_reader, frame, head) is (acks == 0)
+            assert api_reader.project("request", made) is None
             assert b"zqwk" not in made
     for code in (0, 33):
         frame = framed(pack(">ihi", 7, code, 3) + b"\0\4zqwk")
         made = scrubber().response(frame, 17, 0, nameless)
         assert made[8:10] == frame[8:10]
-        assert ApiVersion(17, 0, Needs()).project("response", made) is None
+        assert ApiReader(17, 0, Needs()).project("response", made) is None
 
 
 def test_what_nobody_asked_has_its_header_alone() -> None:

@@ -160,7 +160,7 @@ def _joined(scene: _Scene) -> Found:
         yield scene.event("named", member, -1, text=text, instance=instance)
         return
     if scene.error:
-        yield scene.event(_refusal(scene.error), member, -1, text=scene.exchange.spec.name, instance=instance)
+        yield scene.event(_refusal(scene.error), member, -1, text=scene.exchange.api_reader.name, instance=instance)
         return
     protocol = answer.get("protocol_name")
     detail = Joining(
@@ -243,7 +243,7 @@ def _synced(scene: _Scene) -> Found:
     generation = int(request.get("generation_id", -1))
     if not scene.answered or scene.error:
         kind = _refusal(scene.error) if scene.answered else "unanswered"
-        yield scene.event(kind, member, generation, text=scene.exchange.spec.name, instance=instance)
+        yield scene.event(kind, member, generation, text=scene.exchange.api_reader.name, instance=instance)
         return
     given = {str(each.get("member_id")): _has(each.get("assignment")) for each in structs(request, "assignments")}
     given[member] = _has(answer.get("assignment"))
@@ -262,7 +262,11 @@ def _beat(scene: _Scene) -> Found:
         return
     if scene.error:
         generation = int(request.get("generation_id", -1))
-        yield (scene.event(_refusal(scene.error), member, generation, text=scene.exchange.spec.name, instance=instance))
+        yield (
+            scene.event(
+                _refusal(scene.error), member, generation, text=scene.exchange.api_reader.name, instance=instance
+            )
+        )
     if scene.error in (0, _REBALANCING):
         yield scene.group, Heard(member, instance, beat=True)
 
@@ -289,7 +293,7 @@ def _committed(scene: _Scene) -> Found:
     codes = {code for _, code in exchange.error_codes or ()}
     generation = int(request.get("generation_id_or_member_epoch", -1))
     for code in sorted(codes & FENCING):
-        yield scene.event("fenced", member, generation, text=exchange.spec.name, error=code)
+        yield scene.event("fenced", member, generation, text=exchange.api_reader.name, error=code)
     if scene.answered and not codes:
         yield scene.group, Heard(member, request.get("group_instance_id"), beat=False)
 
@@ -307,7 +311,7 @@ def _beaten(scene: _Scene) -> Found:
         return
     if scene.error:
         kind = "fenced" if scene.error in FENCING else "refused"
-        yield scene.event(kind, member, asked, text=exchange.spec.name, **shared)
+        yield scene.event(kind, member, asked, text=exchange.api_reader.name, **shared)
         return
     if asked < 0:
         yield scene.event("left", member, asked, **shared)

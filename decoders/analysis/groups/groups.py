@@ -218,7 +218,7 @@ class Groups(Portraits):
         """The clients, coordinators and APIs of the groups."""
         key, ends = exchange.api_key, exchange.ends
         client = client_of(exchange.client_id, ends.client)
-        names = [("apis", f"{exchange.spec.name} {exchange.api_version}")]
+        names = [("apis", f"{exchange.api_reader.name} {exchange.api_version}")]
         if key in _ASKING:
             names.append(("asked_by", client))
         else:

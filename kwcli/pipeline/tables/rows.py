@@ -38,13 +38,13 @@ from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic
 from kwcli.reading.capture_sources import utf8_text
 
 if TYPE_CHECKING:
-    from decoders.exchanges.body_reader import ApiVersion
+    from decoders.exchanges.body_reader import ApiReader
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled, Skipped
 
 # Columns with numbers of packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 # The first values of a row: places in the pools.
-_PLACES: Final = ("ends", "spec", "client", "topics", "groups", "rare", "run", "server")
+_PLACES: Final = ("ends", "api_reader", "client", "topics", "groups", "rare", "run", "server")
 # Columns of the exchange record that only runs with bodies fill.
 BODY_COLUMNS: Final = ("request_body", "response_body", "further_keys")
 # The values of a row behind the places: columns as they are, then the number of its partitions.
@@ -79,7 +79,7 @@ def build_batch(
     parts: list[list[Any]],
     *,
     ends: list[ConnectionInfo],
-    specs: list[ApiVersion],
+    api_readers: list[ApiReader],
     pools: Mapping[str, list[Any]],
 ) -> pa.RecordBatch:
     """The record batch of some rows; `pools` are those of clients, topics, groups, rare columns, runs and servers."""
@@ -92,7 +92,7 @@ def build_batch(
         arrays |= _spread(names, pools[pool], at[pool])
     arrays["groups"] = pa.array(pools["groups"], TYPES["list<string>"]).take(at["groups"])
     arrays |= _of_ends(ends, at["ends"])
-    arrays |= _of_specs(specs, at["spec"])
+    arrays |= _of_api_readers(api_readers, at["api_reader"])
     runs = _spread(("direction", "size", "run_reason", "detail"), pools["run"], at["run"], _RUN_TYPES)
     is_run = pc.is_valid(at["run"])
     arrays["reason"] = pc.coalesce(arrays["reason"], runs.pop("run_reason"))
@@ -143,11 +143,11 @@ def _of_ends(ends: list[ConnectionInfo], at: pa.Array) -> Arrays:
     return {name: pa.array(values, ROWS.field(name).type).take(at) for name, values in columns.items()}
 
 
-def _of_specs(specs: list[ApiVersion], at: pa.Array) -> Arrays:
+def _of_api_readers(api_readers: list[ApiReader], at: pa.Array) -> Arrays:
     columns: dict[str, list[Any]] = {
-        "api_key": [spec.key for spec in specs],
-        "api": [spec.name for spec in specs],
-        "api_version": [spec.version for spec in specs],
+        "api_key": [api_reader.key for api_reader in api_readers],
+        "api": [api_reader.name for api_reader in api_readers],
+        "api_version": [api_reader.version for api_reader in api_readers],
     }
     return {name: pa.array(values, ROWS.field(name).type).take(at) for name, values in columns.items()}
 
@@ -292,7 +292,7 @@ class ExchangeColumns:
         self._parts: list[Partition] = []
         self._body_size = 0
         self._ends = Pool()
-        self._specs = Pool()
+        self._api_readers = Pool()
         self._clients, self._topics, self._groups = Pool(), Pool([((), (), ())]), Pool([()])
         self._rare, self._runs, self._servers = Pool([ORDINARY]), Pool(), Pool([_WIRE])
         self._pools = {
@@ -327,7 +327,7 @@ class ExchangeColumns:
             self._rows,
             self._parts,
             ends=self._ends.values,
-            specs=self._specs.values,
+            api_readers=self._api_readers.values,
             pools={name: pool.values for name, pool in self._pools.items()},
         )
         self._empty()
@@ -336,7 +336,7 @@ class ExchangeColumns:
     def _add(self, exchange: Exchange) -> None:
         if not exchange.looked:
             exchange.view("request")  # looks at both sides
-        key, spec, failed = exchange.api_key, exchange.spec, exchange.failed
+        key, api_reader, failed = exchange.api_key, exchange.api_reader, exchange.failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
         topics, groups, count, contents, throttle, waits = _SILENT if key is None else self._about(exchange, key)
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
@@ -344,11 +344,13 @@ class ExchangeColumns:
         name, version = (software["name"], software["version"]) if software else (None, None)
         who = (exchange.client_id, name, version, exchange.user, exchange.mechanism)
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
-        ends, ends_at, specs_at, clients_at = exchange.ends, self._ends.at, self._specs.at, self._clients.at
+        ends, ends_at, api_readers_at, clients_at = exchange.ends, self._ends.at, self._api_readers.at, self._clients.at
         self._rows.append(
             (
                 ends_at[ends] if ends in ends_at else self._ends.place(ends, ends),
-                specs_at[spec] if spec in specs_at else self._specs.place(spec, spec),
+                api_readers_at[api_reader]
+                if api_reader in api_readers_at
+                else self._api_readers.place(api_reader, api_reader),
                 clients_at[who] if who in clients_at else self._client(who),
                 topics,
                 groups,
@@ -439,7 +441,7 @@ class ExchangeColumns:
         names = tuple(_topics(exchange))
         ids: dict[Any, None] = {}
         for side in SIDES:
-            for path in exchange.spec.nameless(side):
+            for path in exchange.api_reader.nameless(side):
                 ids |= dict.fromkeys(at_path(exchange.view(side), path))
         if not names and not ids:
             return 0
@@ -469,7 +471,7 @@ class ExchangeColumns:
         return (batches, records, size) if size else _NOTHING
 
     def _rare_of(self, exchange: Exchange) -> int:
-        codes, expected = exchange.error_codes or (), exchange.spec.expected
+        codes, expected = exchange.error_codes or (), exchange.api_reader.expected
         failed, early, extra = exchange.failed, exchange.early or {}, exchange.extra or {}
         side = reason = path = offset = None
         if failed:

@@ -18,13 +18,13 @@ from struct import Struct
 from typing import Final
 
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import ApiVersion, Needs
+from decoders.exchanges.body_reader import ApiReader, Needs
 from decoders.exchanges.connection_state import InFlight, Sasl, SaslPhase
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, IN_FLIGHT_MAX
 from decoders.messages.body_json import ECHOING, echoes, holds_secrets
-from decoders.messages.byte_layout import anatomy
+from decoders.messages.byte_layout import split_frame
 from decoders.messages.whole_messages import decode_request, decode_response
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, SASL_HANDSHAKE
 from decoders.schema.json_form import MESSAGE
@@ -319,7 +319,7 @@ class Redactor:
         _, key, version, correlation_id, _ = _REQUEST.unpack(head)
         if tracker.first and head[SIZE_FIELD] == _GSSAPI_TOKEN:
             return WHOLE
-        if self._doubt and not ApiVersion(key, version, _NO_NEEDS).layouts("request"):
+        if self._doubt and not ApiReader(key, version, _NO_NEEDS).layouts("request"):
             return WHOLE  # more likely a token than a request of a later version
         tracker.code = (key, version)
         self._register(correlation_id, tracker.code)
@@ -417,7 +417,7 @@ def may_have_secret(key: int, version: int, side: Side) -> bool:
         return False  # unknown versions of it are everyday traffic, answered in version 0
     if side == "response" and key in ECHOING:
         return True
-    return holds_secrets(key, tuple(ApiVersion(key, version, _NO_NEEDS).layouts(side)))
+    return holds_secrets(key, tuple(ApiReader(key, version, _NO_NEEDS).layouts(side)))
 
 
 def find_secrets(
@@ -427,7 +427,7 @@ def find_secrets(
 
     `told` are the secrets of its request, None where they are not known.
     """
-    found = anatomy(frame, side, *code)
+    found = split_frame(frame, side, *code)
     spans = [(part.at, part.end) for part in found.body if part.secret]
     whole = not found.rest_secret or found.rest_at >= len(frame)
     if not whole:

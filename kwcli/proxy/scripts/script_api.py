@@ -29,7 +29,7 @@ from decoders.apis import api
 from decoders.errors import UnknownApi
 from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import SIZE_FIELD, add_size_field
-from decoders.messages.byte_layout import anatomy
+from decoders.messages.byte_layout import split_frame
 from decoders.messages.error_answers import error_answer, error_frame
 from decoders.messages.whole_messages import decode_message, encode_message, encode_response
 from decoders.named_tuple import NamedTuple
@@ -341,7 +341,7 @@ class _Body:
                 yield part.at, part.end, start, end
 
     def _parts(self, frame: bytes) -> list[BytePart]:
-        return [part for part in anatomy(frame, self._side, *self._code).body if part.what == "value"]
+        return [part for part in split_frame(frame, self._side, *self._code).body if part.what == "value"]
 
 
 def _redacted(place: tuple[int, int], old: object) -> object:
