@@ -146,14 +146,14 @@ class TablesDatabase:
                 except duckdb.Error as problem:
                     raise Failure(f"{tables.place}/{name}: {_reason_of(_error_fields(problem))}") from None
 
-    def write_answer(self, env: Environment, shown: Settings, limit: int | None = None) -> None:
+    def write_answer(self, env: Environment, settings: Settings, limit: int | None = None) -> None:
         """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
-        screen = terminal_rows(env, shown, limit)
+        screen = terminal_rows(env, settings, limit)
         found = self.check_query()
         rows = self._rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
-        write_result(env, shown, QueryResult(make_names_unique(found.columns), rows), screen)
+        write_result(env, settings, QueryResult(make_names_unique(found.columns), rows), screen)
 
     def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
         """The rows of the answer as JSON values, fetched one batch at a time."""

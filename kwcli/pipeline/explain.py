@@ -30,19 +30,20 @@ def explain_lines(
     options: RunOptions,
     covered: CoveredCaptures,
     plan: SplitPlan,
-    chosen: EngineChoice,
+    engine_choice: EngineChoice,
     state: str,
     variables: Mapping[str, str],
 ) -> Iterator[str]:
     """The lines of `--explain`: sources, splits, selection, tables, engine, Java; `state` is what the folder covers."""
     files = covered.files
     yield f"sources  {count_of(len(files), 'capture')}, {format_size(sum(file.size for file in files))}"
-    yield from source_lines(files, plan, chosen)
-    yield f"splits   {_describe_splits(options, files, plan, chosen)}"
+    yield from source_lines(files, plan, engine_choice)
+    yield f"splits   {_describe_splits(options, files, plan, engine_choice)}"
     yield f"select   {_describe_selection(options)}"
     yield f"tables   {', '.join(options.tables)}{' with bodies' if options.bodies else ''}"
     yield f"out      {options.out}: {state}"
-    yield f"engine   {chosen.engine}: {chosen.why}{f', on {chosen.master}' if chosen.master else ''}"
+    master = f", on {engine_choice.master}" if engine_choice.master else ""
+    yield f"engine   {engine_choice.engine}: {engine_choice.why}{master}"
     try:
         found = str(require_java(variables))
     except Failure as failure:
@@ -50,7 +51,7 @@ def explain_lines(
     yield f"java     {found}"
 
 
-def source_lines(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> Iterator[str]:
+def source_lines(files: list[SourceFile], plan: SplitPlan, engine_choice: EngineChoice) -> Iterator[str]:
     """A line for each capture: its point, size, splits where the engine makes any, times."""
     pieces: defaultdict[int, list[FileRange]] = defaultdict(list)
     splits: Counter[int] = Counter()
@@ -65,15 +66,15 @@ def source_lines(files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice)
         words = [f"{format_size(file.size):>7}"]
         if not splits[number]:
             words.append("nothing in it")
-        elif chosen.splits:
+        elif engine_choice.splits:
             words.append(count_of(splits[number], "split"))
         words += _times_of_packets(pieces[number])
         yield f"  {point}{file.name:{wide}}  {'  '.join(words)}"
 
 
-def _describe_splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, chosen: EngineChoice) -> str:
+def _describe_splits(options: RunOptions, files: list[SourceFile], plan: SplitPlan, engine_choice: EngineChoice) -> str:
     merged = sum(split.merged for split in plan.splits)
-    if not chosen.splits:
+    if not engine_choice.splits:
         side_by_side = ", those that overlap in time side by side" if merged else ""
         return f"none: one process reads each capture from end to end{side_by_side}"
     size = options.split_size or split_size_for(sum(file.size for file in files))

@@ -43,20 +43,20 @@ class PointDecoder:
         self,
         spec: JobSpec,
         point: str,
-        choice: RowFilter,
+        row_filter: RowFilter,
         keys: KeyLog,
         writer: TableWriter,
         observe: Callable[[Row], None] | None = None,
     ) -> None:
-        self.engine = Engine(spec.ports, choice.needs, connections=True, keys=keys)
+        self.engine = Engine(spec.ports, row_filter.needs, connections=True, keys=keys)
         self.counts: Counter[str] = Counter()
         self.problems: list[Problem] = []
         self.left: dict[int, GrowingState] = {}
         self.taken = 0
         self.last_ns = 0
-        self._spec, self._point, self._choice, self._writer = spec, point, choice, writer
+        self._spec, self._point, self._row_filter, self._writer = spec, point, row_filter, writer
         write_ended = partial(writer.write_table, "connections")
-        self._batcher = RowBatcher(spec, point, choice, writer.write, write_ended, observe)
+        self._batcher = RowBatcher(spec, point, row_filter, writer.write, write_ended, observe)
 
     def read(self, split: Split, progress: Callable[[int], None] | None = None) -> None:
         """Decode a split; `progress` is told the bytes read so far."""
@@ -77,7 +77,7 @@ class PointDecoder:
 
     def _read_log(self, split: Split) -> None:
         """Decode a piece of a request log, which has nothing to do with connections."""
-        logs = RequestLogDecoder(self._spec, self._point, self._choice, self._writer)
+        logs = RequestLogDecoder(self._spec, self._point, self._row_filter, self._writer)
         logs.read(split.pieces[0])
         self.taken += logs.taken
         self.problems += logs.problems
@@ -93,17 +93,17 @@ class PointDecoder:
 
 
 def read_into_tables(
-    spec: JobSpec, coming: PendingPlan, staging: Staging, progress: Progress | None = None
+    spec: JobSpec, pending_plan: PendingPlan, staging: Staging, progress: Progress | None = None
 ) -> EngineResult:
     """Read all splits into tables. Raises OSError when the tables cannot be written."""
-    choice = RowFilter(spec)
+    row_filter = RowFilter(spec)
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
     taken = done = 0
     with staging.writer(spec.tables) as writer:
-        for point, splits in groupby(coming.splits, key=lambda split: split.point):
+        for point, splits in groupby(pending_plan.splits, key=lambda split: split.point):
             keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
-            decoder = PointDecoder(spec, point, choice, keys, writer)
+            decoder = PointDecoder(spec, point, row_filter, keys, writer)
             for split in splits:
                 decoder.read(split, None if progress is None else partial(_show_progress, progress, taken, done))
                 done += 1

@@ -472,14 +472,14 @@ def plan_all(options: RunOptions, files: list[SourceFile]) -> SplitPlan:
 def begin_planning(options: RunOptions, files: list[SourceFile], engine: str) -> Callable[[], PendingPlan]:
     """Begin to plan; the function returned gives the plan. Planning may go on in a thread while Spark starts."""
     if engine == "local":
-        planned = finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
-        return lambda: planned
+        plan = finished_plan(plan_splits(files, _WHOLE, walk=False))  # one process reads a capture from end to end
+        return lambda: plan
     split_size = options.split_size or split_size_for(_total_size(files))
     if len(files) == 1 and files[0].size > split_size and not options.verbose:
         return partial(_plan_while_reading, files[0], split_size)
     if _is_worth_processes(files):
-        planned = finished_plan(plan_all(options, files))
-        return lambda: planned
+        plan = finished_plan(plan_all(options, files))
+        return lambda: plan
     planning = BackgroundCall(lambda: finished_plan(plan_all(options, files)))
     planning.start()
     return planning.result
@@ -523,7 +523,7 @@ def _drain_queue(found: SimpleQueue[Split | BaseException | None]) -> Iterator[S
         yield one
 
 
-def finished_plan(planned: SplitPlan) -> PendingPlan:
+def finished_plan(plan: SplitPlan) -> PendingPlan:
     """A PendingPlan of which all splits are known."""
-    splits = planned.splits
-    return PendingPlan(len(splits), sum(split.size for split in splits), planned, iter(splits))
+    splits = plan.splits
+    return PendingPlan(len(splits), sum(split.size for split in splits), plan, iter(splits))

@@ -54,16 +54,16 @@ def read_query(env: Environment, query: str) -> str:
     return b"".join(pieces).decode("utf-8", "replace")
 
 
-def show_views(env: Environment, shown: Settings) -> int:
+def show_views(env: Environment, settings: Settings) -> int:
     """Write the tables and views that there are, and their columns: for `--views`, or a command without a query."""
     columns = {name: [column.name for column in its] for name, its in ALL_TABLES.items()} | COLUMNS
     texts = MEANINGS | {name: view.text for name, view in VIEWS.items()}
-    brief = shown.format == "text" and not shown.verbose  # the tables have many columns
+    brief = settings.format == "text" and not settings.verbose  # the tables have many columns
     rows = (
         [name, text, "kw help tables" if brief and name in ALL_TABLES else list(columns[name])]
         for name, text in texts.items()
     )
-    write_result(env, shown, QueryResult(["name", "holds", "columns"], rows))
+    write_result(env, settings, QueryResult(["name", "holds", "columns"], rows))
     return Exit.DONE
 
 
@@ -135,39 +135,43 @@ def make_names_unique(names: Iterable[str]) -> list[str]:
 # -- writing -----------------------------------------------------------------------------------------------------------
 
 
-def terminal_rows(env: Environment, shown: Settings, limit: int | None) -> int | None:
+def terminal_rows(env: Environment, settings: Settings, limit: int | None) -> int | None:
     """How many rows a terminal gets without --limit; None where all rows are written."""
-    return SCREEN if env.stdout_terminal and limit is None and shown.format in ("text", "table") else None
+    return SCREEN if env.stdout_terminal and limit is None and settings.format in ("text", "table") else None
 
 
-def write_result(env: Environment, shown: Settings, found: QueryResult, most: int | None = None) -> None:
+def write_result(env: Environment, settings: Settings, found: QueryResult, most: int | None = None) -> None:
     """Write an answer in the format wanted; text and table end after `most` rows, with a note on standard error."""
-    if shown.format in ("text", "table"):
+    if settings.format in ("text", "table"):
         rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
         more = next(found.rows, None) is not None if most is not None else False
-        text = "".join(f"{line}\n" for line in _draw_rows(found.names, rows, shown))
+        text = "".join(f"{line}\n" for line in _draw_rows(found.names, rows, settings))
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
-        pieces = _csv_lines(found, safe=shown.csv_safe) if shown.format == "csv" else _PLAIN[shown.format](found)
+        pieces = (
+            _csv_lines(found, safe=settings.csv_safe) if settings.format == "csv" else _PLAIN[settings.format](found)
+        )
         for piece in pieces:
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
     env.stdout.flush()
-    if more and not shown.quiet:
+    if more and not settings.quiet:
         env.say(f"the first {most:,} rows; --limit shows more")
 
 
-def _draw_rows(names: list[str], rows: list[list[Any]], shown: Settings) -> list[str]:
+def _draw_rows(names: list[str], rows: list[list[Any]], settings: Settings) -> list[str]:
     """Aligned columns; text is as wide as the terminal, a table as wide as it gets."""
-    paint = palette(shown.color)
+    paint = palette(settings.color)
     columns = []
     for at, name in enumerate(names):
         values = [row[at] for row in rows]
         number = all(value is None or (isinstance(value, int | float) and value is not True) for value in values)
-        cut = 0 if number or shown.format == "table" or shown.verbose else NAME_CUT
+        cut = 0 if number or settings.format == "table" or settings.verbose else NAME_CUT
         columns.append(Column(clean(name), [_format_cell(value) for value in values], drop=at, right=number, cut=cut))
     return [
-        *draw_table(columns, shown.width if shown.format == "text" and not shown.verbose else None, paint, dense=True)
+        *draw_table(
+            columns, settings.width if settings.format == "text" and not settings.verbose else None, paint, dense=True
+        )
     ]
 
 

@@ -81,11 +81,11 @@ def _explain_run(env: Environment, options: RunOptions, found: FoundCaptures) ->
     covered = add_covered_captures(options, found, manifest)
     up_to_date = manifest is not None and store.is_up_to_date(covered.files, options.options_of_rows())
     state = covered.describe_work(manifest, as_json_values(options.options_of_rows()), up_to_date=up_to_date)
-    planned = plan_all(options, _captures_of(covered))
-    chosen = choose_engine(options, _total_size(covered.files), env.variables)
-    lines = explain_lines(options, covered, planned, chosen, state, env.variables)
+    plan = plan_all(options, _captures_of(covered))
+    engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
+    lines = explain_lines(options, covered, plan, engine_choice, state, env.variables)
     env.stdout.write("".join(f"{clean(line)}\n" for line in lines).encode("utf-8", "backslashreplace"))
-    _report_problems(env, covered, planned, quiet=options.quiet)
+    _report_problems(env, covered, plan, quiet=options.quiet)
     return Exit.FAILURE if covered.problems else Exit.DONE
 
 
@@ -93,52 +93,54 @@ def _make_tables(
     env: Environment, options: RunOptions, covered: CoveredCaptures, store: TableStore, begun: float
 ) -> Exit:
     """Make the tables of the captures; the exit code."""
-    chosen = choose_engine(options, _total_size(covered.files), env.variables)
-    planned = begin_planning(options, _captures_of(covered), chosen.engine)
-    with _start_engine(env, chosen) as engine:
-        return _write_tables(env, options, covered, planned(), store, chosen, engine, begun)
+    engine_choice = choose_engine(options, _total_size(covered.files), env.variables)
+    wait_for_plan = begin_planning(options, _captures_of(covered), engine_choice.engine)
+    with _start_engine(env, engine_choice) as engine:
+        return _write_tables(env, options, covered, wait_for_plan(), store, engine_choice, engine, begun)
 
 
 def _write_tables(
     env: Environment,
     options: RunOptions,
     covered: CoveredCaptures,
-    coming: PendingPlan,
+    pending_plan: PendingPlan,
     store: TableStore,
-    chosen: EngineChoice,
+    engine_choice: EngineChoice,
     engine: Engine,
     begun: float,
 ) -> Exit:
     """Have the engine write the tables, commit them, and write the closing lines; the exit code."""
-    planned = coming.plan
-    _report_problems(env, covered, planned, quiet=options.quiet)
-    known = len(planned.problems)
+    plan = pending_plan.plan
+    _report_problems(env, covered, plan, quiet=options.quiet)
+    known = len(plan.problems)
     captures, logs = _captures_of(covered), [file for file in covered.files if file.log]
-    if not coming.most and not logs:
+    if not pending_plan.most and not logs:
         raise Failure(_NOTHING)
     if options.verbose and not options.quiet:
         from kwcli.pipeline.explain import source_lines
 
-        for line in source_lines(captures, planned, chosen):
+        for line in source_lines(captures, plan, engine_choice):
             env.say(f"kw: {line.strip()}")
-    bar = ProgressBar(env, coming.most if chosen.splits else 0, coming.size, wanted=not options.quiet)
+    bar = ProgressBar(
+        env, pending_plan.most if engine_choice.splits else 0, pending_plan.size, wanted=not options.quiet
+    )
     staging = store.staging()
     try:
         spec, show = _job_spec(options, captures), bar.show if bar.active else None
-        outcome = engine(spec, coming, staging, show) if coming.most else _empty_result()
+        outcome = engine(spec, pending_plan, staging, show) if pending_plan.most else _empty_result()
         if logs:
             outcome = _add_results(outcome, read_request_logs(spec, logs, staging, show))
-        told = [*planned.problems, *dict.fromkeys(outcome.problems)]
-        if planned.splits or logs:
+        told = [*plan.problems, *dict.fromkeys(outcome.problems)]
+        if plan.splits or logs:
             faults = fault_lines(_capture_counts(options, outcome), whole=not told)
-            facts = _facts_of_run(chosen, outcome, told) | {"faults": faults}
+            facts = _facts_of_run(engine_choice, outcome, told) | {"faults": faults}
             rows, files = options.options_of_rows(), covered.files
             store.commit(staging, outcome.written, sources=files, options=rows, tables=options.tables, facts=facts)
     finally:
         bar.hide()
-    for problem in planned.problems[known:]:
+    for problem in plan.problems[known:]:
         env.say(f"kw: {problem}")
-    if not planned.splits and not logs:
+    if not plan.splits and not logs:
         raise Failure(_NOTHING)
     for problem in dict.fromkeys(outcome.problems):  # each reader of a part meets the capture's problem
         env.say(f"kw: {problem}; what was read of it is in the tables")
@@ -147,9 +149,11 @@ def _write_tables(
         damaged = facts["damaged"]
         for line in faults:
             env.say(f"kw: {line}")
-        if chosen.splits and "cut_out" in outcome.counts:
+        if engine_choice.splits and "cut_out" in outcome.counts:
             env.say(_CUT_OUT)
-        env.say(closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(chosen), seconds=seconds))
+        env.say(
+            closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(engine_choice), seconds=seconds)
+        )
         env.say(tables_line(outcome.written, options.out))
     return _exit_code(options, covered, facts)
 
@@ -174,18 +178,18 @@ def _add_results(one: EngineResult, other: EngineResult) -> EngineResult:
     )
 
 
-def _report_problems(env: Environment, covered: CoveredCaptures, planned: SplitPlan, *, quiet: bool) -> None:
+def _report_problems(env: Environment, covered: CoveredCaptures, plan: SplitPlan, *, quiet: bool) -> None:
     """Write the problems of captures that are known so far, and, unless `quiet`, the notes."""
-    for problem in [*covered.problems, *planned.problems]:
+    for problem in [*covered.problems, *plan.problems]:
         env.say(f"kw: {problem}")
-    for note in [] if quiet else [*covered.notes, *planned.notes]:
+    for note in [] if quiet else [*covered.notes, *plan.notes]:
         env.say(f"kw: {note}")
 
 
-def _facts_of_run(chosen: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
+def _facts_of_run(engine_choice: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:
     """What the manifest keeps of a run besides its tables. Nothing in it depends on durations or the clock."""
     return {
-        "engine": chosen.engine,
+        "engine": engine_choice.engine,
         "exchanges": outcome.tally.exchanges,
         "connections": outcome.tally.connections,
         "packets": outcome.counts["packets"],
@@ -246,9 +250,9 @@ def _job_spec(options: RunOptions, files: list[SourceFile]) -> JobSpec:
 
 
 @contextmanager
-def _start_engine(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
+def _start_engine(env: Environment, engine_choice: EngineChoice) -> Iterator[Engine]:
     """The function of the engine; its Spark, if any, runs for as long as the context is open."""
-    if chosen.engine == "local":
+    if engine_choice.engine == "local":
         from kwcli.pipeline import local_engine
 
         yield local_engine.read_into_tables
@@ -256,5 +260,5 @@ def _start_engine(env: Environment, chosen: EngineChoice) -> Iterator[Engine]:
     from kwcli.pipeline.spark import engine
     from kwcli.pipeline.spark.sessions import LEAN, own_session
 
-    with own_session(chosen.master, env, LEAN) as spark:
-        yield partial(engine.run_job, spark, raw=chosen.engine == "shuffle")
+    with own_session(engine_choice.master, env, LEAN) as spark:
+        yield partial(engine.run_job, spark, raw=engine_choice.engine == "shuffle")

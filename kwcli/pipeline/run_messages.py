@@ -103,10 +103,11 @@ def tables_line(written: Iterable[WrittenFile], out: str) -> str:
     return f"{out}: {'; '.join(each) or 'no rows'}"
 
 
-def compacted_line(done: Compacted) -> str:
+def compacted_line(compacted: Compacted) -> str:
     """`exchanges 2026-11-21: 1,200 files, 31.0MB → 1 file, 12.1MB`."""
-    before = f"{count_of(done.files, 'file')}, {format_size(done.size)}"
-    return f"{done.table} {done.day}: {before} → {count_of(done.now, 'file')}, {format_size(done.size_now)}"
+    before = f"{count_of(compacted.files, 'file')}, {format_size(compacted.size)}"
+    after = f"{count_of(compacted.now, 'file')}, {format_size(compacted.size_now)}"
+    return f"{compacted.table} {compacted.day}: {before} → {after}"
 
 
 def format_duration(seconds: float) -> str:

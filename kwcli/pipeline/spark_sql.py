@@ -46,7 +46,13 @@ _PLACE: Final = re.compile(r"\(line (\d+), pos(?:ition)? (\d+)\)")
 
 
 def run_query(
-    env: Environment, shown: Settings, folder: str, query: str, *, limit: int | None = None, master: str | None = None
+    env: Environment,
+    settings: Settings,
+    folder: str,
+    query: str,
+    *,
+    limit: int | None = None,
+    master: str | None = None,
 ) -> int:
     """What `kw pipeline sql FOLDER QUERY` does; the exit code. Failure says in one line what is wrong."""
     from kwcli.pipeline.report.read_tables import Tables
@@ -60,7 +66,7 @@ def run_query(
     for name in tables_mentioned(query, table_names(tables)):
         if name in tables:
             tables.older_files(name)  # a file that cannot be read fails before Spark starts
-    screen = terminal_rows(env, shown, limit)
+    screen = terminal_rows(env, settings, limit)
     most = limit if screen is None else screen + 1
     with (
         own_session(master or "local[*]", env) as spark,
@@ -68,7 +74,7 @@ def run_query(
     ):
         frame = _select(spark, query, tables)
         try:
-            write_result(env, shown, _result_of(frame, most), screen)
+            write_result(env, settings, _result_of(frame, most), screen)
         except OSError:  # the reader of our output has gone
             raise
         except Exception as problem:

@@ -49,7 +49,7 @@ _ALL: Final = Listed("the input", dict.fromkeys(TABLES, ()))
 
 def run_sql(
     env: Environment,
-    shown: Settings,
+    settings: Settings,
     capture: CaptureOptions,
     filters: FilterOptions,
     limit: int | None,
@@ -73,15 +73,15 @@ def run_sql(
     if word is None:
         for name in files:
             _check_exists(name)
-        return show_views(env, shown)
+        return show_views(env, settings)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
         raise Failure(f"kw sql needs {missing}, which is not installed: {install_extra('sql')}")
     query = read_query(env, word)
     if folders:
         refuse_typed("on tables, which hold what their run selected: filter in the query", _CHOOSING)
-        return _query_tables(env, shown, folders, query, limit)
-    return _query_captures(env, shown, capture, filters, query, limit)
+        return _query_tables(env, settings, folders, query, limit)
+    return _query_captures(env, settings, capture, filters, query, limit)
 
 
 def _split_words(words: tuple[str, ...], *, live: bool) -> tuple[tuple[str, ...], str | None]:
@@ -111,7 +111,7 @@ def _check_exists(name: str) -> None:
         raise Failure(f"{name}: no such file")
 
 
-def _query_tables(env: Environment, shown: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
+def _query_tables(env: Environment, settings: Settings, folders: Sequence[str], query: str, limit: int | None) -> Exit:
     """Run the query on the tables that all folders have, each with the files of all folders."""
     from kwcli.pipeline.duckdb_sql import TablesDatabase
     from kwcli.pipeline.report.read_tables import Tables
@@ -125,13 +125,13 @@ def _query_tables(env: Environment, shown: Settings, folders: Sequence[str], que
                 older |= one.older_files(name)
     files = {name: [file for one in found for file in one.files[name]] for name in names}
     with closing(TablesDatabase(Listed(", ".join(folders), files, older), query)) as database:
-        database.write_answer(env, shown, limit)
+        database.write_answer(env, settings, limit)
     return Exit.DONE
 
 
 def _query_captures(
     env: Environment,
-    shown: Settings,
+    settings: Settings,
     capture: CaptureOptions,
     filters: FilterOptions,
     query: str,
@@ -145,12 +145,12 @@ def _query_captures(
     with ScratchFolder(SCRATCH) as folder, closing(TablesDatabase(_ALL, query, folder)) as database:
         database.check_query()  # before anything is read
         try:
-            tables = read_captures(env, shown, capture, filters, about, folder, bodies=wants_bodies(query))
+            tables = read_captures(env, settings, capture, filters, about, folder, bodies=wants_bodies(query))
         except OSError as error:
             line = unwritten(error, "the temporary folder")
             if line is None:
                 raise
             raise Failure(line) from None
         database.replace_tables(Listed(tables.place, {name: tables.files.get(name, ()) for name in TABLES}))
-        database.write_answer(env, shown, limit)
+        database.write_answer(env, settings, limit)
     return tables.code

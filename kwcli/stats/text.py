@@ -186,17 +186,17 @@ SPARK_TITLES: Final = {
 }
 
 
-def format_text(counted: StatsResult, settings: Settings) -> str:
+def format_text(result: StatsResult, settings: Settings) -> str:
     """The statistics as text; empty where nothing was counted."""
-    if not counted.rows:
+    if not result.rows:
         return ""
-    counted, silent = _drop_empty_groups(counted, settings)
+    result, silent = _drop_empty_groups(result, settings)
     paint = palette(settings.color)
     width = None if settings.verbose else settings.width
-    out = [*draw_table(_columns_of(counted), width, paint, dense=True)] if counted.rows else []
-    notes = [*_notes_on(counted), *silent]
-    if counted.slowest:
-        out += [*[""] * bool(out), *draw_table(_slowest_columns(counted.slowest), width, paint, dense=True)]
+    out = [*draw_table(_columns_of(result), width, paint, dense=True)] if result.rows else []
+    notes = [*_notes_on(result), *silent]
+    if result.slowest:
+        out += [*[""] * bool(out), *draw_table(_slowest_columns(result.slowest), width, paint, dense=True)]
     if notes:
         out += [
             *[""] * bool(out),
@@ -205,23 +205,23 @@ def format_text(counted: StatsResult, settings: Settings) -> str:
     return "".join(f"{line}\n" for line in out)
 
 
-def _drop_empty_groups(counted: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
+def _drop_empty_groups(result: StatsResult, settings: Settings) -> tuple[StatsResult, list[str]]:
     """The result without the groups that have no value of the metric, and the note about these groups."""
-    how = SILENT.get(counted.asked.metric)
+    how = SILENT.get(result.asked.metric)
     if how is None or settings.verbose:
-        return counted, []
-    kept = [at for at, row in enumerate(counted.rows) if row["values"]]
-    left_out = len(counted.rows) - len(kept)
+        return result, []
+    kept = [at for at, row in enumerate(result.rows) if row["values"]]
+    left_out = len(result.rows) - len(kept)
     if not left_out:
-        return counted, []
-    rows, slices = [counted.rows[at] for at in kept], [counted.slices[at] for at in kept]
-    return counted._replace(rows=rows, slices=slices), [
+        return result, []
+    rows, slices = [result.rows[at] for at in kept], [result.slices[at] for at in kept]
+    return result._replace(rows=rows, slices=slices), [
         f"{number_of(left_out, 'group')} {how}: not shown (-v shows all)."
     ]
 
 
-def _columns_of(counted: StatsResult) -> list[Column]:
-    rows, asked = counted.rows, counted.asked
+def _columns_of(result: StatsResult) -> list[Column]:
+    rows, asked = result.rows, result.asked
     first_name = next((name for name in asked.by if name != "time"), None)
     found = []
     for name in asked.by:
@@ -239,8 +239,8 @@ def _columns_of(counted: StatsResult) -> list[Column]:
             continue
         drop_order = 0 if one.title == asked.sort else one.drop_order
         found.append(Column(one.title, shown, drop_order, right=True, paint="bad" if one.bad else ""))
-    first, last, _ = counted.span
-    if any(counted.slices) and last > first:
+    first, last, _ = result.span
+    if any(result.slices) and last > first:
         join = METRICS[asked.metric].join
         found.append(
             Column(
@@ -248,7 +248,7 @@ def _columns_of(counted: StatsResult) -> list[Column]:
                 ["–" for _ in rows],
                 SPARK_DROP_ORDER,
                 paint="name",
-                grow=lambda width: [draw_sparkline(each, first, last, width, join) for each in counted.slices],
+                grow=lambda width: [draw_sparkline(each, first, last, width, join) for each in result.slices],
                 least=SPARK_LEAST,
                 most=SPARK_MOST,
             )
@@ -333,23 +333,23 @@ def format_packets(found: dict[str, list[int] | None]) -> str:
     )
 
 
-def _notes_on(counted: StatsResult) -> list[str]:
+def _notes_on(result: StatsResult) -> list[str]:
     """Notes that explain the numbers."""
     notes = []
-    waited = sum(row.get("waited", 0) for row in counted.rows)
+    waited = sum(row.get("waited", 0) for row in result.rows)
     if waited:
-        ms = sum(row["waited_ms"] for row in counted.rows)
+        ms = sum(row["waited_ms"] for row in result.rows)
         notes.append(
             "waited: fetches that came back empty after 0.9 × max_wait_ms or more (inferred to be long polls),"
             " JoinGroup and SyncGroup, which wait for the other members; not among the latencies"
             f" ({waited:,}, {format_latency(ms / waited)} on average)."
         )
-    if counted.more:
-        notes.append(f"{number_of(counted.more, 'more group')}: not shown (--top {counted.asked.top}).")
-    others = counted.rows[-1].get("others") if counted.rows else None
+    if result.more:
+        notes.append(f"{number_of(result.more, 'more group')}: not shown (--top {result.asked.top}).")
+    others = result.rows[-1].get("others") if result.rows else None
     if others is not None:
         notes.append(note_others(number_of(others, "group"), "group"))
-    several = [name for name in ("partition", "topic", "error", "group") if name in counted.asked.by]
+    several = [name for name in ("partition", "topic", "error", "group") if name in result.asked.by]
     if several:
         notes.append(f"An exchange about several {several[0]}s counts for each of them.")
     return notes

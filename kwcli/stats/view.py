@@ -31,35 +31,35 @@ if TYPE_CHECKING:
 _NOTHING: Final = ("count", "rate", "errors")
 
 
-def to_records(counted: StatsResult) -> list[Row]:
+def to_records(result: StatsResult) -> list[Row]:
     """The result as JSON objects: the kind `statistics`, then the kind `slowest`."""
-    found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in counted.rows]
-    found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in counted.slowest]
+    found = [{"kind": "statistics", "schema": SCHEMA, **row} for row in result.rows]
+    found += [{"kind": "slowest", "schema": SCHEMA, **row} for row in result.slowest]
     return [row_json(row) for row in found]
 
 
-def render_records(counted: StatsResult, settings: Settings) -> str:
+def render_records(result: StatsResult, settings: Settings) -> str:
     """The result as records, one after the other: JSON, YAML, or the fields that were asked for."""
     parts: list[bytes] = []
     writer = record_writer(settings, parts.append)
-    for row in to_records(counted):
+    for row in to_records(result):
         writer.add(row)
     writer.close()
     return b"".join(parts).decode()
 
 
-def format_csv(counted: StatsResult, settings: Settings) -> str:
+def format_csv(result: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
-    head = list(counted.rows[-1]) if counted.rows else [*counted.asked.by, *_NOTHING]  # the last may be of others
+    head = list(result.rows[-1]) if result.rows else [*result.asked.by, *_NOTHING]  # the last may be of others
     return csv_lines(
-        [head, *([_csv_value(row.get(name)) for name in head] for row in counted.rows)], safe=settings.csv_safe
+        [head, *([_csv_value(row.get(name)) for name in head] for row in result.rows)], safe=settings.csv_safe
     )
 
 
-def format_table(counted: StatsResult, settings: Settings) -> str:
+def format_table(result: StatsResult, settings: Settings) -> str:
     """The result as a table of all columns; the last columns are left out where the terminal has no room."""
-    shown = _table_lines(counted.rows, set(counted.asked.by), settings)
-    flat = [{**row, "packets": _format_packets(row["packets"])} for row in counted.slowest]
+    shown = _table_lines(result.rows, set(result.asked.by), settings)
+    flat = [{**row, "packets": _format_packets(row["packets"])} for row in result.slowest]
     if flat:
         shown += ["", *_table_lines(flat, {"time", "client", "broker", "api", "client_id"}, settings)]
     return "".join(f"{line}\n" for line in shown)
@@ -158,7 +158,7 @@ class Stats(FoldRenderer):
         found = found[: len(found) - more] + [item for item in counted_rows if "others" in item[0]]
         module, name = FORMATS[self._settings.format]
         show = getattr(import_module(f"kwcli.stats.{module}"), name)
-        counted = StatsResult(
+        result = StatsResult(
             self._asked,
             [self._in_zone(row) for row, _ in found],
             [group.slices for _, group in found],
@@ -166,7 +166,7 @@ class Stats(FoldRenderer):
             [self._in_zone(row) for row in self._slowest.rows()],
             more,
         )
-        self._write(show(counted, self._settings).encode("utf-8", "backslashreplace"))
+        self._write(show(result, self._settings).encode("utf-8", "backslashreplace"))
 
 
 def new_statistics(asked: StatsOptions, settings: Settings) -> Statistics:

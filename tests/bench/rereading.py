@@ -23,7 +23,7 @@ from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.read.splits import Split
 from kwcli.pipeline.spark import stitch_stage
 from kwcli.pipeline.spark.driver_task_files import Coordination
-from kwcli.pipeline.spark.engine import ORDER
+from kwcli.pipeline.spark.engine import SORT_COLUMNS
 from kwcli.pipeline.spark.read_stage import read_split
 from kwcli.pipeline.spark.stage_schemas import PARTS, StageInput
 from kwcli.pipeline.spark.stitch_stage import Rereader
@@ -64,14 +64,16 @@ def measure(job: Job, folder: Path, kind: type[Rereader]) -> str:
         return made[-1]
 
     with open_store(str(folder / kind.__name__)) as store, patch.object(stitch_stage, "Rereader", rereading):
-        order = StageInput(job.spec, len(job.splits), store.staging(), raw=False)
-        Coordination(order.staging).set_splits(job.splits)
+        stage_input = StageInput(job.spec, len(job.splits), store.staging(), raw=False)
+        Coordination(stage_input.staging).set_splits(job.splits)
         began = time.process_time()
-        parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
+        parts = [batch for number in range(len(job.splits)) for batch in read_split(stage_input, number)]
         read = time.process_time()
-        table = pa.Table.from_batches(parts, PARTS).sort_by([(name, "ascending") for name in ORDER]).combine_chunks()
+        table = (
+            pa.Table.from_batches(parts, PARTS).sort_by([(name, "ascending") for name in SORT_COLUMNS]).combine_chunks()
+        )
         joining = time.process_time()
-        for _ in stitch_stage.stitch_partition(order, table.to_batches(max_chunksize=1000)):
+        for _ in stitch_stage.stitch_partition(stage_input, table.to_batches(max_chunksize=1000)):
             pass
         stitched = time.process_time() - joining
     return (

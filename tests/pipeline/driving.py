@@ -39,7 +39,7 @@ def main() -> None:
             kept = staging.files
             if victim:
                 staging.files = DeadlyFiles(kept.root, word, victim, Path(out, f"{name}.killed"))  # type: ignore[arg-type]
-            outcome = run_job(spark, job.spec, job.coming, staging, partitions=3)
+            outcome = run_job(spark, job.spec, job.pending_plan, staging, partitions=3)
             staging.files = OutputFolder(kept.root)
             store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
 

@@ -24,7 +24,7 @@ class Job(NamedTuple):
     splits: list[Split]
 
     @property
-    def coming(self) -> PendingPlan:
+    def pending_plan(self) -> PendingPlan:
         """A finished plan with all splits."""
         return finished_plan(SplitPlan(self.splits, [], []))
 
@@ -42,7 +42,7 @@ def run(folder: Path, job: Job) -> EngineResult:
     """Run a job into tables in one process."""
     with open_store(str(folder)) as store:
         staging = store.staging()
-        outcome = local_engine.read_into_tables(job.spec, job.coming, staging)
+        outcome = local_engine.read_into_tables(job.spec, job.pending_plan, staging)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 

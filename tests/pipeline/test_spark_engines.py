@@ -33,7 +33,7 @@ def run_spark(spark: SparkSession, folder: Path, job: Job, *, raw: bool) -> Engi
 
     with open_store(str(folder)) as store:
         staging = store.staging()
-        outcome = run_job(spark, job.spec, job.coming, staging, raw=raw, partitions=2)
+        outcome = run_job(spark, job.spec, job.pending_plan, staging, raw=raw, partitions=2)
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     return outcome
 
@@ -139,7 +139,7 @@ def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, tmp_path: 
     with open_store(str(tmp_path / "tables")) as store:
         staging = store.staging()
         staging.files = DeadlyFiles(staging.files.root, word, "worker", marker)
-        outcome = run_job(spark, job.spec, job.coming, staging, partitions=2)
+        outcome = run_job(spark, job.spec, job.pending_plan, staging, partitions=2)
         assert marker.exists()
         store.commit(staging, outcome.written, sources=[], options={}, tables=job.spec.tables, facts={})
     same(spark, tmp_path / "expected", tmp_path / "tables")

@@ -98,7 +98,7 @@ def test_a_defect_in_a_worker_is_one_line_with_its_place(spark: SparkSession, tm
             staging = store.staging()
             staging.files = ClumsyFiles(staging.files.root, word)
             with pytest.raises(Failure) as failure:
-                run_job(spark, job.spec, job.coming, staging, partitions=2)
+                run_job(spark, job.spec, job.pending_plan, staging, partitions=2)
     finally:
         cloudpickle.unregister_pickle_by_value(tests.pipeline.mishaps)  # type: ignore[no-untyped-call]  # it has no types
     name = re.escape(f"{tmp_path}/od\\udcffd.pcap")

@@ -58,30 +58,30 @@ def run_stages(
     `spoil` changes the parts on their way; `lost` is a pattern for the losses that are then reported.
     """
     with open_store(str(folder)) as store:
-        order = StageInput(job.spec, len(job.splits), store.staging(), raw)
-        Coordination(order.staging).set_splits(job.splits)
+        stage_input = StageInput(job.spec, len(job.splits), store.staging(), raw)
+        Coordination(stage_input.staging).set_splits(job.splits)
         numbers = list(range(len(job.splits)))
         rng.shuffle(numbers)
         numbers.append(rng.choice(numbers))  # one task runs twice, and Spark uses the first result
-        parts = [list(read_split(order, number)) for number in numbers]
+        parts = [list(read_split(stage_input, number)) for number in numbers]
         travelled = pa.Table.from_batches([batch for batches in parts[:-1] for batch in batches], PARTS)
         travelled = spoil(travelled) if spoil else travelled
         sides = pa.array([sum(key) % 2 for key in travelled.column("key").to_pylist()])
         verdicts: list[pa.RecordBatch] = []
         for mine in _halves(travelled, sides):
             batches = mine.sort_by(ORDER).combine_chunks().to_batches(max_chunksize=rng.choice((1, 7, 1000)))
-            verdicts += stitch_partition(order, batches)
+            verdicts += stitch_partition(stage_input, batches)
         said = pa.Table.from_batches(verdicts, STITCHED)
         written: list[WrittenFile] = []
         pooled = 0
         for mine in _halves(said, pc.bit_wise_and(said.column("split"), 1)):
-            (batch,) = write_tables(order, mine.to_batches(max_chunksize=rng.choice((1, 7, 1000))))
+            (batch,) = write_tables(stage_input, mine.to_batches(max_chunksize=rng.choice((1, 7, 1000))))
             report: WriteReport = pickle.loads(batch.column("report")[0].as_py())
             written += report.files
             pooled += report.rows
-        assert re.fullmatch(lost, "".join(map(str, Coordination(order.staging).lost_connections())))
-        assert pooled == sum(report.rows for report in Coordination(order.staging).reports())
-        store.commit(order.staging, written, sources=[], options={}, tables=job.spec.tables, facts={})
+        assert re.fullmatch(lost, "".join(map(str, Coordination(stage_input.staging).lost_connections())))
+        assert pooled == sum(report.rows for report in Coordination(stage_input.staging).reports())
+        store.commit(stage_input.staging, written, sources=[], options={}, tables=job.spec.tables, facts={})
     return int(travelled.nbytes)
 
 
@@ -250,21 +250,21 @@ def test_a_defect_in_a_task_names_the_split(tmp_path: Path, monkeypatch: pytest.
         raise ValueError("x is not\ny")
 
     with open_store(str(tmp_path / "out")) as store:
-        order = StageInput(job.spec, len(job.splits), store.staging(), False)
-        Coordination(order.staging).set_splits(job.splits)
-        parts = [batch for number in range(len(job.splits)) for batch in read_split(order, number)]
+        stage_input = StageInput(job.spec, len(job.splits), store.staging(), False)
+        Coordination(stage_input.staging).set_splits(job.splits)
+        parts = [batch for number in range(len(job.splits)) for batch in read_split(stage_input, number)]
         ordered = pa.Table.from_batches(parts, PARTS).sort_by(ORDER).combine_chunks().to_batches()
-        verdicts = list(stitch_partition(order, ordered))
+        verdicts = list(stitch_partition(stage_input, ordered))
         monkeypatch.setattr(Splitter, "finish", fail)
         with pytest.raises(Failure) as failure:
-            list(read_split(order, 1))
+            list(read_split(stage_input, 1))
         assert failure.value.text == f"{where}: defect: ValueError: x is not y"
         monkeypatch.setattr(Stitcher, "feed", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* → .*: defect: ValueError: x is not y$"):
-            list(stitch_partition(order, ordered))
+            list(stitch_partition(stage_input, ordered))
         monkeypatch.setattr(RowCompletion, "complete", fail)
         with pytest.raises(Failure, match=r"od\\udcffd\.pcap: bytes .* \(split \d+\): defect: ValueError: x is not y$"):
-            list(write_tables(order, verdicts))
+            list(write_tables(stage_input, verdicts))
 
 
 def test_a_piece_whose_state_cannot_be_taken_is_not_read(tmp_path: Path) -> None:

@@ -40,13 +40,13 @@ _FILE: Final = before(1)
 class RequestLogDecoder:
     """The bytes of one log in, its rows into a writer; `problems`, `taken` and `left` are as in `SplitReader`."""
 
-    def __init__(self, spec: JobSpec, point: str, choice: RowFilter, writer: TableWriter) -> None:
+    def __init__(self, spec: JobSpec, point: str, row_filter: RowFilter, writer: TableWriter) -> None:
         self.problems: list[Problem] = []
         self.taken = 0
         self.left: dict[int, GrowingState] = {}
         self._spec = spec
         self._point = point
-        self._choice = choice
+        self._row_filter = row_filter
         self._writer = writer
 
     def read(self, piece: FileRange) -> None:
@@ -90,12 +90,12 @@ class RequestLogDecoder:
         self.taken += piece.size
 
     def _add_rows(self, rows: Sequence[Settled], path: str) -> None:
-        columns, choice = self._columns, self._choice
+        columns, row_filter = self._columns, self._row_filter
         for row in rows:
             if row.kind == "exchange":
                 row.extra = {**(row.extra or {}), "file": utf8_text(path)}
                 row.request_packet = _FILE
-                if choice.wants(row):
+                if row_filter.wants(row):
                     columns.add(row)
         if columns.weight >= BATCH_WEIGHT:
             self._writer.write(columns.batch())
@@ -105,12 +105,12 @@ def read_request_logs(
     spec: JobSpec, files: Sequence[SourceFile], staging: Staging, progress: Progress | None = None
 ) -> EngineResult:
     """Read request logs into tables, one after the other, in this process. Raises OSError when writing fails."""
-    choice = RowFilter(spec)
+    row_filter = RowFilter(spec)
     problems: list[Problem] = []
     taken = 0
     with staging.writer(spec.tables) as writer:
         for file in files:
-            decoder = RequestLogDecoder(spec, file.point, choice, writer)
+            decoder = RequestLogDecoder(spec, file.point, row_filter, writer)
             decoder.read(FileRange(0, file.path, file.name, 0, file.size, inflate=file.inflate, log=True))
             problems += decoder.problems
             taken += decoder.taken

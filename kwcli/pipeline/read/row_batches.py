@@ -86,29 +86,29 @@ class RowBatcher:
         self,
         spec: JobSpec,
         point: str,
-        choice: RowFilter,
+        row_filter: RowFilter,
         write: Write,
         write_ended: Write,
         observe: Callable[[Row], None] | None = None,
     ) -> None:
         self._columns = columns_for(spec, point)
         self._connections = ConnectionColumns(point)
-        self._choice = choice
+        self._row_filter = row_filter
         self._write = write
         self._write_ended = write_ended
         self._observe = observe
 
     def add_rows(self, rows: Iterable[Row]) -> None:
         """Add rows in the order settled; full batches are written."""
-        columns, choice, observe = self._columns, self._choice, self._observe
-        everything, add = choice.everything, columns.add
+        columns, row_filter, observe = self._columns, self._row_filter, self._observe
+        everything, add = row_filter.everything, columns.add
         for row in rows:
             if row.kind == "connection":
-                if choice.wants_connection(row):
+                if row_filter.wants_connection(row):
                     self._connections.add(row)
                     if observe is not None:
                         observe(row)
-            elif everything or choice.wants(row):
+            elif everything or row_filter.wants(row):
                 if observe is not None:
                     observe(row)
                 add(row)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_report(
     env: Environment,
-    shown: Settings,
+    settings: Settings,
     folder: str,
     *,
     target: str | None = None,
@@ -37,10 +37,10 @@ def run_report(
     page.check()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
         raise Failure(f"reading tables needs pyarrow: {install_extra('report')}")
-    found = _make_report(env, folder, release, master, wanted=not shown.quiet)
+    found = _make_report(env, folder, release, master, wanted=not settings.quiet)
     breaking = count_breaking(found) if target is not None else 0
-    code = findings_code(env, Exit.DONE, breaking, release, quiet=shown.quiet)
-    write_report(env, shown, found, page.html_path, env.stdout.write)
+    code = findings_code(env, Exit.DONE, breaking, release, quiet=settings.quiet)
+    write_report(env, settings, found, page.html_path, env.stdout.write)
     env.stdout.flush()
     return code
 

@@ -4,7 +4,7 @@
     spark = session()
     slow = exchanges(spark, "captures/*.pcapng").where("latency_ms > 100")
 
-Any session will do (`prepare` is called). Tasks leave notes for each other in a folder; on several machines it has to
+Any session will do (`prepare` is called). Tasks coordinate by files in a folder; on several machines it has to
 be one that all of them see, named with `folder`.
 """
 
@@ -88,9 +88,9 @@ def exchanges(
         raise TypeError(f"exchanges() has no option {min(unknown)!r}")
     prepare(spark, source=False)
     found = find_captures([path] if isinstance(path, str) else path, options.get("points", ()))
-    planned = plan_splits(found.files, options.get("split_size", SPLIT_SIZE))
-    if not planned.splits:
-        raise Failure(str([*found.problems, *planned.problems, "there is no capture"][0]))
+    plan = plan_splits(found.files, options.get("split_size", SPLIT_SIZE))
+    if not plan.splits:
+        raise Failure(str([*found.problems, *plan.problems, "there is no capture"][0]))
     ports = options.get("ports")
     spec = JobSpec(
         files=tuple(file.path for file in found.files),
@@ -104,20 +104,20 @@ def exchanges(
     )
     RowFilter(spec)  # a wrong filter fails here
     staging = Staging(OutputFolder(options.get("folder") or str(scratch_folder())), uuid.uuid4().hex)
-    Coordination(staging).set_splits(planned.splits)
-    order = StageInput(spec, len(planned.splits), staging, raw=False)
+    Coordination(staging).set_splits(plan.splits)
+    stage_input = StageInput(spec, len(plan.splits), staging, raw=False)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         gathered = GatheredBatches(table)
-        writing = PartitionWriter(order, gathered)
+        writing = PartitionWriter(stage_input, gathered)
         for batch in batches:
             writing.add_batch(batch)
             yield from gathered.take_batches()
         for _ in writing.finish():
             yield from gathered.take_batches()
 
-    partitions = options.get("partitions") or count_tasks(sum(split.size for split in planned.splits))
-    return run_stitch_stages(spark, order, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
+    partitions = options.get("partitions") or count_tasks(sum(split.size for split in plan.splits))
+    return run_stitch_stages(spark, stage_input, partitions).mapInArrow(rows, from_arrow_schema(SCHEMAS[table]))
 
 
 def topic_partitions(spark: SparkSession, path: str | Iterable[str], **options: Unpack[FrameOptions]) -> DataFrame:

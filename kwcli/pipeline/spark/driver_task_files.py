@@ -1,4 +1,4 @@
-"""Notes between a Spark job's driver and its tasks, as files: the splits, the report on each split, the progress.
+"""Files by which a Spark job's driver and its tasks coordinate: the splits, the report on each split, the progress.
 
 Spark ends all tasks that read before it starts one that joins or writes. So the later tasks find the facts of every
 split here, without a second pass and without anything kept twice. The program that started the job sees its progress,
@@ -40,7 +40,7 @@ GONE_S: Final = 90.0
 
 
 class Coordination:
-    """The notes of one Spark job, in its staging folder."""
+    """Writes and reads the files of one Spark job, in its staging folder."""
 
     def __init__(self, staging: Staging) -> None:
         self._files = staging.files
@@ -51,19 +51,19 @@ class Coordination:
     # -- splits --------------------------------------------------------------------------------------------------------
 
     def make_folder(self) -> None:
-        """Make the folder: tasks may wait for notes from now on."""
+        """Make the folder: tasks may wait for files from now on."""
         self._files.make_folder(self._folder)
 
     def add_split(self, number: int, split: Split) -> None:
-        """Note a split that is known."""
+        """Write a split that is known."""
         self._write_file(f"{number}{_SPLIT}", pickle.dumps(split))
 
     def set_splits(self, splits: Sequence[Split]) -> None:
-        """Note all splits: there are no others."""
+        """Write all splits: there are no others."""
         self._write_file(_SPLITS, pickle.dumps(tuple(splits)))
 
     def add_planning_failure(self, why: str) -> None:
-        """Note why the other splits will never be known."""
+        """Write why the other splits will never be known."""
         self._write_file(_NO_SPLITS, why.encode())
 
     def wait_for_split(self, number: int) -> Split | None:
@@ -96,14 +96,14 @@ class Coordination:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def add_progress(self, split: int, size: int) -> None:
-        """Note, now and then, how many bytes of a split are read."""
+        """Write, now and then, how many bytes of a split are read."""
         now = time.monotonic()
         if now >= self._next:
             self._next = now + PERIOD_S
             self._write_file(str(split), str(size).encode())
 
     def add_report(self, report: ReadReport) -> None:
-        """Note the report on a split that is read to its end."""
+        """Write the report on a split that is read to its end."""
         self._write_file(str(report.split), str(report.size).encode())
         self._write_file(f"{report.split}{_DONE}", pickle.dumps(report))
 
@@ -127,7 +127,7 @@ class Coordination:
         return {point: _unpack_facts(blob) for point, blob in packed.items()}
 
     def add_lost_connection(self, connection: tuple[str, bytes], problem: Problem) -> None:
-        """Note the problem of a connection, given by its point and key, that has lost something."""
+        """Write the problem of a connection, given by its point and key, that has lost something."""
         name = hashlib.sha256(repr(connection).encode()).hexdigest()
         self._write_file(f"{name}{_LOST}", pickle.dumps(problem))
 
@@ -150,13 +150,13 @@ class Coordination:
                     under_way += size
         return sum(self._done.values()) + under_way, len(self._done)
 
-    # -- notes ---------------------------------------------------------------------------------------------------------
+    # -- files ---------------------------------------------------------------------------------------------------------
 
     def _read_file(self, name: str) -> bytes | None:
         return self._files.read(f"{self._folder}/{name}")
 
     def _write_file(self, name: str, data: bytes) -> None:
-        """Write a note, which is seen whole or not at all. Attempts at a task write the same; the last one's stays."""
+        """Write a file, which is seen whole or not at all. Attempts at a task write the same; the last one's stays."""
         partial = f"{self._folder}/{uuid.uuid4().hex}{PARTIAL}"
         with self._files.open_temporary(partial) as file:
             file.write(data)

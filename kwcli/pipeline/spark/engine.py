@@ -42,10 +42,10 @@ PERIOD_S: Final = 0.2
 TASK_SIZE: Final = 1 << 30
 TASKS_MIN: Final = 4
 TASKS_MAX: Final = 4000
-ORDER: Final = ("point", "key", "ord", "seq", "kind")
+SORT_COLUMNS: Final = ("point", "key", "ord", "seq", "kind")
 
 
-def run_stitch_stages(spark: SparkSession, order: StageInput, partitions: int) -> DataFrame:
+def run_stitch_stages(spark: SparkSession, stage_input: StageInput, partitions: int) -> DataFrame:
     """Stages 1 and 2: verdicts by split. `partitions` is the number of tasks of stages 2 and 3."""
     from pyspark.sql.functions import expr
     from pyspark.sql.pandas.types import from_arrow_schema
@@ -54,15 +54,15 @@ def run_stitch_stages(spark: SparkSession, order: StageInput, partitions: int) -
         with os_errors_as_failures(place):
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    yield from read_split(order, number)
+                    yield from read_split(stage_input, number)
 
     def join(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with os_errors_as_failures(place):
-            yield from stitch_partition(order, batches)
+            yield from stitch_partition(stage_input, batches)
 
-    count, place = order.most, order.staging.files.root
+    count, place = stage_input.most, stage_input.staging.files.root
     parts = spark.range(0, count, 1, count).mapInArrow(read, from_arrow_schema(PARTS))
-    ordered = parts.repartition(partitions, "point", "key").sortWithinPartitions(*ORDER)
+    ordered = parts.repartition(partitions, "point", "key").sortWithinPartitions(*SORT_COLUMNS)
     verdicts = ordered.mapInArrow(join, from_arrow_schema(STITCHED))
     return verdicts.repartitionById(partitions, expr(f"cast(split * {partitions} div {count} as int)"))
 
@@ -70,7 +70,7 @@ def run_stitch_stages(spark: SparkSession, order: StageInput, partitions: int) -
 def run_job(
     spark: SparkSession,
     spec: JobSpec,
-    coming: PendingPlan,
+    pending_plan: PendingPlan,
     staging: Staging,
     progress: Progress | None = None,
     *,
@@ -81,20 +81,24 @@ def run_job(
 
     `progress` is called now and then, by another thread. `partitions` is the number of tasks of stages 2 and 3.
     """
-    order = StageInput(spec, coming.most, staging, raw)
+    stage_input = StageInput(spec, pending_plan.most, staging, raw)
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with os_errors_as_failures(staging.files.root):
-            yield from write_tables(order, batches)
+            yield from write_tables(stage_input, batches)
 
-    notes = Coordination(staging)
+    coordination = Coordination(staging)
     try:
-        with _ProgressThread(notes, progress), _PlanningThread(notes, coming.splits):
-            made = run_stitch_stages(spark, order, partitions or count_tasks(coming.size)).mapInArrow(write, RESULT_DDL)
+        with _ProgressThread(coordination, progress), _PlanningThread(coordination, pending_plan.splits):
+            made = run_stitch_stages(spark, stage_input, partitions or count_tasks(pending_plan.size)).mapInArrow(
+                write, RESULT_DDL
+            )
             rows = made.collect()
     except Exception as problem:
         raise failure_of(problem) from problem
-    return _result_of(notes.reports(), [pickle.loads(row["report"]) for row in rows], notes.lost_connections())
+    return _result_of(
+        coordination.reports(), [pickle.loads(row["report"]) for row in rows], coordination.lost_connections()
+    )
 
 
 def count_tasks(size: int) -> int:
@@ -103,10 +107,10 @@ def count_tasks(size: int) -> int:
 
 
 class _PlanningThread:
-    """Notes the splits as they come, in a thread, while a job in the foreground already reads the first of them."""
+    """Records the splits as they come, in a thread, while a job in the foreground already reads the first of them."""
 
-    def __init__(self, notes: Coordination, splits: Iterator[Split]) -> None:
-        self._notes = notes
+    def __init__(self, coordination: Coordination, splits: Iterator[Split]) -> None:
+        self._coordination = coordination
         self._splits = splits
         self._over = Event()
         self._thread = Thread(target=self._add_splits, daemon=True)
@@ -117,14 +121,14 @@ class _PlanningThread:
             for split in self._splits:
                 if self._over.is_set():
                     return
-                self._notes.add_split(len(known), split)
+                self._coordination.add_split(len(known), split)
                 known.append(split)
-            self._notes.set_splits(known)
+            self._coordination.set_splits(known)
         except Exception as problem:
-            self._notes.add_planning_failure(str(problem))  # a task reports it
+            self._coordination.add_planning_failure(str(problem))  # a task reports it
 
     def __enter__(self) -> None:
-        self._notes.make_folder()
+        self._coordination.make_folder()
         self._thread.start()
 
     def __exit__(self, kind: object, *_: object) -> None:
@@ -155,8 +159,8 @@ def _result_of(read: list[ReadReport], written: list[WriteReport], lost: list[Pr
 class _ProgressThread:
     """Reports now and then, in a thread, how far the tasks are, while a job runs in the foreground."""
 
-    def __init__(self, notes: Coordination, progress: Progress | None) -> None:
-        self._notes = notes
+    def __init__(self, coordination: Coordination, progress: Progress | None) -> None:
+        self._coordination = coordination
         self._progress = progress
         self._over = Event()
         self._thread = Thread(target=self._report_progress, daemon=True) if progress else None
@@ -164,7 +168,7 @@ class _ProgressThread:
     def _report_progress(self) -> None:
         assert self._progress is not None
         while not self._over.wait(PERIOD_S):
-            self._progress(*self._notes.progress_so_far())
+            self._progress(*self._coordination.progress_so_far())
 
     def __enter__(self) -> None:
         if self._thread is not None:

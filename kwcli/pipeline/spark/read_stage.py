@@ -1,7 +1,7 @@
 """The first stage of a job: one split in, its parts by connection out, as batches of `stage_schemas.PARTS`.
 
 The rows that the split could settle itself go into its pool (settled_rows.py). Facts for other connections, counts and
-problems are left as notes (driver_task_files.py).
+problems are left as files for the other tasks and the driver (driver_task_files.py).
 """
 
 from __future__ import annotations
@@ -34,51 +34,53 @@ __all__ = ["read_split"]
 BATCH_SIZE: Final = 4 << 20
 
 
-def read_split(order: StageInput, number: int) -> Iterator[pa.RecordBatch]:
+def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]:
     """Read one split: its parts in batches of PARTS; nothing where there is no split with this number."""
-    spec = order.spec
-    choice = RowFilter(spec)
-    notes = Coordination(order.staging)
-    split = notes.wait_for_split(number)
+    spec = stage_input.spec
+    row_filter = RowFilter(spec)
+    coordination = Coordination(stage_input.staging)
+    split = coordination.wait_for_split(number)
     if split is None:
         return
     reading = SplitReader(split)
-    pool = SettledRowsWriter(order.staging, number)
-    outbox = ShuffleWriter(order, split, choice, pool)
+    pool = SettledRowsWriter(stage_input.staging, number)
+    shuffle_writer = ShuffleWriter(stage_input, split, row_filter, pool)
     source = reading if reading.repeats else None
     keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
-    splitter = Splitter(spec.ports, choice.needs, raw=order.raw, source=source, project=outbox.add_row, keys=keys)
+    splitter = Splitter(
+        spec.ports, row_filter.needs, raw=stage_input.raw, source=source, project=shuffle_writer.add_row, keys=keys
+    )
     with failures_at(partial(place_of, split)):
         try:
             with collect_garbage_seldom():
                 for segments in reading:
-                    outbox.add_parts(splitter.feed(segments))
-                    if outbox.weight >= BATCH_WEIGHT:
-                        outbox.add_parts(splitter.believe())
-                        outbox.write_rows()
-                    yield from outbox.take_full_batches()
-                    notes.add_progress(number, reading.taken)
-                outbox.add_parts(splitter.finish())
-                outbox.write_rows()
-                yield from outbox.take_batches()
+                    shuffle_writer.add_parts(splitter.feed(segments))
+                    if shuffle_writer.weight >= BATCH_WEIGHT:
+                        shuffle_writer.add_parts(splitter.believe())
+                        shuffle_writer.write_rows()
+                    yield from shuffle_writer.take_full_batches()
+                    coordination.add_progress(number, reading.taken)
+                shuffle_writer.add_parts(splitter.finish())
+                shuffle_writer.write_rows()
+                yield from shuffle_writer.take_batches()
             pool.close()
         except BaseException:
             pool.abandon()
             raise
     note_dropped_keys(reading.counts, keys)
     counts, problems = dict(reading.counts), tuple(reading.problems)
-    notes.add_report(ReadReport(number, reading.taken, counts, problems, tuple(outbox.facts), pool.rows))
+    coordination.add_report(ReadReport(number, reading.taken, counts, problems, tuple(shuffle_writer.facts), pool.rows))
 
 
 class ShuffleWriter:
     """Collects parts until they are worth a batch, and rows for the pool; `facts` are for all connections."""
 
-    def __init__(self, order: StageInput, split: Split, choice: RowFilter, pool: SettledRowsWriter) -> None:
+    def __init__(self, stage_input: StageInput, split: Split, row_filter: RowFilter, pool: SettledRowsWriter) -> None:
         self.facts: list[bytes] = []
         self._split = split
-        self._choice = choice
+        self._row_filter = row_filter
         self._pool = pool
-        self._columns = columns_for(order.spec, split.point)
+        self._columns = columns_for(stage_input.spec, split.point)
         self._open: dict[bytes, int] = {}  # key → its run, of which there are rows
         self._runs = 0
         self._owners: list[int | None] = []  # the run of each row that waits
@@ -114,7 +116,7 @@ class ShuffleWriter:
     def add_row(self, row: Settled) -> int | None:
         """Collect a row that may still be dropped; its place among the rows that wait, None where it is not wanted."""
         place = None
-        if self._choice.everything or self._choice.wants(row):
+        if self._row_filter.everything or self._row_filter.wants(row):
             self._columns.add(row)
             place = len(self._owners)
             self._owners.append(None)

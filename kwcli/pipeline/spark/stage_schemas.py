@@ -34,7 +34,7 @@ __all__ = [
 
 
 class StageInput(NamedTuple):
-    """A run over captures in at most `most` splits (which are in the notes), and where its tasks write.
+    """A run over captures in at most `most` splits (which Coordination has), and where its tasks write.
 
     With `raw` the first stage decodes nothing: the reference that everything else is compared with.
     """
@@ -124,14 +124,14 @@ def unpack_connections(blob: bytes) -> pa.RecordBatch:
     return pa.ipc.read_record_batch(pa.py_buffer(lz4.block.decompress(blob)), ENDED)
 
 
-def parts_batch(point: str, order: int, parts: list[Travelling]) -> pa.RecordBatch:
+def parts_batch(point: str, number: int, parts: list[Travelling]) -> pa.RecordBatch:
     """Parts of one split as a batch with the schema PARTS."""
     keys, seqs, kinds, blobs, runs = zip(*parts, strict=True)
     count = len(parts)
     arrays = [
         pa.repeat(pa.scalar(point, pa.string()), count),
         pa.array(keys, pa.binary()),
-        pa.repeat(pa.scalar(order, pa.int64()), count),
+        pa.repeat(pa.scalar(number, pa.int64()), count),
         pa.array(seqs, pa.int64()),
         pa.array(kinds, pa.int32()),
         pa.array(blobs, pa.binary()),

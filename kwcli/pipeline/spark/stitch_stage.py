@@ -154,9 +154,9 @@ VERDICTS_MAX: Final = 8192
 BATCH_SIZE: Final = 4 << 20
 
 
-def stitch_partition(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def stitch_partition(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: whole connections in, each in the order of the capture, batches of STITCHED out."""
-    stitching = PartitionStitcher(order)
+    stitching = PartitionStitcher(stage_input)
     with collect_garbage_seldom(), failures_at(stitching.place):
         for batch in batches:
             stitching.add_batch(batch)
@@ -173,16 +173,16 @@ class PartitionStitcher:
     which is reported as a problem of the capture; its other parts begin anew.
     """
 
-    def __init__(self, order: StageInput) -> None:
-        spec = self._spec = order.spec
-        self._choice = RowFilter(spec)
-        notes = Coordination(order.staging)
-        splits = notes.all_splits()
-        self._facts = notes.facts_by_point(splits)
+    def __init__(self, stage_input: StageInput) -> None:
+        spec = self._spec = stage_input.spec
+        self._row_filter = RowFilter(spec)
+        coordination = Coordination(stage_input.staging)
+        splits = coordination.all_splits()
+        self._facts = coordination.facts_by_point(splits)
         self._rereading = Rereader(splits)
         self._splits = splits
         self._numbers = {(split.point, split.ord): number for number, split in enumerate(splits)}
-        self._notes = notes
+        self._coordination = coordination
         self._lost = False  # a part of the current connection could not be taken
         self._split = 0  # of the current part
         self._at: tuple[str, bytes] | None = None
@@ -226,13 +226,13 @@ class PartitionStitcher:
         self._rereading.number = number
         self._split = self._numbers[point, number]
         try:
-            settled, patch = self._stitcher.feed(part)
+            settled, correction = self._stitcher.feed(part)
         except DecodeError as problem:
-            settled, patch = [], None
+            settled, correction = [], None
             self._lose_connection(part.key, problem)
         self._batchers[point].add_rows(settled)
         if run is not None:
-            self._rows.append((self._split, run, *_verdict_columns(patch), None, None))
+            self._rows.append((self._split, run, *_verdict_columns(correction), None, None))
 
     def place(self) -> str:
         """The place that the current part is from, for error messages."""
@@ -245,7 +245,7 @@ class PartitionStitcher:
         if not self._lost:
             piece = self._splits[self._split].pieces[-1]
             text = f"{' → '.join(endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
-            self._notes.add_lost_connection(self._at, Problem(piece.name, None, utf8_text(text)))
+            self._coordination.add_lost_connection(self._at, Problem(piece.name, None, utf8_text(text)))
         self._lost = True
         self._stitcher = self._new_stitcher(*self._at)
 
@@ -254,7 +254,7 @@ class PartitionStitcher:
         self._lost = False
         if point not in self._batchers:
             self._batchers[point] = RowBatcher(
-                self._spec, point, self._choice, partial(self._write, ended=False), partial(self._write, ended=True)
+                self._spec, point, self._row_filter, partial(self._write, ended=False), partial(self._write, ended=True)
             )
         self._rereading.set_point(point)
         self._stitcher = self._new_stitcher(point, key)
@@ -263,7 +263,7 @@ class PartitionStitcher:
         facts = self._facts.get(point)
         spec = self._spec
         keys = read_keys(spec.key_logs, spec.secret_captures, spec.files)
-        return Stitcher(key, spec.ports, self._choice.needs, facts=facts, reread=self._rereading, keys=keys)
+        return Stitcher(key, spec.ports, self._row_filter.needs, facts=facts, reread=self._rereading, keys=keys)
 
     def _end_connection(self) -> None:
         if self._stitcher is not None and self._at is not None:
@@ -281,15 +281,15 @@ def _cell_of(text: str | None) -> str | None:
     return None if text is None else cell_text(text)
 
 
-def _verdict_columns(patch: RowCorrection | None) -> tuple[Any, ...]:
+def _verdict_columns(correction: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict; without a correction the rows do not count."""
-    if patch is None:
+    if correction is None:
         return (False, *(None,) * 12)
-    ends, software, login = patch.ends, patch.client_software, patch.login
+    ends, software, login = correction.ends, correction.client_software, correction.login
     return (
         True,
-        *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), patch.began_ns),
-        patch.place_added,
+        *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), correction.began_ns),
+        correction.place_added,
         *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
         *((None, None) if login is None else (_cell_of(login["user"]), _cell_of(login["mechanism"]))),
     )

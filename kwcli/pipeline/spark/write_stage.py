@@ -36,10 +36,10 @@ class RowSink(Protocol):
     def write_table(self, table: str, batch: pa.RecordBatch, /) -> None: ...
 
 
-def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def write_tables(stage_input: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The work of one task: all verdicts on its splits in, tables written, a batch with its WriteReport out."""
-    with collect_garbage_seldom(), order.staging.writer(order.spec.tables) as writer:
-        writing = PartitionWriter(order, writer)
+    with collect_garbage_seldom(), stage_input.staging.writer(stage_input.spec.tables) as writer:
+        writing = PartitionWriter(stage_input, writer)
         with failures_at(writing.place):
             for batch in batches:
                 writing.add_batch(batch)
@@ -52,13 +52,13 @@ def write_tables(order: StageInput, batches: Iterable[pa.RecordBatch]) -> Iterat
 class PartitionWriter:
     """Hands the rows of some splits to a writer. `rows` counts the rows that were in pools."""
 
-    def __init__(self, order: StageInput, writer: RowSink) -> None:
+    def __init__(self, stage_input: StageInput, writer: RowSink) -> None:
         self.rows = 0
-        self._order = order
+        self._stage_input = stage_input
         self._writer = writer
-        notes = Coordination(order.staging)
-        self._splits = notes.all_splits()
-        self._facts = notes.facts_by_point(self._splits)
+        coordination = Coordination(stage_input.staging)
+        self._splits = coordination.all_splits()
+        self._facts = coordination.facts_by_point(self._splits)
         self._completions: dict[str, RowCompletion] = {}
         self._verdicts: dict[int, list[pa.RecordBatch]] = defaultdict(list)
         self._split = 0  # the split whose rows are being written
@@ -82,7 +82,7 @@ class PartitionWriter:
         for split in sorted(self._verdicts):
             verdicts = pa.Table.from_batches(self._verdicts.pop(split)).sort_by("run").combine_chunks()
             completion = self._completion_for(split)
-            for rows, runs in read_settled_rows(self._order.staging, split):
+            for rows, runs in read_settled_rows(self._stage_input.staging, split):
                 self.rows += rows.num_rows
                 self._writer.write(completion.complete(completion.apply_verdicts(rows, runs, verdicts)))
                 yield

@@ -62,7 +62,7 @@ _ANEW: Final = "begins anew, since another version of kw left its state: request
 def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     """Decode these points, from their states on. Raises OSError when writing fails, Failure when a state is missing."""
     spec, staging = batch.spec, batch.staging
-    choice = RowFilter(spec)
+    row_filter = RowFilter(spec)
     read_keys.cache_clear()  # key logs grow
     keys = read_keys(spec.key_logs, spec.secret_captures)
     states: dict[str, str] = {}
@@ -75,7 +75,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
     with staging.writer(spec.tables) as writer:
         for point, splits in points:
             observe = None if doctors is None else doctors.observe
-            decoder = PointDecoder(spec, point, choice, keys, writer, observe)
+            decoder = PointDecoder(spec, point, row_filter, keys, writer, observe)
             before = batch.states.get(point)
             if before is not None:
                 state = staging.files.read(before)
@@ -84,7 +84,7 @@ def decode_points(batch: BatchInput, points: Sequence[PointPlan]) -> TaskReport:
                 try:
                     decoder.engine.resume(state)
                 except DecodeError:
-                    decoder = PointDecoder(spec, point, choice, keys, writer, observe)
+                    decoder = PointDecoder(spec, point, row_filter, keys, writer, observe)
                     problems.append(Problem(point or "open connections", None, _ANEW))
             for split in splits:
                 decoder.read(split)

@@ -26,29 +26,29 @@ class WatchProgress(NamedTuple):
     unreachable: int
 
 
-def format_metrics(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
+def format_metrics(progress: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> str:
     """The metrics in the text format of Prometheus; `last_ns` is the time of the packet read last, by capture point."""
     from kwcli.telemetry.prometheus import family_lines
 
-    return "".join(f"{line}\n" for line in family_lines(_families_of(now, exchanges, packets, last_ns)))
+    return "".join(f"{line}\n" for line in family_lines(_families_of(progress, exchanges, packets, last_ns)))
 
 
-def _families_of(now: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
+def _families_of(progress: WatchProgress, exchanges: int, packets: int, last_ns: Mapping[str, int]) -> Iterator[Family]:
     from kwcli.telemetry.prometheus import Family
 
     for name, kind, text, value in (
-        ("kw_watch_batches_total", "counter", "Batches that are committed.", now.batch),
+        ("kw_watch_batches_total", "counter", "Batches that are committed.", progress.batch),
         ("kw_watch_exchanges_total", "counter", "Exchanges in committed batches.", exchanges),
         ("kw_watch_packets_total", "counter", "Packets in committed batches.", packets),
-        ("kw_watch_retries_total", "counter", "Batches that failed and were tried again.", now.retries),
-        ("kw_watch_damaged_total", "counter", "Captures that were lost, late or damaged.", now.damaged),
-        ("kw_watch_lag_bytes", "gauge", "Bytes of capture that are there and not read.", now.lag.size),
-        ("kw_watch_lag_seconds", "gauge", "How long the first of these bytes have been there.", now.lag.seconds),
-        ("kw_watch_unreachable_sources", "gauge", "Sources that cannot be looked at.", now.unreachable),
-        ("kw_watch_batch_seconds", "gauge", "How long the latest batch took.", now.took_s),
+        ("kw_watch_retries_total", "counter", "Batches that failed and were tried again.", progress.retries),
+        ("kw_watch_damaged_total", "counter", "Captures that were lost, late or damaged.", progress.damaged),
+        ("kw_watch_lag_bytes", "gauge", "Bytes of capture that are there and not read.", progress.lag.size),
+        ("kw_watch_lag_seconds", "gauge", "How long the first of these bytes have been there.", progress.lag.seconds),
+        ("kw_watch_unreachable_sources", "gauge", "Sources that cannot be looked at.", progress.unreachable),
+        ("kw_watch_batch_seconds", "gauge", "How long the latest batch took.", progress.took_s),
     ):
         yield Family(name, kind, text, [({}, float(value))])
-    if now.since_s is not None:
-        yield Family("kw_watch_idle_seconds", "gauge", "Seconds since the latest commit.", [({}, now.since_s)])
+    if progress.since_s is not None:
+        yield Family("kw_watch_idle_seconds", "gauge", "Seconds since the latest commit.", [({}, progress.since_s)])
     read = [({"point": point}, at / 1e9) for point, at in sorted(dict(last_ns).items())]
     yield Family("kw_watch_read_time_seconds", "gauge", "Time of the packet read last.", read)

@@ -106,15 +106,15 @@ Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 def run_watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
     """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
-    chosen = choose_engine(options, 0, env.variables)
+    engine_choice = choose_engine(options, 0, env.variables)
     require_format(wanted.table_format)
     with (
         open_batches(options.out, renames=wanted.renames, table_format=wanted.table_format) as store,
-        _start_decoding(env, chosen) as decode,
+        _start_decoding(env, engine_choice) as decode,
     ):
         watching = Watch(env, options, wanted, store, decode)
         own = options.engine == "auto" and options.master is None
-        watching.resume_from_commit("engine local (Spark with --master)" if own else str(chosen))
+        watching.resume_from_commit("engine local (Spark with --master)" if own else str(engine_choice))
         with _serve_metrics(env, watching, wanted.metrics, quiet=options.quiet):
             try:
                 watching.run()
@@ -199,7 +199,7 @@ class Watch:
             begun = self._env.monotonic()
             try:
                 with os_errors_as_failures(self._options.out):
-                    done = self.run_step()
+                    committed = self.run_step()
             except EngineGone:
                 with suppress(OSError):
                     self._store.recover()
@@ -213,17 +213,17 @@ class Watch:
                 pause = min(pause * 2, RETRY_MAX_S)
                 continue
             pause = RETRY_S
-            if done is None and self._captures.whole:
+            if committed is None and self._captures.whole:
                 if self._wanted.finish:
                     with os_errors_as_failures(self._options.out):
-                        done = self._run_last_batch()
-                if done is not None:
-                    self._report_batch(done)
+                        committed = self._run_last_batch()
+                if committed is not None:
+                    self._report_batch(committed)
                 return
-            if done is not None:
-                self._report_batch(done)
+            if committed is not None:
+                self._report_batch(committed)
             self._say_counts_when_due()
-            if done is None and not self._captures.whole:
+            if committed is None and not self._captures.whole:
                 time.sleep(LOOK_S)
             elif not self._captures.whole:
                 self._wait_for_interval(begun)
@@ -271,8 +271,8 @@ class Watch:
         """Decode a planned batch, and commit it."""
         batch = self.batch + 1
         staging = self._store.staging(batch)
-        order = BatchInput(self._job_spec(plan), staging, self._states, ends)
-        report = merge_reports(self._decode(order, plan.points))
+        batch_input = BatchInput(self._job_spec(plan), staging, self._states, ends)
+        report = merge_reports(self._decode(batch_input, plan.points))
         changed = self._captures.changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
             self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
@@ -460,19 +460,19 @@ class Watch:
             self._env.say(f"kw: {word}: can be read again")
         self._said.update(now)
 
-    def _report_batch(self, done: CommittedBatches) -> None:
+    def _report_batch(self, committed: CommittedBatches) -> None:
         """Report a batch that is committed, and write its findings."""
         if self._said.pop("batch", None) is not None:
-            self._env.say(f"kw: {self._options.out}: batch {done.batch:,} is committed: all is well again")
+            self._env.say(f"kw: {self._options.out}: batch {committed.batch:,} is committed: all is well again")
         since = self._since
         self._since = CommittedBatches(
-            done.batch, since.size + done.size, since.rows + done.rows, since.seconds + done.seconds
+            committed.batch, since.size + committed.size, since.rows + committed.rows, since.seconds + committed.seconds
         )
         if self._options.verbose and not self._options.quiet:
-            self._env.say(f"kw: batch {done.batch:,}: {self._batch_line(done)}")
-        for finding in done.findings:
+            self._env.say(f"kw: batch {committed.batch:,}: {self._batch_line(committed)}")
+        for finding in committed.findings:
             self._env.stdout.write(orjson.dumps(finding, option=orjson.OPT_APPEND_NEWLINE))
-        if done.findings:
+        if committed.findings:
             self._env.stdout.flush()
 
     def _say_counts_when_due(self) -> None:
@@ -482,10 +482,11 @@ class Watch:
                 self._env.say(f"kw: up to batch {self.batch:,}: {self._batch_line(self._since)}")
             self._said_at, self._since = now, CommittedBatches(0, 0, 0, 0.0)
 
-    def _batch_line(self, done: CommittedBatches) -> str:
+    def _batch_line(self, committed: CommittedBatches) -> str:
         lag = self._captures.unread_lag(self._env.monotonic())
         behind = f"{format_size(lag.size)} and {lag.seconds:.1f} s behind" if lag.size else "nothing left to read"
-        return f"{count_of(done.rows, 'exchange')} of {format_size(done.size)} in {done.seconds:.1f} s; {behind}"
+        done = f"{count_of(committed.rows, 'exchange')} of {format_size(committed.size)} in {committed.seconds:.1f} s"
+        return f"{done}; {behind}"
 
     def format_metrics(self) -> str:
         """The metrics of the watch, in the text format of Prometheus."""
@@ -517,17 +518,17 @@ class Watch:
 
 
 @contextmanager
-def _start_decoding(env: Environment, chosen: EngineChoice) -> Iterator[Decode]:
+def _start_decoding(env: Environment, engine_choice: EngineChoice) -> Iterator[Decode]:
     """The function that decodes a batch; its Spark, if any, runs for as long as the context is open."""
-    if chosen.engine == "local":
+    if engine_choice.engine == "local":
         yield _decode_locally
         return
-    if chosen.engine == "shuffle":
+    if engine_choice.engine == "shuffle":
         raise Failure("--engine shuffle is for kw pipeline run only; watch with local or stitch", Exit.USAGE)
     from kwcli.pipeline.spark.sessions import LEAN, own_session
     from kwcli.pipeline.spark.watch_batch import run_batch
 
-    with own_session(chosen.master, env, LEAN) as spark:
+    with own_session(engine_choice.master, env, LEAN) as spark:
         yield partial(_decode_on_spark, run_batch, spark)
 
 
