@@ -1,4 +1,4 @@
-"""`python -m kwcli.completion write`: the commands and the declarations in, the files of `completions/` out."""
+"""`python -m kwcli.completion write`: the scripts in, the files of `completions/` out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import click
 
 import kwcli
 from kwcli.completion import SHELLS, script
-from kwcli.main import kw
 
 FOLDER: Final = Path(kwcli.__file__).resolve().parents[1] / "completions"
 # Shell → the name under which it looks for the script.
@@ -25,7 +24,7 @@ def main() -> None:
 def write() -> None:
     """Write the scripts anew; the files that changed are named."""
     for shell, name in FILES.items():
-        path, text = FOLDER / name, script(shell, kw)
+        path, text = FOLDER / name, script(shell)
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
             click.echo(f"written: completions/{name}")

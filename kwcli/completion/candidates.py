@@ -1,8 +1,8 @@
-"""A half-typed word and the line before it in, the words it may become out, where the shells' scripts know none.
+"""A half-typed word and the line before it in, the words it may become out.
 
-The scripts call `kw __complete KIND WORD LINE…` for properties, filters, columns, nodes, a request's fields and their
-values. It prints one candidate a line: the whole word, and behind a tab what it means. It prints nothing else, not even
-errors, and ends within its time limit, since a user who has pressed TAB waits.
+The scripts of scripts.py call `kw __complete SHELL STATE WORD…`; complete.py reads the words and asks the functions of
+KINDS here. Scripts of earlier releases, which know the protocol themselves, call `kw __complete KIND WORD LINE…` for
+properties, filters, columns, nodes, a request's fields and their values.
 """
 
 from __future__ import annotations
@@ -10,26 +10,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.run_environment import Environment, Exit
+from kwcli.own_folders import own_folder_name
 
 if TYPE_CHECKING:
     from decoders.schema.model import Api, Field
     from kwcli.completion.cluster_names import What
 
-# Seconds that a shell waits, from the start of the process. The variable sets another limit, in seconds.
+# Seconds that a shell waits for a cluster, from the start of the process; the variable sets another limit, in seconds.
 LIMIT_S: Final = 0.3
 LIMIT_VARIABLE: Final = "KW_COMPLETION_LIMIT"
-_ENDING_S: Final = 0.02  # the time an interpreter takes to end
-_MOST: Final = 500
-_QUOTED: Final = "-quoted"  # behind a KIND: see Typed.quoted
-_STARTING_S: Final = 0.06  # the time this program takes to start, where the system does not tell when it began
 
 Candidate = tuple[str, str]  # a word, and what it means
 
@@ -37,79 +31,18 @@ Candidate = tuple[str, str]  # a word, and what it means
 class Typed(NamedTuple):
     """The word being typed, the words before it on the line, and a function that asks the line's cluster for names.
 
-    `quoted`: the word is in quotes that are still open.
+    `quoted`: the word is in quotes that are still open. `api`: the API that the line names; empty where that is to be
+    found in the line. `own`: what the command itself has for the word. `meant`: the shell shows what words mean.
     """
 
     word: str
     line: Sequence[str]
     names: Callable[[What], list[str]]
     quoted: bool = False
-
-
-def complete(env: Environment, words: Sequence[str]) -> Exit:
-    """Print the candidates for `KIND WORD LINE…`."""
-    from kwcli.completion.cluster_names import cluster_names
-
-    kind, word, *line = [*words, "", ""] if len(words) < 2 else words
-    own = env.variables is os.environ  # a process of its own, not a test's environment
-    left = _limit_s(env) - (_age_s() if own else 0.0) - _ENDING_S
-    if own:
-        signal.signal(signal.SIGALRM, _give_up)
-        signal.setitimer(signal.ITIMER_REAL, max(left, 0.01))
-
-    def names(what: What) -> list[str]:
-        return cluster_names(env, what, line, left - _ENDING_S, apart=own)
-
-    row = KINDS.get(kind.removesuffix(_QUOTED))
-    if row is not None:
-        found: list[Candidate] = []
-        typed = Typed(word, line, names, kind.endswith(_QUOTED))
-        with suppress(Exception):  # a traceback would be drawn into the line being typed
-            found = [each for each in row(typed) if each[0].lower().startswith(word.lower())][:_MOST]
-        if own:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        if not _is_utf8(env.variables):
-            found = [each for each in found if each[0].isascii()]
-        env.stdout.write("".join(_line(*each) for each in found).encode("utf-8", "surrogateescape"))
-    return Exit.DONE
-
-
-def _is_utf8(variables: Mapping[str, str]) -> bool:
-    """Whether a shell in this locale takes the bytes of UTF-8 for what they are, or singly (C, POSIX).
-
-    In GBK or Big5 the last byte of a character and a sign behind it (`|`) make one character: a shell quotes neither,
-    and runs what follows.
-    """
-    name = variables.get("LC_ALL") or variables.get("LC_CTYPE") or variables.get("LANG") or ""
-    return name in ("", "C", "POSIX") or "UTF8" in name.upper().replace("-", "")
-
-
-def _limit_s(env: Environment) -> float:
-    try:
-        return min(float(env.variables.get(LIMIT_VARIABLE) or LIMIT_S), 3600.0)
-    except ValueError:
-        return LIMIT_S
-
-
-def _give_up(_number: int, _frame: object) -> NoReturn:
-    os._exit(0)
-
-
-def _age_s() -> float:
-    """Seconds since this process started; _STARTING_S where the system does not tell."""
-    try:
-        with open("/proc/self/stat", "rb") as file:
-            began = int(file.read().rpartition(b")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
-        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began)
-    except (OSError, ValueError, IndexError, AttributeError):
-        return _STARTING_S
-
-
-def _line(word: str, meaning: str) -> str:
-    """The output line of a candidate; empty for a word with a control character, which the shell would type."""
-    if not word.isprintable():
-        return ""
-    return f"{word}\t{meaning}\n" if meaning and meaning.isprintable() else f"{word}\n"
+    api: str = ""
+    own: tuple[Candidate, ...] = ()
+    meant: bool = True
+    variables: Mapping[str, str] = os.environ
 
 
 # -X: names of properties, then their values.
@@ -184,7 +117,7 @@ def _body(typed: Typed) -> Iterator[Candidate]:
     if not equals:
         yield from _body_words(typed)
         return
-    what = _SHORT.get(path) or _entity(typed.line, _INDEX.sub("[]", path.removesuffix(":")))
+    what = _SHORT.get(path) or _entity(typed, _INDEX.sub("[]", path.removesuffix(":")))
     if what is None:
         return
     for row in typed.names(what):
@@ -200,38 +133,57 @@ def _body_words(typed: Typed) -> Iterator[Candidate]:
     from kwcli.completion.body_words import body_words
     from kwcli.reference.abouts import api_abouts
 
-    found = _named_api(typed.line)
+    found = _named_api(typed)
     if found is None:
         return
     begun = _INDEX.sub("[]", typed.word)
-    abouts = api_abouts(found.key)
+    abouts = api_abouts(found.key) if typed.meant else {}
     for word in body_words(found.key):
         about = abouts.get(f"request.{word.removesuffix('=').removesuffix('[]')}", "")
         if word.lower().startswith(begun.lower()):
             yield (word if begun == typed.word else typed.word + word[len(begun) :]), about
 
 
-def _entity(line: Sequence[str], path: str) -> What | None:
+def _entity(typed: Typed, path: str) -> What | None:
     """The kind of names that a request's field holds, by its declaration."""
-    found = _named_api(line)
-    if found is None:
+    field = _field(typed, path)
+    if field is None:
         return None
-    fields: Iterable[Field] = found.request.fields
-    entity = ""
+    return "topics" if path.endswith("resource_name") else _ENTITIES.get(field.entity)  # most resources are topics
+
+
+def _field(typed: Typed, path: str) -> Field | None:
+    """The field of the API's request at a path."""
+    found = _named_api(typed)
+    fields: Iterable[Field] = found.request.fields if found else ()
+    field = None
     for step in path.split("."):
         field = next((each for each in fields if each.name == step.removesuffix("[]")), None)
-        if field is None:
-            return None
-        fields, entity = field.fields, field.entity
-    return "topics" if path.endswith("resource_name") else _ENTITIES.get(entity)  # most resources are topics
+        fields = field.fields if field else ()
+    return field
 
 
-def _named_api(line: Sequence[str]) -> Api | None:
-    """The first API that is named on the line, behind the command."""
+def field_values(typed: Typed) -> Iterator[Candidate]:
+    """What a field may hold by its declaration, else the cluster's names for it; without `=` the fields."""
+    path, equals, _ = typed.word.partition("=")
+    field = _field(typed, _INDEX.sub("[]", path.removesuffix(":"))) if equals else None
+    values: Iterable[Candidate] = ()
+    if field is not None and field.kind == "bool":
+        values = (("true", ""), ("false", ""))
+    elif field is not None:
+        from decoders.protocol_facts.enums import ENUMS
+
+        values = ((str(number), word) for number, word in ENUMS.get(field.means, {}).items())
+    known = [(f"{path}={value}", meaning) for value, meaning in values]
+    yield from known or _body(typed)
+
+
+def _named_api(typed: Typed) -> Api | None:
+    """The API of the line, else the first one that is named there, behind the command."""
     from decoders.apis import api
     from decoders.errors import UnknownApi
 
-    for word in line[1:]:
+    for word in [typed.api] if typed.api else typed.line[1:]:
         with suppress(UnknownApi):
             return api(word)
     return None
@@ -488,6 +440,47 @@ def _fault_files(typed: Typed) -> Iterator[Candidate]:
     yield from ((path, "") for path in _paths(typed.word))
 
 
+# What commands and declarations have: APIs, versions, errors, releases; profiles and network interfaces.
+
+
+def _apis(_typed: Typed) -> Iterator[Candidate]:
+    from decoders.apis import NAMES, api_name
+
+    yield from ((api_name(key), "") for key in NAMES)
+
+
+def _versions(typed: Typed) -> Iterator[Candidate]:
+    """The versions of the API that the line names, the newest first."""
+    found = _named_api(typed) if typed.api else None
+    if found is not None:
+        yield from ((str(version), "") for version in range(found.versions.high, found.versions.low - 1, -1))
+
+
+def _errors(_typed: Typed) -> Iterator[Candidate]:
+    from decoders.protocol_facts.errors.error_codes import ERRORS
+
+    yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
+
+
+def _releases(_typed: Typed) -> Iterator[Candidate]:
+    from decoders.protocol_facts.releases import RELEASES
+
+    yield from ((release, "") for release in reversed(RELEASES))
+
+
+def _profiles(typed: Typed) -> Iterator[Candidate]:
+    for name in os.listdir(os.path.join(own_folder_name("config", typed.variables), "profiles")):
+        if name.endswith(".properties"):
+            yield name.removesuffix(".properties"), ""
+
+
+def _interfaces(_typed: Typed) -> Iterator[Candidate]:
+    import socket
+
+    yield "any", ""
+    yield from ((name, "") for _, name in socket.if_nameindex())
+
+
 # KIND that a script asks for → the function that knows its candidates.
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "property": _properties,
@@ -498,3 +491,15 @@ KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "filter": _filter,
     "columns": _columns,
 }
+# Kinds that only a whole line has. They may have more words than fit, so that a shell may match them in its own way.
+SHORT: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
+    "words": lambda typed: typed.own,
+    "api": _apis,
+    "version": _versions,
+    "error": _errors,
+    "release": _releases,
+    "profile": _profiles,
+    "interface": _interfaces,
+}
+# Kinds whose candidates stand in an order of their own; others are sorted.
+ORDERED: Final = frozenset({"version", "error", "release"})

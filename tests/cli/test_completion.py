@@ -15,24 +15,54 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from decoders.apis import KEYS, api
+from decoders import apis
+from decoders.apis import KEYS, NAMES, api
+from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.releases import RELEASES
+from decoders.schema.model import parse_api
 from kwcli.completion import SHELLS, __main__, cluster_names
 from kwcli.completion.__main__ import FILES
-from kwcli.completion.program import ValueKind, apis, verbs
+from kwcli.completion.body_words import leaves
+from kwcli.completion.candidates import LIMIT_VARIABLE
+from kwcli.main import COMMANDS
 from kwcli.main import kw as program
 from tests.cli.shells import COMPLETIONS, ROOT, Answer, ask
 from tests.cli.worlds import kw, world
 
-LARGEST = 181_000
+# Lines and bytes of a script: what a candidate is, is not known to it.
+LINES = 45
+LARGEST = 2_500
 
 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_shipped_script_is_what_the_command_prints(shell: str) -> None:
     text = (COMPLETIONS / FILES[shell]).read_text()
     assert text == kw("completion", shell).out, "`python -m kwcli.completion write` writes the files anew"
-    assert len(text.encode()) < LARGEST
+    assert (len(text.splitlines()) <= LINES, len(text.encode()) <= LARGEST) == (True, True)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_new_api_error_or_command_changes_no_script(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names, fields and options are not in the scripts: kw is asked for them."""
+    before, declared = kw("completion", shell).out, apis._declared
+    made = parse_api("api 95 AlterTeapot\nversions 0\nflexible 0\nrequest\n    short_and_stout bool 0+\n")
+    monkeypatch.setattr(apis, "_declared", lambda key: made if key == 95 else declared(key))
+    monkeypatch.setitem(NAMES, 95, "alter_teapot")
+    monkeypatch.setitem(apis._BY_NAME, "alterteapot", 95)
+    monkeypatch.setitem(ERRORS, 999, ERRORS[1]._replace(name="TEAPOT_IS_SHORT"))
+    monkeypatch.setitem(COMMANDS, "brew", ("commands.call", "Brew."))
+    assert kw("completion", shell).out == before
+    for line, word in (
+        ("kw call altert", "AlterTeapot"),
+        ("kw apis alter-teapot ", "0"),
+        ("kw call AlterTeapot sh", "short_and_stout="),
+        ("kw call AlterTeapot short_and_stout:=t", "true"),
+        ("kw errors TEA", "TEAPOT_IS_SHORT"),
+        ("kw br", "brew"),
+    ):
+        answer = kw("__complete", "bash", " =:", line, env=world(variables={LIMIT_VARIABLE: "30"})).out
+        assert word in answer.splitlines(), line
 
 
 def test_the_command_writes_what_is_missing_or_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,32 +201,48 @@ NAMES = {"topics": ["orders", "payments"], "groups": ["billing"], "nodes": ["1\t
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-@pytest.mark.parametrize("known", [True, False])
-def test_a_shell_asks_kw_for_the_fields_of_a_request(shell: str, known: bool, tmp_path: Path) -> None:
-    """kw says what they mean; if it does not answer in time, the script offers those that it has itself."""
-    text = (COMPLETIONS / FILES[shell]).read_text()
-    without = re.sub(r" fields=\('[^)]*\)|^            printf '%s\\n' '.*", " true", text, flags=re.MULTILINE)
-    assert "'topics[].topic_id='" in text
-    assert "'topics[].topic_id='" not in without
-    assert "_kw_body" in without
-    (tmp_path / FILES[shell]).write_text(text if known else without)
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("answer", ["exit 1", "echo", "printf 'other\\t=\\nword\\n'"])
+def test_a_program_that_answers_otherwise_is_no_error(shell: str, answer: str, tmp_path: Path) -> None:
+    """An older kw knows no lines and prints nothing; a later one may have more kinds of answers."""
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "kw").write_text(
-        "#!/bin/sh\n" + ("exit 1" if known else f'exec {sys.executable} -m kwcli.main "$@"') + "\n"
-    )
+    (tmp_path / "bin" / "kw").write_text(f"#!/bin/sh\n{answer}\n")
     (tmp_path / "bin" / "kw").chmod(0o755)
-    variables = {
-        "KW_COMPLETION_LIMIT": "30",
-        "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-    }
-    typed = ["kw encode Metadata 12 topics[].", "kw encode Metadata 12 'topics[0].n"]
-    answers = ask(shell, typed, tmp_path, variables, tmp_path)
-    assert [{plain(word, line) for word in found.offered} for line, found in zip(typed, answers, strict=True)] == [
-        {"topics[].name=", "topics[].topic_id="},
-        {"topics[0].name="},
-    ]
+    variables = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    (found,) = ask(shell, ["kw encode "], tmp_path, variables)
+    assert set(found.offered) <= {"word"}
+
+
+@pytest.mark.parametrize("shell", [SHELLS[0], *(pytest.param(each, marks=pytest.mark.long) for each in SHELLS[1:])])
+def test_a_line_runs_the_program_whose_path_it_has_and_no_other_word(shell: str, tmp_path: Path) -> None:
+    for folder, word in (("bin", "plain"), ("other", "of_the_path")):
+        (tmp_path / folder).mkdir()
+        program = tmp_path / folder / "kw"
+        first = "-o nospace" if shell == "bash" else "words"
+        program.write_text(f"#!/bin/sh\necho '{first}'; echo {word}\n")
+        program.chmod(0o755)
+    touching = tmp_path / "bin" / "touch-it"
+    touching.write_text(f"#!/bin/sh\ntouch {tmp_path}/PWNED\n")
+    touching.chmod(0o755)
+    variables = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    lines = ["kw ", "other/kw ", "~/other/kw ", "kw '$(touch-it)' `touch-it` "]
+    found = [set(answer.offered) for answer in ask(shell, lines, tmp_path, variables)]
+    assert found == [{"plain"}, {"of_the_path"}, {"of_the_path"}, {"plain"}]
+    assert not (tmp_path / "PWNED").exists()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash on the PATH")
+@pytest.mark.parametrize("option", ["-u", "-f", "-o noclobber"])
+def test_bash_completes_whatever_its_options_are(option: str, tmp_path: Path) -> None:
+    keep_names(tmp_path, {"XDG_CACHE_HOME": str(tmp_path)})
+    typed = "kw completion z"
+    script = (
+        f"set {option}; source {COMPLETIONS}/kw.bash; unset LANG LC_ALL LC_CTYPE COMP_WORDBREAKS\n"
+        f"COMP_LINE='{typed}' COMP_POINT={len(typed)}; _kw kw z completion; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
+    )
+    variables = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path), "XDG_CACHE_HOME": "/none"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=variables, cwd=ROOT)
+    assert (done.stdout, done.stderr) == ("zsh\n", "")
 
 
 @pytest.mark.long
@@ -278,18 +324,75 @@ def test_zsh_takes_the_script_as_a_startup_file_too(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("_kw\n", "")
 
 
-def test_what_is_known_of_the_protocol_is_all_there_is() -> None:
-    for known, key in zip(apis(), KEYS, strict=True):
+def test_versions_and_values_are_those_of_the_declarations() -> None:
+    for key in KEYS:
         found = api(key)
-        assert (known.low, known.high) == (found.versions.low, found.versions.high)
-        assert all(api(label) is found for label in known.labels)
-        assert all(path + "=" in known.words for path in known.values)
+        for name in (str(key), found.name, *found.was):
+            assert words("", "apis", name, "") == [
+                str(version) for version in range(found.versions.high, found.versions.low - 1, -1)
+            ]
+        for path, field in leaves(found):
+            numbers = ["true", "false"] if field.kind == "bool" else map(str, ENUMS.get(field.means, ()))
+            if wanted := sorted(f"{path}={number}" for number in numbers):
+                assert words("", "call", found.name, f"{path}=") == wanted
+                assert words("", "call", found.name, f"{path}:=") == [each.replace("=", ":=", 1) for each in wanted]
+
+
+def words(state: str, *line: str, shell: str = "fish") -> list[str]:
+    """The candidates of a line."""
+    out = kw("__complete", shell, state, *line, env=world(variables={LIMIT_VARIABLE: "30"})).out
+    return [row.partition("\t")[0] for row in out.splitlines()[1:]]
 
 
 def test_arguments_that_name_apis_are_recognised_in_every_command() -> None:
-    ctx = click.Context(program)
-    for verb in verbs(program):
-        for word in verb.arguments:
-            if word.names == () and verb.path and verb.path[0] in ("apis", "call", "encode"):
-                assert word.kind is not ValueKind.ANY, verb.path
-    assert {verb.path[0] for verb in verbs(program) if verb.path} == set(program.list_commands(ctx))
+    for command in ("apis", "call", "encode"):
+        assert set(words("", command, "")) == {api(key).name for key in KEYS}
+    assert words("", "encode", "Vote", "") == ["2", "1", "0"]
+    assert words("", "encode", "Vote", "2", "vot") == ["voter_id="]
+    assert words("", "call", "Vote", "vot") == ["voter_id="]
+
+
+def test_every_command_and_option_is_offered() -> None:
+    def check(command: click.Command, ctx: click.Context, path: tuple[str, ...]) -> int:
+        shown = [param for param in command.get_params(ctx) if isinstance(param, click.Option) and not param.hidden]
+        assert set(words("", *path, "-")) == {name for option in shown for name in option.opts}
+        if not isinstance(command, click.Group):
+            return 1
+        inner = {name: command.get_command(ctx, name) for name in command.list_commands(ctx)}
+        below = {name: each for name, each in inner.items() if each is not None and not each.hidden}
+        assert set(words("", *path, "")) == set(below)
+        return 1 + sum(
+            check(each, click.Context(each, ctx, info_name=name), (*path, name)) for name, each in below.items()
+        )
+
+    assert check(program, click.Context(program, **program.context_settings), ()) > 50
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("sniff --color al", ["always"]),
+        ("sniff --color=al", ["--color=always"]),
+        ("sniff --color always --colo", []),  # once is enough
+        ("sniff --api Vote --ap", ["--api"]),
+        ("sniff --api Vote --api vot", ["Vote"]),
+        ("decode --api Vote --version=", ["--version=2", "--version=1", "--version=0"]),
+        ("decode -vx --api=Vote --version ", ["2", "1", "0"]),
+        ("call -b --help Vote --api-version ", ["2", "1", "0"]),  # --help is the value of -b
+        ("call -bhost:1 Vote --api-version ", ["2", "1", "0"]),
+        ("call -Xtls=true Vote vot", ["voter_id="]),
+        ("call -Xsecurity.pro", ["-Xsecurity.protocol="]),
+        ("call -- Vote vot", ["voter_id="]),
+        ("apis --diff 3.9 4.4 Vote ", ["2", "1", "0"]),
+        ("profile --debug nonsense sho", ["show"]),
+        ("nonsense snif", ["sniff"]),
+        ("scrub ", []),
+        ("sniff --since ", []),
+        ("sniff --no-such-option al", []),
+        ("apis Nonsense ", []),
+        ("call Nonsense t", []),
+    ],
+)
+def test_a_line_is_read_as_click_reads_it(line: str, offered: list[str]) -> None:
+    *before, word = line.split(" ")
+    assert [each for each in words("", *before, word) if each.lower().startswith(word)] == offered
