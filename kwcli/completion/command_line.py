@@ -55,13 +55,13 @@ class Slot(NamedTuple):
 
 def slot_at(program: click.Group, texts: Mapping[str, str], words: Sequence[str], word: str) -> Slot:
     """What may stand in the place of `word`, behind these words of the program; `texts` say what its commands do."""
-    line = _Line(program, texts)
+    line = _HalfTypedLine(program, texts)
     for each in words:
         line.read_word(each)
     return line.slot(word)
 
 
-class _Line:
+class _HalfTypedLine:
     """The words of a line, read one after the other."""
 
     def __init__(self, program: click.Group, texts: Mapping[str, str]) -> None:
@@ -131,7 +131,7 @@ class _Line:
             return self._value(self._waiting[-1], word)
         if word.startswith("-") and not self._ended:
             option, head = self._option_in(word)
-            if option is not None and head != word or head.endswith("="):
+            if (option is not None and head != word) or head.endswith("="):
                 return self._value(option, word[len(head) :], head)
             return Slot("words", word, own=tuple(self._unused_options()))
         if isinstance(self._command, click.Group):

@@ -2,7 +2,7 @@
 
 Three forms, which scripts of other releases of kw use too, so that they stay as they are:
 
-- `zsh STATE WORD…` and `fish STATE WORD…`: the line behind the program's name up to the cursor, without quotes. STATE is
+- `zsh STATE WORD…`, `fish STATE WORD…`: the words behind the program's name up to the cursor, without quotes. STATE is
   the quote that is open at the cursor, and in zsh a backslash where the last word has one.
 - `bash BREAKS LINE`: $COMP_WORDBREAKS, and the line up to the cursor as it was typed.
 - `KIND WORD LINE…`: a kind of candidates.py, with `-quoted` behind it inside quotes; the word; the words before it. The

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from decoders import apis
-from decoders.apis import KEYS, NAMES, api
+from decoders.apis import KEYS, api
 from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.releases import RELEASES
@@ -48,7 +48,7 @@ def test_a_new_api_error_or_command_changes_no_script(shell: str, monkeypatch: p
     before, declared = kw("completion", shell).out, apis._declared
     made = parse_api("api 95 AlterTeapot\nversions 0\nflexible 0\nrequest\n    short_and_stout bool 0+\n")
     monkeypatch.setattr(apis, "_declared", lambda key: made if key == 95 else declared(key))
-    monkeypatch.setitem(NAMES, 95, "alter_teapot")
+    monkeypatch.setitem(apis.NAMES, 95, "alter_teapot")
     monkeypatch.setitem(apis._BY_NAME, "alterteapot", 95)
     monkeypatch.setitem(ERRORS, 999, ERRORS[1]._replace(name="TEAPOT_IS_SHORT"))
     monkeypatch.setitem(COMMANDS, "brew", ("commands.call", "Brew."))
@@ -395,4 +395,4 @@ def test_every_command_and_option_is_offered() -> None:
 )
 def test_a_line_is_read_as_click_reads_it(line: str, offered: list[str]) -> None:
     *before, word = line.split(" ")
-    assert [each for each in words("", *before, word) if each.lower().startswith(word)] == offered
+    assert [each for each in words("", *before, word) if each.lower().startswith(word.lower())] == offered
