@@ -216,7 +216,7 @@ class PortraitRenderer(AnswerRenderer):
         self._within = within
         self._portrayed = kind
         self._name = name
-        super().__init__(self.fold, kind.kind, self._rows_asked_for, self._text, settings)
+        super().__init__(self.fold, kind.kind, self._rows_asked_for, self._format_text, settings)
 
     def notice(self, rows: list[Settled]) -> None:
         """Learn also from exchanges that the filters leave out."""
