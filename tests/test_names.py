@@ -40,6 +40,7 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "decoders/exchanges/connection_pairing.py": {"run": "unframed", "runs": "other rows"},
     "decoders/exchanges/pairer": {"run": "unframed", "runs": "other rows"},
     "decoders/exchanges/": {
+        "ends": "connection_info",
         "lane": "direction",
         "lanes": "directions",
         "suspect": "side",

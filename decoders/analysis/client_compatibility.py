@@ -169,9 +169,9 @@ class Audit:
             return
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)
-        host, time_ns = host_of(exchange.ends.client), exchange.time_ns
+        host, time_ns = host_of(exchange.connection_info.client), exchange.time_ns
         client = AuditedClient(exchange.client_id, host, name, its)
-        self.count(client, exchange.ends.broker, (key, version), time_ns)
+        self.count(client, exchange.connection_info.broker, (key, version), time_ns)
         library = library_in(exchange)
         if library is not None:
             use = (orjson.dumps(library).decode(),)
@@ -185,7 +185,7 @@ class Audit:
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
         for key, versions in offered_in(exchange).items():
-            self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
+            self._offers.take((exchange.connection_info.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`. Raises LimitExceeded."""

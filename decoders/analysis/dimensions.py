@@ -69,7 +69,7 @@ def software_of(name: str | None, version: str | None) -> str | None:
 
 
 def _client(exchange: Exchange) -> str:
-    return client_of(exchange.client_id, exchange.ends.client)
+    return client_of(exchange.client_id, exchange.connection_info.client)
 
 
 def _software(exchange: Exchange) -> str | None:
@@ -89,7 +89,7 @@ def _library(exchange: Exchange) -> str | None:
 
 
 def _connection(exchange: Exchange) -> str:
-    return f"{exchange.ends.client} → {exchange.ends.broker}"
+    return f"{exchange.connection_info.client} → {exchange.connection_info.broker}"
 
 
 def _errors(exchange: Exchange) -> list[str]:
@@ -164,12 +164,12 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
     "version": Dimension(lambda x: x.api_version, "version of the request"),
     "client": Dimension(_client, "client id, or where there is none the client's address"),
     "client_id": Dimension(lambda x: x.client_id, "client id"),
-    "address": Dimension(lambda x: host_of(x.ends.client), "the client's address, without the port"),
+    "address": Dimension(lambda x: host_of(x.connection_info.client), "the client's address, without the port"),
     "software": Dimension(_software, "name and version of the client's library"),
     "library": Dimension(_library, "library that a client shows to be by what it does"),
     "user": Dimension(lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
     "mechanism": Dimension(lambda x: x.mechanism, "SASL mechanism of the login"),
-    "broker": Dimension(lambda x: x.ends.broker, "address of the broker"),
+    "broker": Dimension(lambda x: x.connection_info.broker, "address of the broker"),
     "connection": Dimension(_connection, "the two addresses with their ports"),
     "topic": Dimension(_topics, "each topic in request or response", True, "topicName"),
     "partition": Dimension(_partitions, "each partition in request or response, with its topic", True),

@@ -346,15 +346,15 @@ class Clients(Portraits):
         """The client."""
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
-        return ((client_of(exchange.client_id, exchange.ends.client), exchange.client_id, name, version),)
+        return ((client_of(exchange.client_id, exchange.connection_info.client), exchange.client_id, name, version),)
 
     def names(self, exchange: Exchange) -> Names:
         """Addresses, connections, brokers, versions, topics, groups, transactional ids of the client."""
-        ends = exchange.ends
+        info = exchange.connection_info
         names = [
-            ("addresses", host_of(ends.client)),
-            ("connections", f"{ends.client} {ends.broker}"),
-            ("brokers", ends.broker),
+            ("addresses", host_of(info.client)),
+            ("connections", f"{info.client} {info.broker}"),
+            ("brokers", info.broker),
             ("apis", _api(exchange)),
         ]
         library = library_in(exchange)
@@ -458,7 +458,7 @@ class Brokers(Portraits):
     def learn(self, exchange: Exchange) -> None:
         """Learn what an answer says of brokers."""
         for key, versions in offered_in(exchange).items():
-            self._offers.take((exchange.ends.broker, key), (versions.low, versions.high))
+            self._offers.take((exchange.connection_info.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):
             return
@@ -470,12 +470,12 @@ class Brokers(Portraits):
 
     def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The broker."""
-        return ((exchange.ends.broker,),)
+        return ((exchange.connection_info.broker,),)
 
     def names(self, exchange: Exchange) -> Names:
         """The broker's clients, their software and the APIs."""
         software = exchange.client_software
-        names = [("clients", client_of(exchange.client_id, exchange.ends.client)), ("apis", _api(exchange))]
+        names = [("clients", client_of(exchange.client_id, exchange.connection_info.client)), ("apis", _api(exchange))]
         if software:
             names.append(("software", software_of(software["name"], software["version"]) or ""))
         return names

@@ -253,16 +253,16 @@ class Security:
         if exchange.envelope is not None:
             return  # a broker forwards it for its client
         exchange.view("request")  # looks at both sides
-        ends, key = exchange.ends, exchange.api_key
-        clear, host, user = ends.tls is None, host_of(ends.client), exchange.user
-        listener = self._seen.at("listener", ends.broker, int(clear))
+        info, key = exchange.connection_info, exchange.api_key
+        clear, host, user = info.tls is None, host_of(info.client), exchange.user
+        listener = self._seen.at("listener", info.broker, int(clear))
         listener.count_exchange(exchange)
-        listener.count_name("clients", client_of(exchange.client_id, ends.client))
+        listener.count_name("clients", client_of(exchange.client_id, info.client))
         listener.count_name("hosts", host)
         if user is not None:
             listener.count_name("users", user)
-        if ends.tls is not None:
-            its = self._seen.at("tls", ends.broker, ends.tls["version"], ends.tls["cipher"])
+        if info.tls is not None:
+            its = self._seen.at("tls", info.broker, info.tls["version"], info.tls["cipher"])
             its.count_exchange(exchange)
             its.count_name("clients", host)
         if exchange.is_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
@@ -278,33 +278,33 @@ class Security:
             self._administered(exchange, key, clear=clear)
 
     def _login(self, exchange: Exchange, *, clear: bool) -> None:
-        ends, key = exchange.ends, exchange.api_key
-        host, mechanism, user = host_of(ends.client), exchange.mechanism or "", exchange.user
+        info, key = exchange.connection_info, exchange.api_key
+        host, mechanism, user = host_of(info.client), exchange.mechanism or "", exchange.user
         error = _body(exchange, "response").get("error_code", 0)
         if key == SASL_HANDSHAKE:
             if error == _UNSUPPORTED_MECHANISM:
                 asked = str(_body(exchange, "request").get("mechanism") or "")
-                self._who(self._seen.at("mechanism", ends.broker, host, asked), exchange)
+                self._who(self._seen.at("mechanism", info.broker, host, asked), exchange)
             return
         if clear and mechanism:
-            its = self._who(self._seen.at("crossed", ends.broker, mechanism), exchange)
+            its = self._who(self._seen.at("crossed", info.broker, mechanism), exchange)
             if user is not None:
                 its.count_name("users", user)
         refused = bool((exchange.extra or {}).get("sasl", {}).get("refusal"))
         silent = exchange.is_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
         if error or refused or silent:
-            self._who(self._seen.at("refused", user, host, mechanism), exchange).count_name("brokers", ends.broker)
+            self._who(self._seen.at("refused", user, host, mechanism), exchange).count_name("brokers", info.broker)
 
     @staticmethod
     def _who(its: Observation, exchange: Exchange) -> Observation:
         its.count_exchange(exchange)
-        its.count_name("clients", client_of(exchange.client_id, exchange.ends.client))
+        its.count_name("clients", client_of(exchange.client_id, exchange.connection_info.client))
         return its
 
     def _administered(self, exchange: Exchange, key: int, *, clear: bool) -> None:
         """Observe secrets that an exchange carries, and rights that it changes."""
-        broker = exchange.ends.broker
-        by = exchange.user or client_of(exchange.client_id, exchange.ends.client)
+        broker = exchange.connection_info.broker
+        by = exchange.user or client_of(exchange.client_id, exchange.connection_info.client)
         if clear and key in _SECRETS:
             what, names, *_ = _SECRETS[key]
             found = list(names(exchange))
@@ -366,12 +366,12 @@ class Security:
         found = _TLS.match(skipped.detail)
         if skipped.reason != "tls" or found is None:
             return
-        ends, time_ns = skipped.ends, skipped.time_ns
-        its = self._seen.at("tls", ends.broker, found["version"], found["cipher"])
+        info, time_ns = skipped.connection_info, skipped.time_ns
+        its = self._seen.at("tls", info.broker, found["version"], found["cipher"])
         _count(its, time_ns)
-        its.count_name("clients", host_of(ends.client))
+        its.count_name("clients", host_of(info.client))
         for whose, subject, issuer, expires in _CERTIFICATE.findall(skipped.detail):
-            _count(self._seen.at("certificate", ends.broker, whose, subject, issuer, expires), time_ns)
+            _count(self._seen.at("certificate", info.broker, whose, subject, issuer, expires), time_ns)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen; `other` stays unchanged."""

@@ -69,8 +69,8 @@ class Ladders:
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and keep it as a step if it is among the first, or the first failed, of its connection."""
-        ends = exchange.ends
-        ladder = self._at((ends.began_ns, ends.client, ends.broker), ends.number)
+        info = exchange.connection_info
+        ladder = self._at((info.began_ns, info.client, info.broker), info.number)
         if ladder is None:
             return
         ladder.count += 1

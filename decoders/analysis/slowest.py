@@ -75,8 +75,8 @@ class Slowest:
             return
         if exchange.api_key in WAITING and waited_ns(exchange) is not None:
             return
-        ends = exchange.ends
-        where = (ends.client, ends.broker, ends.began_ns, exchange.place, exchange.time_ns)
+        info = exchange.connection_info
+        where = (info.client, info.broker, info.began_ns, exchange.place, exchange.time_ns)
         if len(heap) >= self.most and took == heap[0][0] and where > heap[0][1].place[:5]:
             return
         kept = (*_kept(exchange, took), *(getattr(exchange, name) for name in self.more))
@@ -126,7 +126,14 @@ class Slowest:
 def _kept(exchange: Exchange, took: int) -> tuple[Any, ...]:
     packets = exchange.packets
     return (
-        *(exchange.time_ns, took, exchange.ends.client, exchange.ends.broker, exchange.api_key, exchange.api),
+        *(
+            exchange.time_ns,
+            took,
+            exchange.connection_info.client,
+            exchange.connection_info.broker,
+            exchange.api_key,
+            exchange.api,
+        ),
         *(exchange.api_version, exchange.correlation_id, exchange.client_id),
         *(exchange.request_size, exchange.response_size, [packets["request"], packets["response"]]),
     )

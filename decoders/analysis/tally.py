@@ -106,7 +106,7 @@ class ClientVersions(Tally):
             return
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)
-        use = (host_of(exchange.ends.client), exchange.client_id, name, its, key, version)
+        use = (host_of(exchange.connection_info.client), exchange.client_id, name, its, key, version)
         self.take(use, (1, exchange.time_ns, exchange.time_ns))
 
     def rows(self) -> list[Row]:

@@ -225,7 +225,7 @@ class TopicPortraits(Portraits):
     def names(self, exchange: Exchange) -> Names:
         """The client (by what it does), the API, the software and the groups of the exchange."""
         software = exchange.client_software
-        client = client_of(exchange.client_id, exchange.ends.client)
+        client = client_of(exchange.client_id, exchange.connection_info.client)
         name = software_of(software["name"], software["version"]) if software else None
         names = [(doing_of(exchange.api_key), client), ("apis", f"{exchange.api_reader.name} {exchange.api_version}")]
         names += [("software", name)] if name else []

@@ -78,9 +78,9 @@ if TYPE_CHECKING:
 # An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
 
 
-def begin(exchange: Exchange, ends: ConnectionInfo, api_reader: ApiReader) -> None:
+def begin(exchange: Exchange, info: ConnectionInfo, api_reader: ApiReader) -> None:
     """Set the attributes of a new exchange to their initial values."""
-    exchange.ends = ends
+    exchange.connection_info = info
     exchange.api_reader = api_reader
     exchange.api_key = None
     exchange.api_version = None
@@ -94,10 +94,10 @@ def begin(exchange: Exchange, ends: ConnectionInfo, api_reader: ApiReader) -> No
     exchange.known = 0
 
 
-def orphan(ends: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
+def orphan(info: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
     """A new exchange of a response whose request is not in the capture."""
     exchange = Exchange()
-    begin(exchange, ends, api_reader)
+    begin(exchange, info, api_reader)
     exchange.outcome = "orphan_response"
     exchange.correlation_id = correlation_id
     put_no_request(exchange)
@@ -228,9 +228,9 @@ class Pairing:
         "client_place",
         "client_raw",
         "closing",
+        "connection_info",
         "context",
         "early",
-        "ends",
         "in_flight",
         "login",
         "opening",
@@ -244,10 +244,10 @@ class Pairing:
     # The attributes that `rest` deletes; compiled code has to know them.
     __deletable__ = ("early", "in_flight", "requests", "responses", "sasl")
 
-    def __init__(self, context: PairingContext, ends: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
+    def __init__(self, context: PairingContext, info: ConnectionInfo, *, client_first: bool, opening: bool) -> None:
         self.context = context
         self.budget: MemoryBudget = context.budget
-        self.ends = ends
+        self.connection_info = info
         self.client_first = client_first  # the client is the first half of the connection
         self.client: Half | None = None  # the client's half, while the halves have these directions as their state
         self.client_raw: bytes | None = None  # of the latest request
@@ -381,7 +381,7 @@ class Pairing:
             return
         if api_reader.key == API_VERSIONS and exchange.api_version >= SOFTWARE_SINCE:  # type: ignore[operator]  # a request has one
             exchange.client_software = self.software = client_software(exchange) or self.software
-            self.context.summary.client(self.ends.client, exchange.client_id or "", self.software)
+            self.context.summary.client(self.connection_info.client, exchange.client_id or "", self.software)
         elif api_reader.key in LOGGING_IN:
             self._log_in(exchange)
         self._wait(exchange)
@@ -398,8 +398,8 @@ class Pairing:
         else:
             client_id = None if head.client_id is None else self._named(head.client_id)
         if key != API_VERSIONS or version < SOFTWARE_SINCE:  # a newer ApiVersions names its software
-            self.context.summary.client(self.ends.client, client_id or "", self.software)
-        begin(exchange, self.ends, self.context.api_readers.get(key, version))
+            self.context.summary.client(self.connection_info.client, client_id or "", self.software)
+        begin(exchange, self.connection_info, self.context.api_readers.get(key, version))
         exchange.api_key = key
         exchange.api_version = version
         exchange.correlation_id = correlation_id
@@ -412,7 +412,7 @@ class Pairing:
     def rename(self, raw: bytes) -> str:
         """Note a client id that differs from the previous request's; returns it as text."""
         client_id = self._named(raw)
-        self.context.summary.client(self.ends.client, client_id, self.software)
+        self.context.summary.client(self.connection_info.client, client_id, self.software)
         return client_id
 
     def _named(self, raw: bytes) -> str:
@@ -478,7 +478,7 @@ class Pairing:
         return int(CORRELATION.unpack_from(direction.parts[0], 8)[0])
 
     def _orphan(self, frame: Frame, correlation_id: int) -> None:
-        exchange = orphan(self.ends, self.context.api_readers.unknown, frame, correlation_id)
+        exchange = orphan(self.connection_info, self.context.api_readers.unknown, frame, correlation_id)
         if self.context.guesses and not frame.missing:
             self._guess(exchange)
         self.settle(exchange)
@@ -556,7 +556,7 @@ class Pairing:
 
     def _token(self, frame: Frame) -> None:
         exchange = Exchange()
-        begin(exchange, self.ends, self.context.api_readers.unknown)
+        begin(exchange, self.connection_info, self.context.api_readers.unknown)
         exchange.outcome = "token"
         exchange.correlation_id = None
         exchange.client_software = self.software
@@ -608,7 +608,7 @@ class Pairing:
         if inner is not None:
             summary = self.context.summary
             summary.unanswered += inner.outcome == "unanswered"
-            summary.client(self.ends.client, inner.client_id or "", None)
+            summary.client(self.connection_info.client, inner.client_id or "", None)
             self.settle(inner)
 
     def produce(self, exchange: Exchange) -> None:
@@ -673,7 +673,7 @@ class Pairing:
             detail += f", in step again after {(until_ns - unframed.time_ns) / 1e6:.3f} ms"
         side: Side = "request" if direction.request else "response"
         size, reason, time_ns = unframed.size, unframed.reason, unframed.time_ns
-        self.context.skip(Skipped(self.ends, side, size, reason, detail, time_ns, until_ns, unframed.packet))
+        self.context.skip(Skipped(self.connection_info, side, size, reason, detail, time_ns, until_ns, unframed.packet))
 
     def close(self, how: How, reason: str | None = None) -> None:
         """End the connection: settle all that waits. `reason`: why requests were not answered, where that is known."""

@@ -39,7 +39,7 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     if head.api_key not in NAMES or head.api_key in _NEVER:  # redacted or unreadable
         return None
     inner = Exchange()
-    inner.ends = outer.ends
+    inner.connection_info = outer.connection_info
     inner.api_reader = api_readers.get(head.api_key, head.api_version)
     inner.api_key, inner.api_version = head.api_key, head.api_version
     inner.correlation_id = head.correlation_id

@@ -243,7 +243,7 @@ class Seen:
 
     __slots__ = ()
 
-    ends: ConnectionInfo
+    connection_info: ConnectionInfo
     time_ns: int
     login: Login | None = None  # who had logged in, where it can be said
 
@@ -252,7 +252,7 @@ class Seen:
         """The user of the SASL login, or else the subject of the client's TLS certificate."""
         if self.login is not None:
             return self.login["user"]
-        tls = self.ends.tls
+        tls = self.connection_info.tls
         return None if tls is None else tls["client_subject"]
 
     @property
@@ -263,17 +263,17 @@ class Seen:
     @property
     def client(self) -> str:
         """host:port of the client, or of the side that opened the connection."""
-        return self.ends.client
+        return self.connection_info.client
 
     @property
     def broker(self) -> str:
         """host:port of the broker, or of the other side."""
-        return self.ends.broker
+        return self.connection_info.broker
 
     @property
     def connection(self) -> int:
         """The number of the connection."""
-        return self.ends.number
+        return self.connection_info.number
 
     @property
     def time(self) -> str:
@@ -291,7 +291,7 @@ class Exchange(Seen):
 
     __slots__ = (
         *SLOTS,
-        *("ends", "api_reader"),
+        *("api_reader", "connection_info"),
         *("_values", "early", "error_codes", "failed", "looked", "request_view", "response_view"),
     )
 
@@ -501,7 +501,7 @@ class Exchange(Seen):
 
     def topic_name(self, identity: UUID) -> str | None:
         """The name of a topic id, if the capture had shown it before this exchange was settled."""
-        return self.ends.topics.name(identity, self.known)
+        return self.connection_info.topics.name(identity, self.known)
 
     @property
     def fetch_session(self) -> FetchSession | None:
@@ -516,13 +516,13 @@ class Skipped(Seen):
     because the number of missing bytes is unknown. `until_ns` is when a frame was found again, 0 if never.
     """
 
-    __slots__ = ("detail", "direction", "ends", "packet", "reason", "size", "time_ns", "until_ns")
+    __slots__ = ("connection_info", "detail", "direction", "packet", "reason", "size", "time_ns", "until_ns")
 
     kind: Literal["skipped"] = "skipped"
 
     def __init__(
         self,
-        ends: ConnectionInfo,
+        info: ConnectionInfo,
         direction: Side | None,
         size: int,
         reason: str,
@@ -531,7 +531,7 @@ class Skipped(Seen):
         until_ns: int = 0,
         packet: int = 0,
     ) -> None:
-        self.ends = ends
+        self.connection_info = info
         self.direction: Side | None = direction
         self.size = size
         self.reason = reason
@@ -596,7 +596,7 @@ ENDED_KEYS: Final = (
 
 
 class Ended(Seen):
-    """One connection at its end, Kafka or not. `time_ns`, its first packet's time, and `ends` identify it.
+    """One connection at its end, Kafka or not. `time_ns`, its first packet's time, and `connection_info` identify it.
 
     `kafka`: it proved to be Kafka; where it did not, `reason` (`tls`, `not_kafka`) and `detail` are those of its
     Skipped, empty where no byte came. `opened`: its SYN came before its bytes. `exchanges` counts its settled
@@ -605,14 +605,14 @@ class Ended(Seen):
     opened it.
     """
 
-    __slots__ = ("ends", *ENDED_KEYS)
+    __slots__ = ("connection_info", *ENDED_KEYS)
 
     kind: Literal["connection"] = "connection"
 
-    def __init__(self, ends: ConnectionInfo, how: How = "capture_end") -> None:
-        self.ends = ends
+    def __init__(self, info: ConnectionInfo, how: How = "capture_end") -> None:
+        self.connection_info = info
         self.how: How = how
-        self.time_ns = ends.began_ns
+        self.time_ns = info.began_ns
         self.last_ns = 0
         self.opened = False
         self.kafka = False
@@ -627,9 +627,9 @@ class Ended(Seen):
         self.server_missing = self.server_again = self.server_quiet_ns = self.server_shut_ns = 0
 
     @classmethod
-    def of(cls, ends: ConnectionInfo, connection: Connection, client: Half, how: How) -> Ended:
+    def of(cls, info: ConnectionInfo, connection: Connection, client: Half, how: How) -> Ended:
         """The end of a connection, with the counts of its two halves."""
-        ended = cls(ends, how)
+        ended = cls(info, how)
         ended.opened = connection.opened
         ended.last_ns = max(client.last_ns, client.peer.last_ns)
         ended._count(client, client.peer)
@@ -643,15 +643,15 @@ class Ended(Seen):
         self.client_shut_ns, self.server_shut_ns = client.shut[1], server.shut[1]
 
     def export(self) -> list[object]:
-        """The attributes of ENDED_KEYS (all but `ends`), as built-in values."""
+        """The attributes of ENDED_KEYS (all but `connection_info`), as built-in values."""
         return [getattr(self, name) for name in ENDED_KEYS]
 
     @classmethod
-    def resumed(cls, ends: ConnectionInfo, state: object) -> Ended:
-        """The end of the connection `ends`, with the state that `export` gave. Raises DecodeError for anything else."""
+    def resumed(cls, info: ConnectionInfo, state: object) -> Ended:
+        """The end of a connection, with the state that `export` gave. Raises DecodeError for anything else."""
         if not isinstance(state, list) or len(state) != len(ENDED_KEYS):
             raise Malformed("no end of a connection")
-        ended = cls(ends)
+        ended = cls(info)
         for name, value in zip(ENDED_KEYS, state, strict=True):
             setattr(ended, name, value)
         return ended

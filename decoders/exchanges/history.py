@@ -286,7 +286,7 @@ class History:
             read = readers.get(row.api_key)  # type: ignore[arg-type]  # there is none for None
             if read is not None:
                 read(row)
-            known = facts.get(row.ends.number)
+            known = facts.get(row.connection_info.number)
             if (
                 known is None
                 or row.api_reader not in known.told
@@ -310,11 +310,11 @@ class History:
 
     def _gather(self, exchange: Exchange, known: ConnectionFacts | None) -> ConnectionFacts:
         """Gather what is noted in exchanges of a connection, after `exchange` has been read."""
-        ends, client_id, software = exchange.ends, exchange.client_id, exchange.client_software
+        info, client_id, software = exchange.connection_info, exchange.client_id, exchange.client_software
         if known is None or known.client_id != client_id or known.software is not software:
             known = ConnectionFacts(exchange)
             if len(self._facts) < HISTORY_MAX:
-                self._facts[ends.number] = known
+                self._facts[info.number] = known
         noted: dict[str, Any] = {}
         library = self._programs[client_id] if client_id in self._programs else self._program(client_id)
         learns = library is None and software is None
@@ -323,7 +323,7 @@ class History:
             library = traits.library
         if library is not None:
             noted["library"] = library
-        node = self._node(ends)
+        node = self._node(info)
         if node is not None:
             noted["node"] = node
         known.noted, known.news = noted, self._news
@@ -335,7 +335,7 @@ class History:
 
     def _follow_fetch(self, exchange: Exchange) -> None:
         number, api_reader, request, extra = (
-            exchange.ends.number,
+            exchange.connection_info.number,
             exchange.api_reader,
             exchange.request_raw,
             exchange.extra,
@@ -373,10 +373,10 @@ class History:
         if asked is not None:
             session = FetchSessionState(answer["session_id"])
             session.change(asked)
-            self._keep(exchange.ends.number, session)
+            self._keep(exchange.connection_info.number, session)
 
     def _go_on(self, exchange: Exchange, identity: int, epoch: int, *, unchanged: bool) -> None:
-        number = exchange.ends.number
+        number = exchange.connection_info.number
         session = self._sessions.get(number)
         if session is None or (session.identity, session.epoch) != (identity, epoch):
             self._end_session(number)
@@ -415,7 +415,7 @@ class History:
 
     def _follow_member(self, exchange: Exchange) -> None:
         if self._says_the_same(exchange):
-            _note(exchange, "group", self._members[exchange.ends.number])
+            _note(exchange, "group", self._members[exchange.connection_info.number])
             return
         where = _MEMBERS[exchange.api_key]  # type: ignore[index]  # it has one
         request = exchange.api_reader.read(exchange, "request", where.asked)
@@ -425,7 +425,7 @@ class History:
         group, member = request.get(where.group), request.get(where.member)
         generation = request.get(where.generation) if where.generation else None
         error_code = answer.get(_ERROR) if answer is not None else None
-        number = exchange.ends.number
+        number = exchange.connection_info.number
         if error_code in _NO_MEMBER:
             self._end_member(number)
         if error_code == 0 and where.new_generation and answer is not None:
@@ -443,7 +443,7 @@ class History:
 
     def _says_the_same(self, exchange: Exchange) -> bool:
         """Whether an exchange is a heartbeat or commit of the member already known, without an error, as most are."""
-        heads, request = self._heads.get(exchange.ends.number), exchange.request_raw
+        heads, request = self._heads.get(exchange.connection_info.number), exchange.request_raw
         if heads is None or exchange.api_key not in _ALIKE or not exchange.api_version or not exchange.api_reader.quick:
             return False
         if request is None or len(request) < 14 or exchange.extra is not None:
@@ -458,7 +458,7 @@ class History:
         return answer is not None and answer[at : at + 2] == b"\0\0"
 
     def _take_member(self, exchange: Exchange, said: dict[str, Any], head: tuple[bytes, bytes]) -> None:
-        number = exchange.ends.number
+        number = exchange.connection_info.number
         self._end_member(number)
         if len(self._members) < HISTORY_MAX:
             client = _client(exchange)
@@ -478,7 +478,7 @@ class History:
 
     def _say_group(self, exchange: Exchange) -> None:
         """Note the group of a consumer's request: the one of its connection, else the only one of its client."""
-        said = self._members.get(exchange.ends.number)
+        said = self._members.get(exchange.connection_info.number)
         if said is None and self._clients:
             its = self._clients.get(_client(exchange))
             said = None if its is None else _common(list(its.values()))
@@ -487,7 +487,7 @@ class History:
 
     def _say_own_group(self, exchange: Exchange) -> None:
         """Note the group in an OffsetFetch of a member that asks for the offsets of its own group."""
-        said = self._members.get(exchange.ends.number)
+        said = self._members.get(exchange.connection_info.number)
         request = None if said is None else exchange.api_reader.read(exchange, "request", _GROUPS)
         if said is not None and request is not None:
             asked = [request.get("group_id"), *(group.get("group_id") for group in request.get("groups") or ())]
@@ -498,13 +498,13 @@ class History:
         request = exchange.api_reader.read(
             exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
         )
-        said = self._members.get(exchange.ends.number)
+        said = self._members.get(exchange.connection_info.number)
         if said is None or request is None or json_text(request.get("group_id") or "") != said["id"]:
             return
         gone = [request.get("member_id"), *(member.get("member_id") for member in request.get("members") or ())]
         if said["member"] in [json_text(name) for name in gone if name is not None]:
             _note(exchange, "group", said)
-            self._end_member(exchange.ends.number)
+            self._end_member(exchange.connection_info.number)
 
     # Transactions.
 
@@ -523,7 +523,7 @@ class History:
         identity = None if request is None else request.get(where.identity)
         if request is None or not identity:
             return
-        key = (_host(exchange.ends), identity)
+        key = (_host(exchange.connection_info), identity)
         if where.producer:
             self._take_producer(key, request.get(where.producer), request.get(where.epoch))
         # A new producer id or epoch holds for later exchanges: EndTxn belongs to the transaction that it ends.
@@ -563,9 +563,9 @@ class History:
         if answer is None:
             return
         cluster = answer.get("cluster_id") or None
-        if cluster is not None and self._clusters.get(exchange.ends.number) != cluster:
-            self._clusters[exchange.ends.number] = cluster
-            self._facts.pop(exchange.ends.number, None)
+        if cluster is not None and self._clusters.get(exchange.connection_info.number) != cluster:
+            self._clusters[exchange.connection_info.number] = cluster
+            self._facts.pop(exchange.connection_info.number, None)
         for node in listed_nodes(answer):
             for address in broker_addresses(node.host, node.port):
                 before = self._nodes.get(address)
@@ -577,12 +577,12 @@ class History:
                     self._nodes[address] = node.id, rack, its
                     self._news += 1
 
-    def _node(self, ends: ConnectionInfo) -> dict[str, Any] | None:
+    def _node(self, info: ConnectionInfo) -> dict[str, Any] | None:
         """The `node` key of the record for a connection; by the TLS server name where no response has its address."""
-        cluster = self._clusters.get(ends.number)
-        found = self._nodes.get(ends.broker)
-        if found is None and ends.tls is not None and ends.tls["sni"]:
-            found = self._nodes.get(f"{ends.tls['sni']}:{ends.broker.rpartition(':')[2]}")
+        cluster = self._clusters.get(info.number)
+        found = self._nodes.get(info.broker)
+        if found is None and info.tls is not None and info.tls["sni"]:
+            found = self._nodes.get(f"{info.tls['sni']}:{info.broker.rpartition(':')[2]}")
         if found is None:
             return None if cluster is None else {"id": None, "rack": None, "cluster": json_text(cluster)}
         number, rack, its = found
@@ -597,12 +597,12 @@ class History:
 
     def _learn_traits(self, exchange: Exchange) -> Traits | None:
         """The traits, with its library, of a connection that does not name its software; None beyond the limit."""
-        number = exchange.ends.number
+        number = exchange.connection_info.number
         traits = self._traits.get(number)
         if traits is None:
             if len(self._traits) >= HISTORY_MAX:
                 return None
-            traits = self._traits[number] = Traits(opened=exchange.ends.opened)
+            traits = self._traits[number] = Traits(opened=exchange.connection_info.opened)
         if not traits.knows(exchange):
             traits.add(exchange)
             traits.library = library_of(traits, LIBRARIES)
@@ -671,12 +671,12 @@ def _heads(group: str, generation: int, member: str) -> tuple[bytes, bytes]:
     return plain, compact
 
 
-def _host(ends: ConnectionInfo) -> str:
-    return ends.client.rpartition(":")[0]
+def _host(info: ConnectionInfo) -> str:
+    return info.client.rpartition(":")[0]
 
 
 def _client(exchange: Exchange) -> Client:
-    return _host(exchange.ends), exchange.client_id
+    return _host(exchange.connection_info), exchange.client_id
 
 
 def _common(members: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -95,7 +95,7 @@ class Context(PairingContext):
     def note(self, pairing: Pairing) -> None:
         """Note as awake a connection that begins, or has bytes again after a rest."""
         if self.awake is not None:
-            self.awake.append(pairing.ends.number)
+            self.awake.append(pairing.connection_info.number)
             self.woken += 1
 
     def rest(self) -> None:
@@ -213,7 +213,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 if client_raw != owner.client_raw:
                     owner.rename(client_raw)
                 exchange = Exchange()
-                exchange.ends = owner.ends
+                exchange.connection_info = owner.connection_info
                 exchange.api_reader = api_reader
                 exchange.api_key = api_reader.key
                 exchange.api_version = api_reader.version
@@ -372,9 +372,9 @@ class Pairer:
     def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
         """Report a TLS connection of which nothing was decrypted."""
         first = connection.first
-        ends = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
+        info = ConnectionInfo(connection.number, first.source, first.target, connection.began_ns, self.context.topics)
         if size:
-            self.context.skip(Skipped(ends, None, size, "tls", facts.text(), time_ns))
+            self.context.skip(Skipped(info, None, size, "tls", facts.text(), time_ns))
             self.context.summary.foreign[TLS, _port(first.target)] += 1
 
     def _event(
@@ -451,16 +451,16 @@ class Pairer:
             if context.vouching is not None:
                 context.vouching.append((client.target, since_ns, client.source))
         context.summary.connection(client.target)
-        ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
+        info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, context.topics)
         first = client is connection.first
         if facts is not None:
-            ends.tls = facts.info()
+            info.tls = facts.info()
         elif not first or len(undecided.chunks) > 1 or undecided.dropped:
-            ends.late_ns = since_ns
+            info.late_ns = since_ns
         if undecided.dropped:
-            ends.uncounted = tuple(undecided.dropped.get(each, (0, 0))[0] for each in (first, not first))  # type: ignore[assignment]  # two
-        ends.opened = connection.opened and not undecided.dropped
-        pairing = Pairing(context, ends, client_first=first, opening=ends.opened)
+            info.uncounted = tuple(undecided.dropped.get(each, (0, 0))[0] for each in (first, not first))  # type: ignore[assignment]  # two
+        info.opened = connection.opened and not undecided.dropped
+        pairing = Pairing(context, info, client_first=first, opening=info.opened)
         context.pairings[connection.number] = pairing
         context.note(pairing)
         pairing.client = client
@@ -483,17 +483,17 @@ class Pairer:
             self.context.history.note_libraries_only()
 
     def _end(self, pairing: Pairing, how: How, connection: Connection | None = None) -> None:
-        del self.context.pairings[pairing.ends.number]
+        del self.context.pairings[pairing.connection_info.number]
         unseen = connection is not None and self._note_sides(connection, client_first=pairing.client_first)
         pairing.close(how, "one_direction" if unseen else None)
         history = self.context.history
         if history is not None:  # at once: later rows find the same facts however the input is cut into pieces
             history.feed(self.context.out[self._remembered :])
             self._remembered = len(self.context.out)
-            history.forget(pairing.ends.number)
+            history.forget(pairing.connection_info.number)
         if self.context.connections and connection is not None:
             client = connection.first if pairing.client_first else connection.second
-            ended = Ended.of(pairing.ends, connection, client, how)
+            ended = Ended.of(pairing.connection_info, connection, client, how)
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             ended.login = pairing.login
@@ -518,10 +518,10 @@ class Pairer:
         """Give the Ended of a connection that is not Kafka, or of which no byte came."""
         if not self.context.connections:
             return
-        client, ends = self._sides(connection, undecided)
-        ended = Ended.of(ends, connection, client, how)
+        client, info = self._sides(connection, undecided)
+        ended = Ended.of(info, connection, client, how)
         if undecided is not None:
-            ends.late_ns = doubtful(undecided)
+            info.late_ns = doubtful(undecided)
             ended.kafka = undecided.speaker is not None
             ended.reason, ended.detail, _ = described(undecided)
         else:
@@ -534,8 +534,8 @@ class Pairer:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
         broker = undecided.speaker if undecided is not None else None
         client = connection.first if broker is None else broker.peer
-        ends = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
-        return client, ends
+        info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
+        return client, info
 
     def _give(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
@@ -558,10 +558,10 @@ class Pairer:
         broker = undecided.speaker
         reason, detail, size = described(undecided)
         if size:
-            _, ends = self._sides(connection, undecided)
+            _, info = self._sides(connection, undecided)
             side: Side | None = None if broker is None else "response"
-            ends.late_ns = doubtful(undecided)
-            context.skip(Skipped(ends, side, size, reason, detail, undecided.time_ns))
+            info.late_ns = doubtful(undecided)
+            context.skip(Skipped(info, side, size, reason, detail, undecided.time_ns))
             if broker is not None:
                 context.summary.connections += 1
                 context.summary.gaps += broker.gaps + broker.peer.gaps
@@ -603,9 +603,9 @@ def count(rows: Iterable[Row]) -> None:
     """Count the exchanges of each connection, up to its end."""
     for row in rows:
         if row.kind == "exchange":
-            row.ends.exchanges += 1
+            row.connection_info.exchanges += 1
         elif row.kind == "connection":
-            row.exchanges = row.ends.exchanges
+            row.exchanges = row.connection_info.exchanges
 
 
 def _port(endpoint: str) -> int:

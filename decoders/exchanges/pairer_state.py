@@ -143,9 +143,9 @@ def export_pairing(pairing: Pairing) -> list[Any]:
     """One Kafka connection as built-in values."""
     rests = pairing.resting
     pairing.wake()
-    ends, sasl = pairing.ends, pairing.sasl
+    info, sasl = pairing.connection_info, pairing.sasl
     state: list[Any] = [
-        [ends.number, ends.client, ends.broker, ends.began_ns, ends.exchanges, ends.late_ns, ends.opened, ends.tls],
+        [info.number, info.client, info.broker, info.began_ns, info.exchanges, info.late_ns, info.opened, info.tls],
         saved(pairing, PAIRING),
         [
             [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
@@ -170,9 +170,9 @@ def _direction(direction: FrameDirection) -> list[Any]:
 
 def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
-    ends_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
+    info_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
     number, client, broker, began_ns, exchanges, late_ns, opened, tls = fields(
-        ends_row, int, str, str, *[int] * 3, bool, dict | None
+        info_row, int, str, str, *[int] * 3, bool, dict | None
     )
     pairing = Pairing(
         context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
@@ -182,8 +182,8 @@ def resume_pairing(context: Context, state: object) -> None:
         from decoders.exchanges.logins import read_login
 
         pairing.login = read_login(pairing.login)
-    ends = pairing.ends
-    ends.exchanges, ends.late_ns, ends.opened, ends.tls = exchanges, late_ns, opened, tls
+    info = pairing.connection_info
+    info.exchanges, info.late_ns, info.opened, info.tls = exchanges, late_ns, opened, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
@@ -212,7 +212,7 @@ def resume_pairing(context: Context, state: object) -> None:
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
     """A request in flight, restored from the attributes that saved() gave."""
     exchange = Exchange()
-    begin(exchange, pairing.ends, context.api_readers.unknown)
+    begin(exchange, pairing.connection_info, context.api_readers.unknown)
     put_no_response(exchange)
     put(exchange, REQUEST, state)
     if isinstance(exchange.api_key, int) and isinstance(exchange.api_version, int):

@@ -168,7 +168,7 @@ def _session_topics(exchange: Exchange) -> list[str]:
 
 
 def _tls(exchange: Exchange, part: str) -> str | None:
-    info = exchange.ends.tls
+    info = exchange.connection_info.tls
     return info[part] if info else None  # type: ignore[literal-required]  # a key of TlsInfo
 
 

@@ -128,14 +128,14 @@ class FromRecords:
     def _connection(self, record: Mapping[str, Any]) -> ConnectionInfo:
         number = record["connection"]
         client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
-        ends = self._ends.get((number, client, broker))
-        if ends is None:
+        info = self._ends.get((number, client, broker))
+        if info is None:
             if len(self._ends) >= CONNECTIONS_MAX:
                 self._ends.clear()  # each record has the data of its connection
-            ends = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
-            ends.tls = _tls(record.get("tls"))
-            self._ends[number, client, broker] = ends
-        return ends
+            info = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
+            info.tls = _tls(record.get("tls"))
+            self._ends[number, client, broker] = info
+        return info
 
     def _skipped(self, record: Mapping[str, Any]) -> Skipped:
         direction = record["direction"]

@@ -146,14 +146,14 @@ def with_names(record: dict[str, Any]) -> dict[str, Any]:
 
 def skipped_json(skipped: Skipped) -> dict[str, Any]:
     """The record of a skipped run."""
-    ends = skipped.ends
+    info = skipped.connection_info
     return {
         "kind": "skipped",
         "schema": SCHEMA,
         "time": rfc3339(skipped.time_ns),
-        "client": ends.client,
-        "broker": ends.broker,
-        "connection": ends.number,
+        "client": info.client,
+        "broker": info.broker,
+        "connection": info.number,
         "direction": skipped.direction,
         "size": skipped.size,
         "reason": skipped.reason,
@@ -163,7 +163,7 @@ def skipped_json(skipped: Skipped) -> dict[str, Any]:
 
 def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any]:
     """The record of an exchange."""
-    ends = exchange.ends
+    info = exchange.connection_info
     api_reader = exchange.api_reader
     request, response, (errors, errors_cut), plans, failures, layout, trailing = _read(exchange, options)
     hidden = api_reader.key in ECHOING and not options.reveal_secrets and hide_echoes(exchange, request, response)
@@ -190,9 +190,9 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         "time": rfc3339(exchange.time_ns),
         "latency_ms": (response_ns - request_end_ns) / 1e6 if paired else None,  # type: ignore[operator]  # both are there
         "duration_ms": (response_end_ns - exchange.time_ns) / 1e6 if whole else None,  # type: ignore[operator]  # it is there
-        "client": ends.client,
-        "broker": ends.broker,
-        "connection": ends.number,
+        "client": info.client,
+        "broker": info.broker,
+        "connection": info.number,
         "api_key": api_reader.key,
         "api": api_reader.name,
         "api_version": api_reader.version,
@@ -212,8 +212,8 @@ def exchange_json(exchange: Exchange, options: Options = PLAIN) -> dict[str, Any
         },
     }
     _add_said(record, exchange, plans, options)
-    if ends.tls is not None:
-        record["tls"] = _tls_json(ends.tls)
+    if info.tls is not None:
+        record["tls"] = _tls_json(info.tls)
     if errors_cut:
         record["errors_cut"] = errors_cut
     if hidden:
@@ -267,7 +267,7 @@ def _add_said(record: dict[str, Any], exchange: Exchange, plans: Plans, options:
     software = exchange.client_software
     if software is not None:
         record["client_software"] = {"name": json_text(software["name"]), "version": json_text(software["version"])}
-    if exchange.login is not None or exchange.ends.tls is not None:
+    if exchange.login is not None or exchange.connection_info.tls is not None:
         user, mechanism = exchange.user, exchange.mechanism
         if user is not None:
             record["user"] = json_text(user)
@@ -365,7 +365,7 @@ def topic_names(
 ) -> dict[str, Any]:
     """Names learnt earlier for the topic ids in two JSON bodies, in JSON form."""
     names: dict[str, Any] = {}
-    texts = exchange.ends.topics.texts
+    texts = exchange.connection_info.topics.texts
     for plan, body, side in zip(plans, (request, response), SIDES, strict=True):
         if plan is not None:
             for path in exchange.api_reader.nameless(side):

@@ -106,7 +106,7 @@ class RowPacker:
         for row in rows:
             if not isinstance(row, Exchange):
                 values = [getattr(row, name) for name in _SKIPPED]
-                self._others.append((self.count, ("skipped", self._connection(row.ends), values)))
+                self._others.append((self.count, ("skipped", self._connection(row.connection_info), values)))
             elif not self._add_usual(row):
                 self._others.append((self.count, self._unusual(row)))
             self.count += 1
@@ -133,10 +133,10 @@ class RowPacker:
         if number < 0:
             number = self._number_of[api_reader] = len(self._api_readers)
             self._api_readers.append((api_reader.key, api_reader.version))
-        who = self._who_of.get(row.ends, -1)
+        who = self._who_of.get(row.connection_info, -1)
         if who < 0 or not _is_who(self._whos[who], row):
-            who = self._who_of[row.ends] = len(self._whos)
-            self._whos.append((self._connection(row.ends), row.client_id, row.client_software, row.login))
+            who = self._who_of[row.connection_info] = len(self._whos)
+            self._whos.append((self._connection(row.connection_info), row.client_id, row.client_software, row.login))
         self._numbers += _USUAL.pack(
             who,
             number,
@@ -166,13 +166,13 @@ class RowPacker:
         if row.record is not None:
             return ("record", row.revealed, row.extra, row.place)
         values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
-        return ("exchange", self._connection(row.ends), (row.api_reader.key, row.api_reader.version), values)
+        return ("exchange", self._connection(row.connection_info), (row.api_reader.key, row.api_reader.version), values)
 
-    def _connection(self, ends: ConnectionInfo) -> int:
-        number = self._connection_of.get(ends, -1)
+    def _connection(self, info: ConnectionInfo) -> int:
+        number = self._connection_of.get(info, -1)
         if number < 0:
-            number = self._connection_of[ends] = len(self._connections)
-            self._connections.append(tuple([getattr(ends, name) for name in _CONNECTION]))
+            number = self._connection_of[info] = len(self._connections)
+            self._connections.append(tuple([getattr(info, name) for name in _CONNECTION]))
         return number
 
     def finish(self) -> PackedRows:
@@ -218,7 +218,7 @@ class RowUnpacker:
             for said in islice(self._usual, min(before, until) - self._count):
                 exchange = Exchange()
                 who = whos[said[0]]
-                exchange.ends = who[0]
+                exchange.connection_info = who[0]
                 exchange.client_id = who[1]
                 exchange.client_software = who[2]
                 exchange.login = who[3]
@@ -261,9 +261,9 @@ class RowUnpacker:
 
 def _connection(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
     number, client, broker, began_ns, opened, tls = said
-    ends = ConnectionInfo(number, client, broker, began_ns, topics)
-    ends.opened, ends.tls = opened, tls
-    return ends
+    info = ConnectionInfo(number, client, broker, began_ns, topics)
+    info.opened, info.tls = opened, tls
+    return info
 
 
 def _unusual(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
@@ -277,7 +277,7 @@ def _unusual(said: Any, connections: list[ConnectionInfo], api_readers: ApiReade
             row.extra, row.place = said[2:]
         return row
     exchange = Exchange()
-    exchange.ends = connections[said[1]]
+    exchange.connection_info = connections[said[1]]
     key, version = said[2]
     exchange.api_reader = api_readers.unknown if key is None or version is None else api_readers.get(key, version)
     exchange.looked = False

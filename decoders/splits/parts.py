@@ -48,7 +48,7 @@ class Part(NamedTuple):
 class RowCorrection(NamedTuple):
     """The values that rows of a run lack because it was decoded without its past; `apply` sets them."""
 
-    ends: ConnectionInfo
+    connection_info: ConnectionInfo
     place_added: int
     client_software: ClientSoftware | None  # for rows that have none
     login: Login | None  # for rows that have none
@@ -56,12 +56,12 @@ class RowCorrection(NamedTuple):
     @property
     def began_ns(self) -> int:
         """The time of the connection's first packet."""
-        return self.ends.began_ns
+        return self.connection_info.began_ns
 
     def apply(self, rows: Iterable[Row]) -> None:
         """Set the missing values in rows of the run."""
         for row in rows:
-            row.ends = self.ends
+            row.connection_info = self.connection_info
             if isinstance(row, Exchange):
                 row.place += self.place_added
                 if not row.envelope:  # its client is another one than the connection's

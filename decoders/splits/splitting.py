@@ -128,13 +128,13 @@ _NONE: Final = 1 << 62
 class OpenedConnection:
     """A connection whose SYN is in the split, so that its whole past is known and it is decoded here."""
 
-    __slots__ = ("begun", "connection", "ends", "lack", "made", "numbers", "rows", "segment")
+    __slots__ = ("begun", "connection", "connection_info", "lack", "made", "numbers", "rows", "segment")
 
     def __init__(self, segment: Segment) -> None:
         self.segment = segment
         self.connection: Connection | None = None
         self.begun = False
-        self.ends: ConnectionInfo | None = None  # of the latest RUN
+        self.connection_info: ConnectionInfo | None = None  # of the latest RUN
         self.lack: list[Any] | None = None  # the TLS secrets that were missing, once the connection has ended
         self.numbers: list[int] = []  # of the connection, and of those that took its ports without a SYN
         self.rows: list[Row] = []
@@ -151,8 +151,13 @@ class OpenedConnection:
         assert self.connection is not None
         first, second = self.connection.first, self.connection.second
         who: list[Any] = [first.source, second.source, self.connection.began_ns, None]
-        if self.ends is not None:
-            who = [self.ends.client, self.ends.broker, self.ends.began_ns, self.ends.tls]
+        if self.connection_info is not None:
+            who = [
+                self.connection_info.client,
+                self.connection_info.broker,
+                self.connection_info.began_ns,
+                self.connection_info.tls,
+            ]
         lack = self.lack or lack_of(self.connection)
         return pack([True, goes_on, self.segment, second.source, late_ns, who, lack])
 
@@ -166,7 +171,7 @@ class OpenedConnection:
         state: list[Any] = [until, watched.export_key(self.segment[0], connection), None, None, tls]
         late_ns = 0
         if pairing is not None:
-            state[2], late_ns = export_pairing(pairing), pairing.ends.late_ns
+            state[2], late_ns = export_pairing(pairing), pairing.connection_info.late_ns
         elif undecided is not None:
             state[3], late_ns = export_undecided(undecided), doubtful(undecided)
         return pack(state), late_ns
@@ -242,11 +247,11 @@ class Track:
         size = self.hand_on()
         pairs = zip(fresh.rows, fresh.made, strict=True)
         fresh.rows, fresh.made = [], []
-        for number, group in groupby(pairs, key=lambda pair: pair[0].ends.number):
+        for number, group in groupby(pairs, key=lambda pair: pair[0].connection_info.number):
             its = list(group)
-            if fresh.ends is None or number != fresh.ends.number:
-                fresh.ends = its[0][0].ends
-                self.hand(RUN, fresh.pack_run(fresh.ends.late_ns))
+            if fresh.connection_info is None or number != fresh.connection_info.number:
+                fresh.connection_info = its[0][0].connection_info
+                self.hand(RUN, fresh.pack_run(fresh.connection_info.late_ns))
             ended = [row.export() for row, _ in its if isinstance(row, Ended)]
             made = [each for row, each in its if not isinstance(row, Ended)]
             self.hand(ROWS, pack(ended) if ended else b"", made)
@@ -461,7 +466,7 @@ class Splitter:
         """Give each row to the clean run or the fresh connection of its connection; drop the others."""
         routes, project = self._routes.get, self._project
         for row in settled:
-            target = routes(row.ends.number)
+            target = routes(row.connection_info.number)
             if target is not None:
                 if isinstance(target, OpenedConnection) and not target.rows:
                     self._fresh.append(target)

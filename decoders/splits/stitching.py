@@ -93,7 +93,7 @@ class AdoptedRun:
 
     def patch(self) -> RowCorrection:
         """The values that the rows of the clean run lack."""
-        return RowCorrection(self._pairing.ends, self._added, self._pairing.software, self._pairing.login)
+        return RowCorrection(self._pairing.connection_info, self._added, self._pairing.software, self._pairing.login)
 
     def answer(self, orphans: list[Any]) -> None:
         """Match responses with their requests, which are before the clean run."""
@@ -106,7 +106,9 @@ class AdoptedRun:
             assert correlation_id is not None
             asked = pairing.in_flight.take(correlation_id)
             if asked is None:
-                pairing.settle(orphan(pairing.ends, self._context.api_readers.unknown, frame, correlation_id))
+                pairing.settle(
+                    orphan(pairing.connection_info, self._context.api_readers.unknown, frame, correlation_id)
+                )
             else:
                 pairing.budget.held -= len(asked.request_raw or b"")
                 put_response(asked, frame)
@@ -140,7 +142,7 @@ class AdoptedRun:
         if raw is not None:
             pairing.client_raw, pairing.client_id = raw, client_id
         pairing.software = software or pairing.software
-        pairing.ends.exchanges += count
+        pairing.connection_info.exchanges += count
 
 
 def _add(half: Half, state: list[Any]) -> None:
@@ -294,7 +296,7 @@ class Stitcher:
         if not isinstance(more, list):
             raise Malformed("a run with something else beside its rows")
         if isinstance(run, AdoptedConnection):
-            return [Ended.resumed(run.patch().ends, row) for row in more], run.patch()
+            return [Ended.resumed(run.patch().connection_info, row) for row in more], run.patch()
         with _read():
             run.answer(more)
         return cast(list[Row], self._engine.pairer.feed([])), run.patch()

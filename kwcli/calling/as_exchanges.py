@@ -83,9 +83,9 @@ class Tape:
         if found is None:
             self._context.summary.connection(peer)
             number = self._context.summary.connections
-            ends = ConnectionInfo(number, local, peer, now_ns, self._context.topics)
-            ends.opened = True
-            found = Pairing(self._context, ends, client_first=True, opening=True)
+            info = ConnectionInfo(number, local, peer, now_ns, self._context.topics)
+            info.opened = True
+            found = Pairing(self._context, info, client_first=True, opening=True)
             self._pairings[local, peer] = found
         return found
 

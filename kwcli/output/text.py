@@ -160,7 +160,7 @@ class TextLines:
         self._clock = ""
         self._nodes = NodeIds()
         self._api_readers: dict[ApiReader, tuple[Facts, str]] = {}
-        self._ends: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
+        self._between_of: dict[tuple[ConnectionInfo, str | None, bool], str] = {}
 
     def header(self) -> str:
         """The names of the columns."""
@@ -183,13 +183,13 @@ class TextLines:
         facts_of, api = self._api_readers.get(exchange.api_reader) or self._api_reader(exchange)
         if exchange.api_key in NODE_LISTS:
             self.learn(exchange)
-        ends = (exchange.ends, exchange.client_id, exchange.client_software is None)
-        between = self._ends.get(ends) or self._between(ends, exchange)
+        client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
+        between = self._between_of.get(client_key) or self._between(client_key, exchange)
         if exchange.failed:
             facts = facts_in(exchange, facts_of, self._shape)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
-        if exchange.ends.tls is not None:
+        if exchange.connection_info.tls is not None:
             facts = [*facts, *_beside(exchange)]
         text = " ".join(facts)
         room = self._room
@@ -226,7 +226,7 @@ class TextLines:
     def learn(self, exchange: Exchange) -> None:
         """Take the addresses of nodes from a response that lists them."""
         if self._nodes.add_brokers(exchange.view("response")):
-            self._ends.clear()
+            self._between_of.clear()
 
     def _sign(self, exchange: Exchange) -> str:
         status = exchange.status
@@ -297,7 +297,7 @@ class TextLines:
         self._api_readers[exchange.api_reader] = made
         return made
 
-    def _between(self, ends: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
+    def _between(self, client_key: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette
@@ -315,9 +315,9 @@ class TextLines:
         if w.connection:
             parts.append(f"{exchange.connection:>{w.connection}}")
         text = " ".join(parts)
-        if len(self._ends) > CELLS_MAX:
-            self._ends.clear()
-        self._ends[ends] = text
+        if len(self._between_of) > CELLS_MAX:
+            self._between_of.clear()
+        self._between_of[client_key] = text
         return text
 
     def _node(self, address: str) -> str:
@@ -383,7 +383,7 @@ class TextLines:
 
 def _beside(exchange: Exchange) -> list[str]:
     """The facts that the connection adds to an exchange: the version of TLS."""
-    tls = exchange.ends.tls
+    tls = exchange.connection_info.tls
     return [] if tls is None else [f"TLS{tls['version']}"]
 
 

@@ -130,7 +130,7 @@ class RecordedRequest:
     @property
     def client(self) -> tuple[int, str | None]:
         """The connection and the client id; requests for which these are equal are asked in order."""
-        return id(self.exchange.ends), self.exchange.client_id
+        return id(self.exchange.connection_info), self.exchange.client_id
 
     def body(self) -> dict[str, Any]:
         """The body as Python values."""
@@ -215,11 +215,13 @@ class Recording:
     def close(self) -> None:
         """Sort the requests by time, and apply what the whole recording tells: brokers' connections, topic names."""
         for request in self.requests:
-            if request.problem is None and id(request.exchange.ends) in self._inside:
+            if request.problem is None and id(request.exchange.connection_info) in self._inside:
                 request.problem = NotReplayable("never", "a broker's connection to another one, or to a controller")
         self.requests.sort(key=lambda each: each.exchange.time_ns)
-        for ends in {id(each.exchange.ends): each.exchange.ends for each in self.requests}.values():
-            for identity, (name, _) in ends.topics.names.items():
+        for info in {
+            id(each.exchange.connection_info): each.exchange.connection_info for each in self.requests
+        }.values():
+            for identity, (name, _) in info.topics.names.items():
                 self.topics.setdefault(identity, name)
 
     def _add(self, exchange: Exchange) -> None:
@@ -234,7 +236,7 @@ class Recording:
 
     def _learn(self, exchange: Exchange) -> None:
         if exchange.api_key in INSIDE:
-            self._inside[id(exchange.ends)] = exchange.ends
+            self._inside[id(exchange.connection_info)] = exchange.connection_info
         for text, name in exchange.topic_names.items() if exchange.record is not None else ():
             self.topics.setdefault(UUID(bytes=uuid_bytes(text)), name)
         if exchange.api_key in NODE_LISTS and exchange.outcome == "complete" and not exchange.is_orphan:

@@ -62,8 +62,8 @@ class KeptFacts:
 
     def add(self, row: Exchange, frames: Frames | None = None) -> None:
         """Count an exchange; `frames`: those that take the place of its own, where these lose more than their texts."""
-        ends = row.ends
-        client, broker, correlation_id = ends.client, ends.broker, row.correlation_id
+        info = row.connection_info
+        client, broker, correlation_id = info.client, info.broker, row.correlation_id
         if self._names is not None:
             client, broker = self._names.text("hosts", client), self._names.text("hosts", broker)
             if correlation_id is not None:
@@ -226,10 +226,10 @@ class Reading:
         if row.envelope:
             self._take_enclosed(row)
             return
-        met = self.log.met(row.ends.number)
+        met = self.log.met(row.connection_info.number)
         assert met is not None  # it is forgotten when more segments are logged
-        self.log.state(met, row.ends)
-        client = met.side(row.ends.client)
+        self.log.state(met, row.connection_info)
+        client = met.side(row.connection_info.client)
         lost = self.scrubber.lost
         request, response = self._scrub_frames(row)
         self.tally.add(row, (request, response) if self.scrubber.lost > lost else None)
@@ -237,7 +237,7 @@ class Reading:
         decrypted = self._decrypted.get(met.number)
         self.counts["decrypted"] += decrypted is not None
         if decrypted is not None:
-            decrypted.client, decrypted.broker = row.ends.client, row.ends.broker
+            decrypted.client, decrypted.broker = row.connection_info.client, row.connection_info.broker
         if request is not None:
             self._place_frame(met, client, row.place, request, decrypted=decrypted is not None)
         if response is not None:
@@ -337,9 +337,9 @@ class Reading:
             met = self.log.met(connection.number)
             assert met is not None  # as above
             if connection.number not in self._decrypted:
-                ends = self._decrypted[connection.number] = TlsEnds(met)
+                info = self._decrypted[connection.number] = TlsEnds(met)
                 for side in met.sides:
-                    self.tls.setdefault(side.half.key, []).append(ends)
+                    self.tls.setdefault(side.half.key, []).append(info)
             key = connection.number, int(half is not connection.first)
             place = self._plain_sizes[key]
             self._plain_sizes[key] += _stream_size(data)

@@ -180,8 +180,8 @@ class SegmentLog:
             if (undecided is not None and undecided.foreign) or met.connection.tls:
                 self._clear_before(met, (met.sides[0].half.size, met.sides[1].half.size))
             elif pairing is not None:
-                self.state(met, pairing.ends)
-                client = met.side(pairing.ends.client)
+                self.state(met, pairing.connection_info)
+                client = met.side(pairing.connection_info.client)
                 asked, answered = _needed(pairing)
                 places = asked + met.sides[client].base, answered + met.sides[1 - client].base
                 self._clear_before(met, places if not client else places[::-1])
@@ -194,7 +194,7 @@ class SegmentLog:
         pairing = self.engine.pairer.context.pairings.get(met.number)
         if pairing is None:
             return 0
-        return _needed(pairing)[index != met.side(pairing.ends.client)]
+        return _needed(pairing)[index != met.side(pairing.connection_info.client)]
 
     def _clear_before(self, met: MetConnection, places: tuple[int, int]) -> None:
         """Drop the segments of both sides before these places."""
@@ -205,10 +205,10 @@ class SegmentLog:
                 del buckets[bucket]
 
     @staticmethod
-    def state(met: MetConnection, ends: ConnectionInfo) -> None:
+    def state(met: MetConnection, info: ConnectionInfo) -> None:
         """Set the place in each stream that the pairing counts as the first: it may not have seen the beginning."""
-        client = met.side(ends.client)
-        met.sides[client].base, met.sides[1 - client].base = ends.uncounted
+        client = met.side(info.client)
+        met.sides[client].base, met.sides[1 - client].base = info.uncounted
 
     def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[FrameBytes]:
         """The parts of packets that hold `size` bytes of a side's stream, from a place on."""

@@ -375,7 +375,7 @@ class Sniffing:
         lacking = 0
         if self._end_of is not None and self._tables is None:
             for ended in captures.ends():
-                if self._ports is None or int(ended.ends.broker.rpartition(":")[2] or 0) in self._ports:
+                if self._ports is None or int(ended.connection_info.broker.rpartition(":")[2] or 0) in self._ports:
                     self._end_of(ended)
         for name, rows in captures.recorded():
             for row in rows:

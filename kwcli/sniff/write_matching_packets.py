@@ -157,11 +157,11 @@ class CutOut:
 
     def take(self, row: Settled) -> ExchangePackets | None:
         """The packets of a row; to be called before more segments are logged."""
-        met = self.segments.met(row.ends.number)
+        met = self.segments.met(row.connection_info.number)
         if met is None:
             return None
-        self.segments.state(met, row.ends)
-        client = met.side(row.ends.client)
+        self.segments.state(met, row.connection_info)
+        client = met.side(row.connection_info.client)
         key = met.sides[client].half.key
         if row.kind != "exchange":
             if self._whole or row.reason in _CONNECTIONS:
@@ -170,29 +170,29 @@ class CutOut:
         packet = row.request_packet or row.response_packet or 0
         file = file_of(packet)
         noted = [BY_PACKET.pack(file, packet, _COMMENT) + _comment(row).encode("utf-8", "backslashreplace")]
-        broker = row.ends.broker if row.ends.tls is None else ""
+        broker = row.connection_info.broker if row.connection_info.tls is None else ""
         until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
         if self._whole:
             return ExchangePackets(met, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
         if row.request_size is not None:
             noted.append(BY_PACKET.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
-        if row.is_token or row.ends.tls is not None or row.envelope or row.api_key == ENVELOPE:
+        if row.is_token or row.connection_info.tls is not None or row.envelope or row.api_key == ENVELOPE:
             return ExchangePackets(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
         if row.request_size is not None:
-            placed += self._range(met, client, 0, row.place, row.request_size + 4, row.ends)
+            placed += self._range(met, client, 0, row.place, row.request_size + 4, row.connection_info)
         if row.response_size is not None:
-            placed += self._range(met, 1 - client, 1, row.response_place, row.response_size + 4, row.ends)
+            placed += self._range(met, 1 - client, 1, row.response_place, row.response_size + 4, row.connection_info)
         return ExchangePackets(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
 
     def _range(
-        self, met: MetConnection, index: int, broker_sends: int, place: int, size: int, ends: ConnectionInfo
+        self, met: MetConnection, index: int, broker_sends: int, place: int, size: int, info: ConnectionInfo
     ) -> Iterator[bytes]:
         """Records of a frame: its range, the parts of packets in it, what these packets acknowledge."""
         side, peer = met.sides[index], met.sides[1 - index]
         place += side.base
         direction = met.number << 1 | broker_sends
-        yield _PLACED.pack(direction, place, _RANGE) + _RANGE_SAYS.pack(size) + ends.broker.encode()
+        yield _PLACED.pack(direction, place, _RANGE) + _RANGE_SAYS.pack(size) + info.broker.encode()
         for run in self.segments.runs(met, index, place, size):
             says = _RUN_SAYS.pack(run.packet, run.seq, run.size)
             yield _PLACED.pack(direction, place + run.at, _RUN) + says

@@ -58,7 +58,7 @@ class TrafficMetrics:
         """Count an exchange."""
         if not self._learns:
             self._learn_offsets(exchange)
-        api, broker = exchange.api or "none", exchange.ends.broker
+        api, broker = exchange.api or "none", exchange.connection_info.broker
         _add_to_count(self._statuses, (api, broker, exchange.status))
         waited = waited_ns(exchange)
         if waited is not None:

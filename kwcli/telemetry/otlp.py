@@ -353,8 +353,8 @@ def _span_of(exchange: Exchange, resource: Resource) -> ReadableSpan:
 
 def _span_attributes(exchange: Exchange, operation: str, kind: str) -> dict[str, str | int | float]:
     """The attributes of an exchange's span; unknown ones are left out."""
-    ends = exchange.ends
-    (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (ends.client, ends.broker))
+    info = exchange.connection_info
+    (client, client_port), (broker, broker_port) = (each.rpartition(":")[::2] for each in (info.client, info.broker))
     topics, groups = (list(dict.fromkeys(its(exchange))) for its in (_topics, _groups))
     held = records_by_partition(exchange)
     places = {number for _, number in held if number is not None}
@@ -416,7 +416,7 @@ def _trace_of(exchange: Exchange) -> tuple[int, SpanContext | None, list[Link]]:
 
 def _derive_id(exchange: Exchange, size: int) -> int:
     """An id of `size` bytes derived from an exchange: the same each time, and never 0."""
-    ends = exchange.ends
-    where = (ends.client, ends.broker, exchange.time_ns, exchange.place, exchange.correlation_id, exchange.api_key)
+    info = exchange.connection_info
+    where = (info.client, info.broker, exchange.time_ns, exchange.place, exchange.correlation_id, exchange.api_key)
     digest = blake2b(repr(where).encode("utf-8", "backslashreplace"), digest_size=size, person=b"kw span").digest()
     return int.from_bytes(digest) or 1

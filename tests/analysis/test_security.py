@@ -291,8 +291,8 @@ def test_what_a_handshake_says(detail: str, expected: set[str]) -> None:
             f"{{{days}}}", datetime.fromtimestamp(BEGUN / 1e9 + days * 86_400, UTC).strftime("%Y-%m-%d")
         )
     fold = Security()
-    ends = ConnectionInfo(1, "10.0.0.1:5000", "10.0.0.9:9093", BEGUN, Topics())
-    fold.connect(Skipped(ends, None, 100, "tls", detail, BEGUN))
+    info = ConnectionInfo(1, "10.0.0.1:5000", "10.0.0.9:9093", BEGUN, Topics())
+    fold.connect(Skipped(info, None, 100, "tls", detail, BEGUN))
     rows = fold.rows()
     assert {row["id"] for row in rows} == expected
     for row in rows:

@@ -81,7 +81,7 @@ def test_the_end_of_such_a_connection_says_so() -> None:
     for row in ended:
         assert (row.kafka, row.client_packets) == (True, 0)
         assert row.server_packets > 0
-        assert row.ends.broker.endswith((":9092", ":9093", ":9094"))
+        assert row.connection_info.broker.endswith((":9092", ":9093", ":9094"))
 
 
 @pytest.mark.one_in(4)

@@ -92,7 +92,7 @@ def handed_over(every: list[Segment], cuts: Iterable[int]) -> list[tuple[int, Sh
 
 def numbered(row: object) -> tuple[int, Shown]:
     """A row with the number of its connection."""
-    return row.ends.number, shown(row)  # type: ignore[attr-defined,arg-type]  # all rows have their ends
+    return row.connection_info.number, shown(row)  # type: ignore[attr-defined,arg-type]  # all rows have their ends
 
 
 def differ(expected: Sequence[object], found: Sequence[object]) -> str:

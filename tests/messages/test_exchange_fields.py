@@ -29,7 +29,7 @@ from tests.captures.shipped import CLEAN, segments
 SCHEMA: Final = json.loads(PUBLISHED.read_bytes())["$defs"]["exchange"]
 # Attributes of `Exchange` that the engine does not set, or that stand for others: connection and API version.
 MADE_WHEN_ASKED: Final = {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view"}
-SHARED: Final = {"ends", "api_reader"}
+SHARED: Final = {"connection_info", "api_reader"}
 # Words that are no attribute of an exchange: what bodies, connections and records of it say, and words of kw's own.
 OF_BODIES: Final = {
     *("topic", "group", "txn", "partition", "records", "key", "value", "session_topic", "size", "side", "node"),

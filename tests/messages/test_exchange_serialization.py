@@ -31,7 +31,17 @@ CAPTURES: Final = sorted(path for path in FOLDER.rglob("*") if ".pcap" in path.n
 EVERYTHING: Final = Options(records=True, reveal_secrets=True, names=True)
 # Views, bodies and their derived values are decoded again.
 READ_AGAIN: Final = frozenset(
-    {"_values", "early", "error_codes", "failed", "looked", "request_view", "response_view", "ends", "api_reader"}
+    {
+        "_values",
+        "early",
+        "error_codes",
+        "failed",
+        "looked",
+        "request_view",
+        "response_view",
+        "connection_info",
+        "api_reader",
+    }
 )
 
 
@@ -39,8 +49,8 @@ def attributes(row: Settled) -> dict[str, Any]:
     """All attributes of a row, and those of its connection and its API version."""
     names = {name for kind in type(row).__mro__ for name in getattr(kind, "__slots__", ())} - READ_AGAIN
     found = {name: getattr(row, name) for name in names if hasattr(row, name)}
-    ends = row.ends
-    found["ends"] = (ends.number, ends.client, ends.broker, ends.began_ns, ends.opened, ends.tls)
+    info = row.connection_info
+    found["connection_info"] = (info.number, info.client, info.broker, info.began_ns, info.opened, info.tls)
     if isinstance(row, Exchange):
         found["api_reader"] = (row.api_reader.key, row.api_reader.version)
         found.setdefault("known", 0)
@@ -114,7 +124,7 @@ def test_what_many_rows_share_is_one_object() -> None:
     engine, other = Engine(), Engine()
     rows = [row for _, found in feeds(FOLDER / "tour.pcapng", random.Random(4)) for row in found]
     made = through(rows, engine, other)
-    assert len({id(row.ends) for row in made}) == len({id(row.ends) for row in rows})
+    assert len({id(row.connection_info) for row in made}) == len({id(row.connection_info) for row in rows})
     assert len({row.api_reader for row in made if row.kind == "exchange"}) == len(
         {row.api_reader for row in rows if row.kind == "exchange"}
     )

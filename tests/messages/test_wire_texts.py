@@ -214,25 +214,25 @@ def test_the_log_of_the_proxy(names: tuple[str, ...], tmp_path: Path) -> None:
 def test_names_of_tls(name: str) -> None:
     """The server name and the subject of the certificate are the client's words."""
     text = as_str(TEXTS[name])
-    ends = ConnectionInfo(1, "10.0.0.1:40000", "10.0.0.2:9092", 0, Topics())
-    ends.tls = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "sni": text, "client_subject": text}
-    exchange = _metadata(ends)
+    info = ConnectionInfo(1, "10.0.0.1:40000", "10.0.0.2:9092", 0, Topics())
+    info.tls = {"version": "1.3", "cipher": "TLS_AES_128_GCM_SHA256", "sni": text, "client_subject": text}
+    exchange = _metadata(info)
     record = to_json_dict(exchange)
     validator("record").validate(record)
     assert record["tls"]["sni"] == record["tls"]["client_subject"] == record["user"] == json_text(text)
     again = FromRecords().read(json.loads(json.dumps(record)))
     assert isinstance(again, Exchange)
-    assert again.ends.tls == ends.tls
+    assert again.connection_info.tls == info.tls
     assert again.user == text
 
 
-def _metadata(ends: ConnectionInfo) -> Exchange:
+def _metadata(info: ConnectionInfo) -> Exchange:
     """An exchange of such a connection."""
     from decoders import read_exchanges
 
     (exchange, *_) = read_exchanges(captured([plain()]))
     assert isinstance(exchange, Exchange)
-    exchange.ends = ends
+    exchange.connection_info = info
     return exchange
 
 

@@ -90,7 +90,7 @@ def record(recording: RecordedCluster, name: str, version: int, response: dict[s
     from decoders.exchanges.learned_names import Topics
 
     row = Exchange()
-    row.ends = ConnectionInfo(1, "127.0.0.1:5", "127.0.0.1:9092", 0, Topics())
+    row.connection_info = ConnectionInfo(1, "127.0.0.1:5", "127.0.0.1:9092", 0, Topics())
     row.api_key, row.api_version, row.client_id = api(name).key, version, "test"
     row.outcome = "complete"
     row.request_raw, row.response_raw = b"request", b"response"

@@ -54,7 +54,7 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
     for identity, name in said.topics.items():
         topics.add(identity, name)
     made = Exchange()
-    made.ends = ConnectionInfo(said.connection, said.client, said.broker, said.time_ns, topics)
+    made.connection_info = ConnectionInfo(said.connection, said.client, said.broker, said.time_ns, topics)
     made.api_reader, made.api_key, made.api_version = _api_reader(key, version), key, version
     made.correlation_id, made.client_id, made.client_software = (
         said.correlation_id,
@@ -79,5 +79,5 @@ def exchange(key: int | None = 3, version: int | None = 12, **attributes: Any) -
 
 def skipped() -> Skipped:
     """A skipped run of bytes."""
-    ends = ConnectionInfo(4, "10.0.0.9:40000", "127.0.0.1:9092", TIME_NS, Topics())
-    return Skipped(ends, "request", 1400, "lost", "in step again at .011", TIME_NS)
+    info = ConnectionInfo(4, "10.0.0.9:40000", "127.0.0.1:9092", TIME_NS, Topics())
+    return Skipped(info, "request", 1400, "lost", "in step again at .011", TIME_NS)

@@ -37,7 +37,7 @@ def _compare_connections(ended: list[Ended], rows: list[dict[str, Any]]) -> None
     assert len(ended) == len(rows)
     found = {(row["client"], row["broker"], row["connection_began_ns"]): row for row in rows}
     for one in ended:
-        row = found[one.client, one.broker, one.ends.began_ns]
+        row = found[one.client, one.broker, one.connection_info.began_ns]
         assert row["time_ns"] == one.time_ns
         assert row["closed"] == one.how
         assert (row["reason"] or "", row["detail"] or "") == (one.reason, one.detail)

@@ -105,8 +105,8 @@ def test_every_fold_over_tables_gives_the_rows_of_the_capture(name: str) -> None
     reader = StoredRowReader()
     read = [reader.read(row) for row in table_rows(name)]
     assert reader.bodiless == 0
-    assert [(row.kind, row.time_ns, row.ends.client) for row in read] == [
-        (row.kind, row.time_ns, row.ends.client) for row in captured(name)
+    assert [(row.kind, row.time_ns, row.connection_info.client) for row in read] == [
+        (row.kind, row.time_ns, row.connection_info.client) for row in captured(name)
     ]
     for kind, (make, rows) in FOLDS.items():
         assert rows(added(make(), read)) == expected(kind, name), kind
@@ -340,9 +340,12 @@ def test_ends_of_connections_go_through_tables(name: str) -> None:
     columns = ConnectionColumns("here")
     for ended in ends:
         columns.add(ended)
-    stored = [read_ended(row, ended.ends.number) for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)]
-    assert [(row.ends.number, row.client, row.broker, row.export()) for row in stored] == [
-        (row.ends.number, row.client, row.broker, row.export()) for row in ends
+    stored = [
+        read_ended(row, ended.connection_info.number)
+        for row, ended in zip(columns.batch().to_pylist(), ends, strict=True)
+    ]
+    assert [(row.connection_info.number, row.client, row.broker, row.export()) for row in stored] == [
+        (row.connection_info.number, row.client, row.broker, row.export()) for row in ends
     ]
 
 

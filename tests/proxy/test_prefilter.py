@@ -108,7 +108,7 @@ def learnt(*filters: Filter) -> Watching:
     topics = Topics()
     for name in CAPTURES:
         for row in exchanges(name):
-            for identity, (topic, _) in row.ends.topics.names.items():
+            for identity, (topic, _) in row.connection_info.topics.names.items():
                 if identity not in topics.names:
                     topics.add(identity, topic)
     assert len(topics.names) > 3

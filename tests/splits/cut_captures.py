@@ -30,7 +30,7 @@ def shown(row: Row) -> Shown:
     record.pop("connection")
     record.pop("topic_names", None)
     place = row.place if isinstance(row, Exchange) else (row.packet, row.until_ns)
-    return (row.client, row.broker, row.ends.began_ns, row.kind, row.time_ns, repr((place, record)))
+    return (row.client, row.broker, row.connection_info.began_ns, row.kind, row.time_ns, repr((place, record)))
 
 
 def whole(every: list[Segment], **options: Any) -> list[Shown]:

@@ -41,7 +41,7 @@ def test_the_end_of_a_connection_says_how_it_went() -> None:
     assert len(ended) == engine.reassembly.connection_count
     assert sum(row.exchanges for row in ended) == sum(row.kind == "exchange" for row in found)
     for row in ended:
-        own = [each for each in found if each.ends.began_ns == row.time_ns and each.client == row.client]
+        own = [each for each in found if each.connection_info.began_ns == row.time_ns and each.client == row.client]
         assert own[-1] is row
         assert row.exchanges == sum(each.kind == "exchange" for each in own)
     assert sum(row.client_packets + row.server_packets for row in ended) <= len(every)

@@ -76,7 +76,7 @@ def test_the_record_with_tls_is_as_the_schema_says_and_comes_back() -> None:
         record = json.loads(json.dumps(to_json_dict(row)))
         validator.validate(record)
         again = FromRecords().read(record)
-        assert again.ends.tls == record["tls"]
+        assert again.connection_info.tls == record["tls"]
 
 
 @pytest.mark.parametrize(

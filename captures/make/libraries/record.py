@@ -106,7 +106,7 @@ def _traits(broker: str, played: list[Played], exchanges: list[Exchange]) -> Ite
     software: set[int] = set()
     exchanges.sort(key=lambda each: each.time_ns)
     for exchange in exchanges:
-        number = exchange.ends.number
+        number = exchange.connection_info.number
         if number not in found:
             its = [each.label for each in played if each.begin_ns <= exchange.time_ns <= each.end_ns]
             found[number] = its[0] if its else "", Traits(opened=True)

@@ -77,7 +77,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
-            its = seen.at("in-flight", client, exchange.ends.client, exchange.ends.broker)
+            its = seen.at("in-flight", client, exchange.connection_info.client, exchange.connection_info.broker)
             its.count_exchange(exchange)
             its.add("took", took)
             its.keep_greatest("ended", exchange.response_ns)
@@ -131,7 +131,7 @@ def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> Non
 def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     if answer.get("error_code") in _SESSION_LOST:
-        seen.at("sessions-lost", client, exchange.ends.broker).count_exchange(exchange)
+        seen.at("sessions-lost", client, exchange.connection_info.broker).count_exchange(exchange)
     state = request.get("replica_state")
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     if not isinstance(replica, int) or replica < _CONSUMER:
@@ -164,7 +164,7 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
                 if not head.sound:
                     seen.at("crc", client, topic, "fetched").count_exchange(exchange)
             if position is not None and asked is not None and position > asked:
-                its = seen.at("read", client, exchange.ends.client, topic, number)
+                its = seen.at("read", client, exchange.connection_info.client, topic, number)
                 its.count_exchange(exchange)
                 its.add("offsets", position - asked)
                 its.keep_greatest("end", position)
@@ -194,7 +194,7 @@ def _followed(
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = positions.get((topic, number))
             if position is not None and newest is not None and newest > position and not part.get(_FETCHED.error):
-                its = seen.at("follower", replica, exchange.ends.broker, topic, number)
+                its = seen.at("follower", replica, exchange.connection_info.broker, topic, number)
                 its.count_exchange(exchange)
                 its.keep_greatest("behind", newest - position)
 
@@ -224,9 +224,9 @@ def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # no
 def _advertised(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
     host, port = node.get("host"), node.get("port")
     if isinstance(number, int) and number >= 0 and host and isinstance(port, int):
-        its = seen.at("advertised", exchange.ends.broker, number, host, port)
+        its = seen.at("advertised", exchange.connection_info.broker, number, host, port)
         its.count_exchange(exchange)
-        its.count_name("clients", host_of(exchange.ends.client))
+        its.count_name("clients", host_of(exchange.connection_info.client))
 
 
 def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
@@ -393,7 +393,7 @@ def _handshake(seen: Observations, exchange: Exchange, client: str) -> None:
 
 def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     seen.at("election").count_exchange(exchange)
-    seen.at("election").count_name("nodes", host_of(exchange.ends.client))
+    seen.at("election").count_name("nodes", host_of(exchange.connection_info.client))
 
 
 _NODES: Final = ("node_id", "host", "port")

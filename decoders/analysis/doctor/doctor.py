@@ -100,9 +100,9 @@ class Doctor:
         if key is None or key not in NAMES:
             return
         exchange.view("request")  # looks at both sides
-        ends = exchange.ends
+        info = exchange.connection_info
         seen = self._seen
-        client_id, client, link = self._links.get(ends) or self._link(exchange)
+        client_id, client, link = self._links.get(info) or self._link(exchange)
         if client_id != exchange.client_id:
             _, client, link = self._link(exchange)
         link.count_exchange(exchange)
@@ -119,11 +119,11 @@ class Doctor:
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
             for number, versions in offered_in(exchange).items():
-                where = ends.broker, number
+                where = info.broker, number
                 self._offers[where] = max(self._offers.get(where, versions), versions)
         throttled = throttle_ns(exchange)
         if throttled:
-            its = seen.at("throttle", client, ends.broker)
+            its = seen.at("throttle", client, info.broker)
             its.count_exchange(exchange)
             its.add("ms", throttled // NS_PER_MS)
             its.keep_greatest("ms", throttled // NS_PER_MS)
@@ -134,37 +134,37 @@ class Doctor:
 
     def _link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
         """Client id, client name and the client's observation at its broker; remembered for the connection."""
-        ends = exchange.ends
-        client = client_of(exchange.client_id, ends.client)
-        key = "client", client, host_of(ends.client), ends.broker
+        info = exchange.connection_info
+        client = client_of(exchange.client_id, info.client)
+        key = "client", client, host_of(info.client), info.broker
         found = exchange.client_id, client, self._seen.at(*key)
         if len(self._links) >= _LINKS_MAX:
             self._links.clear()
         if self._seen.get(*key) is not None:  # within the limit
-            self._links[ends] = found
+            self._links[info] = found
         return found
 
     def end(self, ended: Ended) -> None:
         """Observe the end of a connection: resets after silence, TCP windows of 0, connections not accepted."""
-        ends, seen = ended.ends, self._seen
-        host = host_of(ends.client)
+        info, seen = ended.connection_info, self._seen
+        host = host_of(info.client)
         if not ended.kafka:
             silent = not ended.server_packets
             refused = ended.how == "rst" and ended.server_quiet_ns == 0 and ended.server_packets == 1
             if ended.opened and not (ended.client_bytes or ended.server_bytes) and (silent or refused):
-                seen.at("no-entry", host, ends.broker, "silent" if silent else "refused").count_end(ended)
+                seen.at("no-entry", host, info.broker, "silent" if silent else "refused").count_end(ended)
             return
-        client = client_of(ended.client_id, ends.client)
+        client = client_of(ended.client_id, info.client)
         for side, quiet_ns, shut_ns in (
             ("client", ended.client_quiet_ns, ended.client_shut_ns),
             ("broker", ended.server_quiet_ns, ended.server_shut_ns),
         ):
             if ended.how == "rst" and quiet_ns >= NS_PER_S:
-                its = seen.at("cut", client, host, ends.broker, side)
+                its = seen.at("cut", client, host, info.broker, side)
                 its.count_end(ended)
                 its.count_name("seconds", str(quiet_ns // NS_PER_S))
             if shut_ns:
-                its = seen.at("shut", client, host, ends.broker, side)
+                its = seen.at("shut", client, host, info.broker, side)
                 its.count_end(ended)
                 its.add("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
@@ -182,7 +182,9 @@ class Doctor:
             produced_in_vain(self._seen, exchange, client)
         if closed not in ("capture_end", None):
             version = exchange.api_version
-            self._seen.at("unanswered", client, exchange.ends.broker, key, version, closed).count_exchange(exchange)
+            self._seen.at("unanswered", client, exchange.connection_info.broker, key, version, closed).count_exchange(
+                exchange
+            )
 
     def _errors(self, exchange: Exchange, key: int, client: str) -> None:
         entity, names = self._about(exchange)
@@ -194,7 +196,7 @@ class Doctor:
         for (code, kind, subject), partitions in found.items():
             its = self._seen.at("error", code, key, client, kind, subject)
             its.count_exchange(exchange)
-            its.count_name("brokers", exchange.ends.broker)
+            its.count_name("brokers", exchange.connection_info.broker)
             its.count_name("versions", str(exchange.api_version))
             user = exchange.user
             if user:
@@ -224,7 +226,7 @@ class Doctor:
             if key in WAITING and waited_ns(exchange) is not None:
                 return
             took = exchange.response_ns - exchange.request_end_ns
-            self._latencies.measure(exchange.ends.broker, key, client, time_ns, took)
+            self._latencies.measure(exchange.connection_info.broker, key, client, time_ns, took)
 
     @staticmethod
     def _about(exchange: Exchange) -> tuple[str, list[str]]:

@@ -60,8 +60,8 @@ class Observation:
     def count_end(self, ended: Ended) -> None:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
         self.count_at(ended.last_ns)
-        ends = ended.ends
-        self._keep([(ended.last_ns, ends.number, ends.client, ends.broker, None, None, None)])
+        info = ended.connection_info
+        self._keep([(ended.last_ns, info.number, info.client, info.broker, None, None, None)])
 
     def count_evidence(self, evidence: Evidence) -> None:
         """Count an exchange of which only the evidence was kept."""

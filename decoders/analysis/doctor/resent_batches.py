@@ -51,12 +51,12 @@ def _number_of(topic: str | None) -> int:
 
 def shown_by(exchange: Exchange) -> Evidence:
     """An exchange as evidence."""
-    ends = exchange.ends
+    info = exchange.connection_info
     first = last = None
     if exchange.request_packet or exchange.response_packet_end:
         first = exchange.request_packet or exchange.response_packet
         last = exchange.response_packet_end or exchange.request_packet_end
-    return exchange.time_ns, ends.number, ends.client, ends.broker, exchange.correlation_id, first, last
+    return exchange.time_ns, info.number, info.client, info.broker, exchange.correlation_id, first, last
 
 
 class SentAgain(NamedTuple):

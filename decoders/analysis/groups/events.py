@@ -125,8 +125,8 @@ class _Scene:
         self.answered = exchange.response_ns is not None and bool(self.answer)
         self.error = int(self.answer.get("error_code") or 0)
         self.group = str(self.request.get("group_id") or "")
-        ends = exchange.ends
-        self.client, self.host = client_of(exchange.client_id, ends.client), host_of(ends.client)
+        info = exchange.connection_info
+        self.client, self.host = client_of(exchange.client_id, info.client), host_of(info.client)
         asked = exchange.request_end_ns or exchange.time_ns
         self.times = (exchange.response_ns or exchange.time_ns, asked)
 

@@ -216,15 +216,15 @@ class Groups(Portraits):
 
     def names(self, exchange: Exchange) -> Names:
         """The clients, coordinators and APIs of the groups."""
-        key, ends = exchange.api_key, exchange.ends
-        client = client_of(exchange.client_id, ends.client)
+        key, info = exchange.api_key, exchange.connection_info
+        client = client_of(exchange.client_id, info.client)
         names = [("apis", f"{exchange.api_reader.name} {exchange.api_version}")]
         if key in _ASKING:
             names.append(("asked_by", client))
         else:
-            names += [("clients", client), ("readers", f"{client}\0{host_of(ends.client)}")]
+            names += [("clients", client), ("readers", f"{client}\0{host_of(info.client)}")]
         if key in _COORDINATED and exchange.outcome == "complete" and not exchange.error_codes:
-            names.append(("coordinators", ends.broker))
+            names.append(("coordinators", info.broker))
         return names
 
     def _take(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
@@ -234,8 +234,8 @@ class Groups(Portraits):
         if isinstance(said, Described):
             history.describe(said)
         elif isinstance(said, Heard):
-            ends, time_ns = exchange.ends, exchange.time_ns
-            who = client_of(exchange.client_id, ends.client), host_of(ends.client)
+            info, time_ns = exchange.connection_info, exchange.time_ns
+            who = client_of(exchange.client_id, info.client), host_of(info.client)
             history.add_member(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
         else:
             self._keep(history, [said])

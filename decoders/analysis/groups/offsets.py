@@ -306,8 +306,8 @@ class GroupOffsets:
 
     def reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
         """The position of the exchange's client in a partition."""
-        ends = exchange.ends
-        where = (client_of(exchange.client_id, ends.client), host_of(ends.client), topic, number)
+        info = exchange.connection_info
+        where = (client_of(exchange.client_id, info.client), host_of(info.client), topic, number)
         return self._at(self.readers, where, ReaderPosition)
 
     def commit(self, group: str, topic: str | None, number: Any) -> GroupCommit:

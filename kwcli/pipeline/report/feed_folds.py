@@ -283,7 +283,7 @@ class SlowRow:
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
-        self.ends = self
+        self.connection_info = self
         self.began_ns = values["connection_began_ns"]
         self.packets = {
             side: [values[f"{side}_packet"], values[f"{side}_packet_end"]]

@@ -98,8 +98,8 @@ class Rereader:
         for window in self._windows(split):
             begins = window.first <= after <= window.last
             begun = begun or begins
-            ends = until is not None and window.first <= until <= window.last
-            if begun and (begins or ends or window.keys & _bit_of(key)):
+            info = until is not None and window.first <= until <= window.last
+            if begun and (begins or info or window.keys & _bit_of(key)):
                 yield from read_between(split, window.begin, window.end)
 
 
@@ -285,10 +285,10 @@ def _verdict_columns(correction: RowCorrection | None) -> tuple[Any, ...]:
     """The columns of a verdict; without a correction the rows do not count."""
     if correction is None:
         return (False, *(None,) * 12)
-    ends, software, login = correction.ends, correction.client_software, correction.login
+    info, software, login = correction.connection_info, correction.client_software, correction.login
     return (
         True,
-        *(ends.client, *split_address(ends.client), ends.broker, *split_address(ends.broker), correction.began_ns),
+        *(info.client, *split_address(info.client), info.broker, *split_address(info.broker), correction.began_ns),
         correction.place_added,
         *((None, None) if software is None else (cell_text(software["name"]), cell_text(software["version"]))),
         *((None, None) if login is None else (_cell_of(login["user"]), _cell_of(login["mechanism"]))),

@@ -36,10 +36,10 @@ class ConnectionColumns:
 
     def add(self, ended: Ended) -> None:
         """Add a connection that ended."""
-        columns, ends = self._columns, ended.ends
+        columns, info = self._columns, ended.connection_info
         for name, attribute in _PLAIN.items():
             columns[name].append(getattr(ended, attribute) if name not in _TEXTS else getattr(ended, attribute) or None)
-        for side, address in (("client", ends.client), ("broker", ends.broker)):
+        for side, address in (("client", info.client), ("broker", info.broker)):
             ip, port = split_address(address)
             columns[side].append(address)
             columns[f"{side}_ip"].append(ip)
@@ -50,8 +50,8 @@ class ConnectionColumns:
         columns["client_software_version"].append(_cell_of(software["version"] if software else None))
         columns["user"].append(_cell_of(ended.user))
         columns["mechanism"].append(_cell_of(ended.mechanism))
-        columns["connection"].append(ends.number or None)
-        columns["connection_began_ns"].append(ends.began_ns)
+        columns["connection"].append(info.number or None)
+        columns["connection_began_ns"].append(info.began_ns)
 
     def batch(self) -> pa.RecordBatch:
         """The connections added since the last batch, as rows of the table."""
@@ -65,7 +65,7 @@ class ConnectionColumns:
 
 def read_ended(row: Mapping[str, Any], number: int) -> Ended:
     """The end of a connection, made from its row; `number` is the number of the connection for people."""
-    ends = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
+    info = ConnectionInfo(number, row["client"], row["broker"], row["connection_began_ns"], Topics())
     name, version = (_text_of(row[f"client_software_{part}"]) for part in ("name", "version"))
     user, mechanism = _text_of(row["user"]), _text_of(row["mechanism"])
     values: dict[str, Any] = {
@@ -76,7 +76,7 @@ def read_ended(row: Mapping[str, Any], number: int) -> Ended:
     values["client_software"] = None if name is None else {"name": name, "version": version or ""}
     nobody = user is None and mechanism is None
     values["login"] = None if nobody else {"user": user, "mechanism": mechanism}
-    return Ended.resumed(ends, [values[name] for name in ENDED_KEYS])
+    return Ended.resumed(info, [values[name] for name in ENDED_KEYS])
 
 
 def _text_of(cell: str | None) -> str | None:

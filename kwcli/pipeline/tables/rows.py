@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Columns with numbers of packets.
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 # The first values of a row: places in the pools.
-_PLACES: Final = ("ends", "api_reader", "client", "topics", "groups", "rare", "run", "server")
+_PLACES: Final = ("connection", "api_reader", "client", "topics", "groups", "rare", "run", "server")
 # Columns of the exchange record that only runs with bodies fill.
 BODY_COLUMNS: Final = ("request_body", "response_body", "further_keys")
 # The values of a row behind the places: columns as they are, then the number of its partitions.
@@ -78,7 +78,7 @@ def build_batch(
     rows: list[tuple[Any, ...]],
     parts: list[list[Any]],
     *,
-    ends: list[ConnectionInfo],
+    infos: list[ConnectionInfo],
     api_readers: list[ApiReader],
     pools: Mapping[str, list[Any]],
 ) -> pa.RecordBatch:
@@ -91,7 +91,7 @@ def build_batch(
     for names, pool in ((_CLIENT, "client"), (_TOPICS, "topics"), (_RARE, "rare"), (_SERVER, "server")):
         arrays |= _spread(names, pools[pool], at[pool])
     arrays["groups"] = pa.array(pools["groups"], TYPES["list<string>"]).take(at["groups"])
-    arrays |= _of_ends(ends, at["ends"])
+    arrays |= _of_connections(infos, at["connection"])
     arrays |= _of_api_readers(api_readers, at["api_reader"])
     runs = _spread(("direction", "size", "run_reason", "detail"), pools["run"], at["run"], _RUN_TYPES)
     is_run = pc.is_valid(at["run"])
@@ -127,18 +127,18 @@ def split_address(address: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _of_ends(ends: list[ConnectionInfo], at: pa.Array) -> Arrays:
-    clients = [split_address(one.client) for one in ends]
-    brokers = [split_address(one.broker) for one in ends]
+def _of_connections(infos: list[ConnectionInfo], at: pa.Array) -> Arrays:
+    clients = [split_address(one.client) for one in infos]
+    brokers = [split_address(one.broker) for one in infos]
     columns: dict[str, list[Any]] = {
-        "client": [one.client for one in ends],
-        "broker": [one.broker for one in ends],
+        "client": [one.client for one in infos],
+        "broker": [one.broker for one in infos],
         "client_ip": [ip for ip, _ in clients],
         "client_port": [port for _, port in clients],
         "broker_ip": [ip for ip, _ in brokers],
         "broker_port": [port for _, port in brokers],
-        "connection": [one.number or None for one in ends],
-        "connection_began_ns": [one.began_ns for one in ends],
+        "connection": [one.number or None for one in infos],
+        "connection_began_ns": [one.began_ns for one in infos],
     }
     return {name: pa.array(values, ROWS.field(name).type).take(at) for name, values in columns.items()}
 
@@ -291,7 +291,7 @@ class ExchangeColumns:
         self._rows: list[tuple[Any, ...]] = []
         self._parts: list[Partition] = []
         self._body_size = 0
-        self._ends = Pool()
+        self._connections = Pool()
         self._api_readers = Pool()
         self._clients, self._topics, self._groups = Pool(), Pool([((), (), ())]), Pool([()])
         self._rare, self._runs, self._servers = Pool([ORDINARY]), Pool(), Pool([_WIRE])
@@ -326,7 +326,7 @@ class ExchangeColumns:
             self.files,
             self._rows,
             self._parts,
-            ends=self._ends.values,
+            infos=self._connections.values,
             api_readers=self._api_readers.values,
             pools={name: pool.values for name, pool in self._pools.items()},
         )
@@ -344,10 +344,15 @@ class ExchangeColumns:
         name, version = (software["name"], software["version"]) if software else (None, None)
         who = (exchange.client_id, name, version, exchange.user, exchange.mechanism)
         bodies = _NO_BODIES if self._bodies is None else self._bodies_of(exchange, self._bodies)
-        ends, ends_at, api_readers_at, clients_at = exchange.ends, self._ends.at, self._api_readers.at, self._clients.at
+        info, connections_at, api_readers_at, clients_at = (
+            exchange.connection_info,
+            self._connections.at,
+            self._api_readers.at,
+            self._clients.at,
+        )
         self._rows.append(
             (
-                ends_at[ends] if ends in ends_at else self._ends.place(ends, ends),
+                connections_at[info] if info in connections_at else self._connections.place(info, info),
                 api_readers_at[api_reader]
                 if api_reader in api_readers_at
                 else self._api_readers.place(api_reader, api_reader),
@@ -414,8 +419,8 @@ class ExchangeColumns:
 
     def _skip(self, run: Skipped) -> None:
         at = self._runs.place(run, (run.direction, run.size, run.reason, run.detail))
-        ends = self._ends.place(run.ends, run.ends)
-        self._rows.append((ends, None, None, None, None, None, at, None, run.time_ns, *_REST))
+        at_connection = self._connections.place(run.connection_info, run.connection_info)
+        self._rows.append((at_connection, None, None, None, None, None, at, None, run.time_ns, *_REST))
 
     def _kind(self, key: int) -> ApiContents:
         kind = self._kinds[key] = ApiContents(key)

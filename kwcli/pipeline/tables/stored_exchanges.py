@@ -75,7 +75,7 @@ class StoredRowReader:
             return self._records.read({**row, "time": rfc3339(row["time_ns"]), "connection": self._number(row)})
         exchange = self._records.read(self._record(row))
         assert isinstance(exchange, RecordedExchange)
-        exchange.ends.began_ns = row["connection_began_ns"]
+        exchange.connection_info.began_ns = row["connection_began_ns"]
         for name in _TIMES:
             setattr(exchange, name, row[name])
         return exchange

@@ -114,7 +114,7 @@ class LogRows:
 
     def _login(self, exchange: Exchange) -> None:
         """Print a row about a login, with the first request after it."""
-        login, number = exchange.login, exchange.ends.number
+        login, number = exchange.login, exchange.connection_info.number
         if login is None or exchange.api_key in LOGGING_IN or self._logins.get(number) == login:
             return
         self._logins[number] = login
@@ -170,7 +170,7 @@ class LogRows:
         if extra is None:
             extra = exchange.extra = {}
         extra["via"] = self._via
-        times = self._upstream.get(exchange.ends.number)
+        times = self._upstream.get(exchange.connection_info.number)
         correlation_id = exchange.correlation_id
         if times and correlation_id is not None and exchange.response_ns is not None:
             latency_ms = times.pop(correlation_id, None)
@@ -181,7 +181,7 @@ class LogRows:
             if latency_ms is not None:
                 extra["upstream_latency_ms"] = latency_ms
         if self._decisions and correlation_id is not None:
-            extra |= _merged(self._decisions.pop((exchange.ends.number, correlation_id), []))
+            extra |= _merged(self._decisions.pop((exchange.connection_info.number, correlation_id), []))
             self._decided.update(extra.keys() & _DECIDED.keys())
 
     def _guard(self, write: Any, *arguments: Any) -> None:
