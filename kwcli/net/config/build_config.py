@@ -23,7 +23,7 @@ from kwcli.net.config.client_config import (
     Tls,
 )
 from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
-from kwcli.own_folders import own_folder
+from kwcli.own_folders import own_folder_name
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
@@ -412,8 +412,8 @@ def _origins(chosen: ChosenSettings) -> list[str]:
 
 def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], list[str]]:
     """The profile named by flag, else by KW_PROFILE, else the active one; and warnings about it."""
-    folder = own_folder("config", env.variables)
-    if name is None and not env.variables.get("KW_PROFILE") and not folder.is_dir():
+    folder = own_folder_name("config", env.variables)
+    if name is None and not env.variables.get("KW_PROFILE") and not os.path.isdir(folder):
         return [], []  # most people have none, and what deals with them takes 4 ms to load
     from kwcli.net.config.profiles import Profiles
 
