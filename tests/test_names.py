@@ -63,6 +63,8 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
         "outbox": "shuffle_writer",
         "patch": "correction",
     },
+    "kwcli/calling/": {"screen": "output", "stop": "destination", "stops": "destinations", "tape": "builder"},
+    "kwcli/replay/": {"tape": "exchange_builder"},
 }
 
 

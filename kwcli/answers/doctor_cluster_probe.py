@@ -16,7 +16,7 @@ from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.keys import DESCRIBE_QUORUM, METADATA
 from decoders.protocol_facts.likeness import likeness
 from decoders.schema.model import NONE
-from kwcli.calling.as_exchanges import Tape
+from kwcli.calling.as_exchanges import ExchangeBuilder
 from kwcli.net import metadata_requests
 from kwcli.net.addresses import shown
 from kwcli.net.cluster import ClusterClient
@@ -63,7 +63,7 @@ class ClusterProbe:
         self._doctor = doctor
         self._config = config
         self._deadline = deadline
-        self._tape = Tape(Wanted(doctor.needs))
+        self._builder = ExchangeBuilder(Wanted(doctor.needs))
 
     def run(self) -> None:
         with ClusterClient(self._config, self._deadline, witness=self._observe_reply) as cluster:
@@ -84,7 +84,7 @@ class ClusterProbe:
                     self._doctor.observe("controller-silent", time.time_ns(), shown(first.address), why)
 
     def _observe_reply(self, connection: Connection, reply: Reply) -> None:
-        self._doctor.add(self._tape.play(connection.local, connection.peer, reply))
+        self._doctor.add(self._builder.build_exchange(connection.local, connection.peer, reply))
 
     def _probe_server(self, cluster: ClusterClient, node: Node, spare_s: float) -> None:
         now_ns = time.time_ns()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 NOWHERE: Final = ""
 
 
-class Frames(Protocol):
+class RequestFrames(Protocol):
     """One request on a connection: both frames with their size fields, times in nanoseconds since 1970."""
 
     @property
@@ -39,7 +39,7 @@ class Frames(Protocol):
     def last_ns(self) -> int | None: ...
 
 
-class Tape:
+class ExchangeBuilder:
     """The exchanges of one run; connections are numbered in the order in which they are first used."""
 
     def __init__(self, needs: Needs | None = None) -> None:
@@ -47,38 +47,38 @@ class Tape:
         self._context = PairingContext(needs or Needs())
         self._pairings: dict[tuple[str, str], Pairing] = {}
 
-    def play(self, local: str, peer: str, frames: Frames) -> Exchange:
+    def build_exchange(self, local: str, peer: str, frames: RequestFrames) -> Exchange:
         """The exchange of a request on the connection between `local` and `peer` (host:port).
 
         Without a response the exchange is unanswered; how the connection ended, if it did, is left out.
         """
-        pairing = self._pairing(local, peer, frames.begun_ns)
+        pairing = self._find_pairing(local, peer, frames.begun_ns)
         settled = self._context.out
         settled.clear()
-        _take(pairing, pairing.requests, frames.request_frame, frames.begun_ns, frames.sent_ns)
+        _pair_frame(pairing, pairing.requests, frames.request_frame, frames.begun_ns, frames.sent_ns)
         if frames.response_frame is not None and frames.first_ns is not None and frames.last_ns is not None:
-            _take(pairing, pairing.responses, frames.response_frame, frames.first_ns, frames.last_ns)
+            _pair_frame(pairing, pairing.responses, frames.response_frame, frames.first_ns, frames.last_ns)
         if not settled:
-            self.forget(local, peer)
+            self.end_connection(local, peer)
         exchange = settled[-1]
         assert isinstance(exchange, Exchange)
         if exchange.outcome == "unanswered":
             exchange.extra = None
         return exchange
 
-    def forget(self, local: str, peer: str) -> None:
+    def end_connection(self, local: str, peer: str) -> None:
         """End a connection that is over; its addresses may be used again."""
         pairing = self._pairings.pop((local, peer), None)
         if pairing is not None:
             pairing.close("fin")
 
-    def name(self, topics: Mapping[UUID, str]) -> None:
+    def add_topic_names(self, topics: Mapping[UUID, str]) -> None:
         """Add names of topic ids that were looked up."""
         for identity, name in topics.items():
             if identity not in self._context.topics.names:
                 self._context.topics.add(identity, name)
 
-    def _pairing(self, local: str, peer: str, now_ns: int) -> Pairing:
+    def _find_pairing(self, local: str, peer: str, now_ns: int) -> Pairing:
         found = self._pairings.get((local, peer))
         if found is None:
             self._context.summary.connection(peer)
@@ -90,7 +90,7 @@ class Tape:
         return found
 
 
-def _take(pairing: Pairing, direction: FrameDirection, data: bytes, first_ns: int, last_ns: int) -> None:
+def _pair_frame(pairing: Pairing, direction: FrameDirection, data: bytes, first_ns: int, last_ns: int) -> None:
     """Pair a frame of a direction. Packet number 0: there is no capture."""
     frame = Frame(data, len(data) - 4, (first_ns, 0), (last_ns, 0), direction.place)
     direction.place += len(data)

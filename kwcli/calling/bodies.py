@@ -21,8 +21,8 @@ __all__ = [
     "STDIN",
     "TEXT_MAX",
     "SourceBody",
-    "body_in",
-    "parse",
+    "extract_body",
+    "parse_document",
     "parse_json",
     "parse_yaml",
     "read_file",
@@ -58,7 +58,7 @@ def read_file(name: str) -> bytes:
             data = file.read(TEXT_MAX + 1)
     except (OSError, ValueError) as failure:
         fail(f"{name}: {getattr(failure, 'strerror', None) or failure}", Exit.FAILURE)
-    return _bounded(data, name)
+    return _check_size(data, name)
 
 
 def read_stdin(env: Environment) -> bytes:
@@ -68,16 +68,16 @@ def read_stdin(env: Environment) -> bytes:
     while size <= TEXT_MAX and (data := env.stdin.read1(1 << 20)):
         parts.append(data)
         size += len(data)
-    return _bounded(b"".join(parts), STDIN)
+    return _check_size(b"".join(parts), STDIN)
 
 
-def _bounded(data: bytes, source: str) -> bytes:
+def _check_size(data: bytes, source: str) -> bytes:
     if len(data) > TEXT_MAX:
         fail(f"{source}: more than {TEXT_MAX >> 20} MiB", Exit.FAILURE)
     return data
 
 
-def parse(data: bytes, source: str) -> Any:
+def parse_document(data: bytes, source: str) -> Any:
     """The JSON or YAML value in some text. Raises Failure."""
     try:
         text = data.decode("utf-8-sig")
@@ -87,7 +87,7 @@ def parse(data: bytes, source: str) -> Any:
         try:
             return parse_json(text)
         except ValueError as failure:
-            documents = _lines(text)
+            documents = _parse_json_lines(text)
             if documents is not None:
                 return documents
             problem = str(failure)
@@ -108,14 +108,14 @@ def parse_json(text: str) -> Any:
     import json  # most calls parse none
 
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=_object_of_pairs)
     except json.JSONDecodeError as failure:
         raise ValueError(f"{failure.msg} at line {failure.lineno}, column {failure.colno}") from None
     except RecursionError:
         raise ValueError("arrays and objects inside each other too deep") from None
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -126,7 +126,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _lines(text: str) -> list[Any] | None:
+def _parse_json_lines(text: str) -> list[Any] | None:
     """Several JSON documents, one a line (NDJSON); None for other text."""
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) < 2:
@@ -143,7 +143,7 @@ def parse_yaml(text: str) -> Any:
 
     loader = getattr(yaml, "CLoader", yaml.Loader)
     try:
-        return _built(yaml.parse(text, Loader=loader))
+        return _build_value(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as failure:
         mark = failure.problem_mark or failure.context_mark
         place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -152,7 +152,7 @@ def parse_yaml(text: str) -> Any:
         raise ValueError(" ".join(str(failure).split())) from None
 
 
-class _Open:
+class _OpenCollection:
     """A mapping or sequence whose end has not been read yet."""
 
     __slots__ = ("name", "named", "value")
@@ -169,30 +169,30 @@ class _Open:
             self.value[self.name] = value
             self.named = False
         elif not isinstance(value, str | None):
-            _refuse("a name expected", event)
+            _raise_at("a name expected", event)
         else:
             name = "null" if value is None else str(value)
             if name in self.value:
-                _refuse(f'"{name:.40}" twice in one object', event)
+                _raise_at(f'"{name:.40}" twice in one object', event)
             self.name, self.named = name, True
 
 
-def _built(events: Any) -> Any:
+def _build_value(events: Any) -> Any:
     """The value of the one document; a list where there are several."""
-    root = _Open([])
+    root = _OpenCollection([])
     stack = [root]
     for event in events:
         kind = type(event).__name__
         if getattr(event, "anchor", None) or kind == "AliasEvent":
-            _refuse("anchors and aliases are not understood", event)
+            _raise_at("anchors and aliases are not understood", event)
         if kind == "ScalarEvent":
-            stack[-1].add(_scalar(event), event)
+            stack[-1].add(_scalar_value(event), event)
         elif kind in {"MappingStartEvent", "SequenceStartEvent"}:
             if event.tag is not None:
-                _refuse(f"tags ({event.tag:.40}) are not understood", event)
+                _raise_at(f"tags ({event.tag:.40}) are not understood", event)
             if len(stack) > DEEPEST:
-                _refuse("arrays and objects inside each other too deep", event)
-            inner = _Open({} if kind == "MappingStartEvent" else [])
+                _raise_at("arrays and objects inside each other too deep", event)
+            inner = _OpenCollection({} if kind == "MappingStartEvent" else [])
             stack[-1].add(inner.value, event)
             stack.append(inner)
         elif kind in {"MappingEndEvent", "SequenceEndEvent"}:
@@ -203,20 +203,20 @@ def _built(events: Any) -> Any:
     return root.value[0] if root.value else None
 
 
-def _scalar(event: Any) -> str | None:
+def _scalar_value(event: Any) -> str | None:
     if event.tag is not None:
-        _refuse(f"tags ({event.tag:.40}) are not understood", event)
+        _raise_at(f"tags ({event.tag:.40}) are not understood", event)
     text: str = event.value
     if not event.style:
         return None if text in _NULLS else PlainWord(text)
     return text
 
 
-def _refuse(text: str, event: Any) -> NoReturn:
+def _raise_at(text: str, event: Any) -> NoReturn:
     raise ValueError(f"{text} at line {event.start_mark.line + 1}, column {event.start_mark.column + 1}")
 
 
-def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
+def extract_body(value: Any, source: str, api: Api, side: Side) -> SourceBody:
     """The body that a document holds: itself, or the body of an exchange or message record. Raises Failure."""
     if isinstance(value, list):
         if len(value) != 1:
@@ -228,27 +228,27 @@ def body_in(value: Any, source: str, api: Api, side: Side) -> SourceBody:
         fail(f"{source}: an object of field names and values is expected", Exit.FAILURE)
     kind = value.get("kind")
     if kind == "exchange" and "api_key" in value:
-        return _of_record(
-            value, {name: _of_side(value, name, side) for name in _SAID}, value.get(side), source, api, side
+        return _body_of_record(
+            value, {name: _entry_of_side(value, name, side) for name in _SAID}, value.get(side), source, api, side
         )
     if kind == "message" and "body" in value:
         if value.get("side") not in {None, side}:
             fail(f"{source}: it holds a {value['side']}, but a {side} is needed", Exit.FAILURE)
-        return _of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
+        return _body_of_record(value, {name: value.get(name) for name in _SAID}, value["body"], source, api, side)
     return SourceBody(value, source)
 
 
-def _of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
+def _entry_of_side(record: Mapping[str, Any], name: str, side: Side) -> Any:
     """The part of an exchange record's entry that is about one side."""
     said = record.get(name)
     return said.get(side) if isinstance(said, Mapping) else None
 
 
-def _of_record(
+def _body_of_record(
     record: Mapping[str, Any], said: Mapping[str, Any], body: Any, source: str, api: Api, side: Side
 ) -> SourceBody:
     """The body of a record; `said` holds the record's entries about that body."""
-    key = _number(record.get("api_key"))
+    key = _parse_number(record.get("api_key"))
     if key is None:
         fail(f"{source}: a record without an API (a bare SASL token, or a response alone)", Exit.FAILURE)
     if key != api.key:
@@ -257,11 +257,11 @@ def _of_record(
         fail(f"{source}: the {side} of this record could not be decoded to its end", Exit.FAILURE)
     if body is None:
         fail(f"{source}: a record without its {side}", Exit.FAILURE)
-    layout, version = said["layout"], _number(record.get("api_version"))
+    layout, version = said["layout"], _parse_number(record.get("api_version"))
     return SourceBody(body, source, record, version, None if layout is None else str(layout), said["trailing"])
 
 
-def _number(value: Any) -> int | None:
+def _parse_number(value: Any) -> int | None:
     """An int of a record; in YAML it is plain text."""
     text = str(value)
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None

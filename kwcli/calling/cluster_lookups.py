@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TRIES: Final = 3
 
 
-class Peer(Protocol):
+class VersionedPeer(Protocol):
     """The attributes of a connection that are needed here."""
 
     @property
@@ -29,10 +29,10 @@ class Peer(Protocol):
     def peer(self) -> str: ...
 
 
-P = TypeVar("P", bound=Peer)
+P = TypeVar("P", bound=VersionedPeer)
 
 
-class Asking(Protocol[P]):
+class ListOffsetsClient(Protocol[P]):
     """The methods of a cluster client that are needed here."""
 
     def partitions(self, topic: str, /) -> Sequence[int]: ...
@@ -42,10 +42,10 @@ class Asking(Protocol[P]):
     def ask(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
 
 
-class LookedUp:
+class ClusterLookups:
     """Topics and offsets looked up in the cluster; each offset is requested once."""
 
-    def __init__(self, cluster: Asking[Any]) -> None:
+    def __init__(self, cluster: ListOffsetsClient[Any]) -> None:
         self._cluster = cluster
         self._found: dict[tuple[str, int, int], int | None] = {}
 
@@ -64,13 +64,13 @@ class LookedUp:
         """
         place = topic, partition, timestamp
         if place not in self._found:
-            self._found[place] = self._look_up(topic, partition, timestamp)
+            self._found[place] = self._find_offset(topic, partition, timestamp)
         return self._found[place]
 
-    def _look_up(self, topic: str, partition: int, timestamp: int) -> int | None:
+    def _find_offset(self, topic: str, partition: int, timestamp: int) -> int | None:
         code = 0
         for _ in range(_TRIES):
-            answer = self._ask(topic, partition, timestamp)
+            answer = self._request_offset(topic, partition, timestamp)
             code = answer["error_code"]
             if not code:
                 found: list[int] = answer.get("old_style_offsets") or [answer.get("offset", -1)]
@@ -80,7 +80,7 @@ class LookedUp:
             self._cluster.forget()
         raise Failure(f"no offset of {topic}[{partition}] for the time {timestamp}: {error_name(code)}")
 
-    def _ask(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
+    def _request_offset(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
         connection = self._cluster.leader(topic, partition)
         if connection is None:
             known = self.partitions(topic)

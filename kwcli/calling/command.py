@@ -15,9 +15,9 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS, FETCH, PRODUCE
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import NONE, Api, Message, Side, Versions
-from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, read_stdin
+from kwcli.calling.bodies import STDIN, SourceBody, extract_body, parse_document, read_stdin
 from kwcli.calling.request_builder import Draft
-from kwcli.calling.version_choice import VersionChoice, as_spoken
+from kwcli.calling.version_choice import VersionChoice, versions_of_release
 from kwcli.calling.words.assignments import check_words
 from kwcli.net.options import read_config
 from kwcli.run_environment import Exit, Failure
@@ -25,7 +25,7 @@ from kwcli.spelling import find_api
 
 if TYPE_CHECKING:
     from kwcli.calling.output import CallOutput
-    from kwcli.calling.records.print_records import RecordValues
+    from kwcli.calling.records.print_records import RecordValueWriter
     from kwcli.net.config.client_config import ConnectionOptions
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
@@ -69,40 +69,40 @@ class CallOptions(NamedTuple):
 def run_call(env: Environment, asked: CallOptions, settings: Settings, connection: ConnectionOptions) -> Exit:
     """Run `kw call` with these options. Raises Failure."""
     raw = asked.raw_body is not None
-    found = unknown_api(asked) if raw and _is_unknown(asked.api) else find_api(asked.api)
-    choice = VersionChoice.of(found, asked.version, asked.release, force=asked.force, raw=raw)
+    found = unknown_api(asked) if raw and _is_unknown_key(asked.api) else find_api(asked.api)
+    choice = VersionChoice.from_options(found, asked.version, asked.release, force=asked.force, raw=raw)
     if asked.dry_run and asked.node is not None:
         from kwcli.calling.destinations import Target
 
         Target.parse(asked.node)  # a wrong --node is reported although no node is asked
-    draft = _draft(env, asked, found)
-    if draft.empty and (asked.values or asked.key_separator is not None):
+    draft = _make_draft(env, asked, found)
+    if draft.is_empty and (asked.values or asked.key_separator is not None):
         raise Failure("topic= is missing: --values and -K are for records of a topic", Exit.USAGE)
     if asked.skeleton:
         from kwcli.calling.dry_run import print_skeleton
 
         return print_skeleton(env, found, draft, choice)
     if asked.edit:
-        from kwcli.calling.dry_run import edit
+        from kwcli.calling.dry_run import edit_draft
 
-        draft = edit(env, found, draft, choice)
-    if draft.empty and route(found.key).mutates and not asked.example:
-        from kwcli.calling.dry_run import refuse_unsaid
+        draft = edit_draft(env, found, draft, choice)
+    if draft.is_empty and route(found.key).mutates and not asked.example:
+        from kwcli.calling.dry_run import refuse_empty_request
 
-        return refuse_unsaid(env, found, draft, choice)
+        return refuse_empty_request(env, found, draft, choice)
     from kwcli.calling.output import CallOutput
 
     if asked.against is not None:
-        settings = _compared(asked.against, found, settings)
+        settings = _comparison_settings(asked.against, found, settings)
     select = None
     if asked.select is not None:
-        from kwcli.calling.words.paths import Path
+        from kwcli.calling.words.paths import SelectPath
 
-        select = Path.parse(asked.select, found, asked.only or "response")
+        select = SelectPath.parse(asked.select, found, asked.only or "response")
     values = None
     if asked.values or (asked.key_separator is not None and found.key == FETCH):
-        values = _record_values(env, asked, settings, follow=draft.short)
-    screen = CallOutput(
+        values = _make_record_writer(env, asked, settings, follow=draft.is_shorthand)
+    output = CallOutput(
         env,
         settings,
         only=asked.only,
@@ -117,17 +117,17 @@ def run_call(env: Environment, asked: CallOptions, settings: Settings, connectio
 
         config = read_config(env, connection)
         draft.controllers = config.controllers
-        return dry_run(env, draft, choice, screen, settings, config.client_id)
-    return _run(env, asked, found, choice, draft, screen, settings, connection)
+        return dry_run(env, draft, choice, output, settings, config.client_id)
+    return _run_plan(env, asked, found, choice, draft, output, settings, connection)
 
 
-def _run(
+def _run_plan(
     env: Environment,
     asked: CallOptions,
     found: Api,
     choice: VersionChoice,
     draft: Draft,
-    screen: CallOutput,
+    output: CallOutput,
     settings: Settings,
     connection: ConnectionOptions,
 ) -> Exit:
@@ -138,36 +138,36 @@ def _run(
     plan = CallPlan(found, draft, choice, target, asked.split, asked.repeat, asked.interval_s or INTERVAL_S)
     config = read_config(env, connection, verbose=settings.verbose)
     draft.controllers = config.controllers
-    run = CallRun(env, config, plan, screen, settings)
+    run = CallRun(env, config, plan, output, settings)
     try:
-        return run.go()
+        return run.run()
     finally:
-        screen.close()
+        output.close()
         if run.ping is not None and not settings.quiet:
-            env.say(run.ping.line())
+            env.say(run.ping.summary_line())
 
 
-def _compared(release: str, found: Api, settings: Settings) -> Settings:
+def _comparison_settings(release: str, found: Api, settings: Settings) -> Settings:
     """The settings of a comparison with a release, which is a table of ApiVersions. Raises Failure (usage)."""
     if found.key != API_VERSIONS or settings.format not in ("text", "ndjson", "table"):
         raise Failure("--against compares what brokers offer: kw call ApiVersions -o table --against 3.9", Exit.USAGE)
-    as_spoken(found, release)
+    versions_of_release(found, release)
     return settings._replace(format="table")
 
 
-def _record_values(env: Environment, asked: CallOptions, settings: Settings, *, follow: bool) -> RecordValues:
+def _make_record_writer(env: Environment, asked: CallOptions, settings: Settings, *, follow: bool) -> RecordValueWriter:
     """The writer of a fetch's records alone. Raises Failure (usage)."""
     from kwcli.calling.output import write_all
-    from kwcli.calling.records.lines import separator_of
-    from kwcli.calling.records.print_records import FORMATS, RecordValues
+    from kwcli.calling.records.lines import parse_separator
+    from kwcli.calling.records.print_records import FORMATS, RecordValueWriter
 
     if settings.format not in FORMATS:
         raise Failure(f"--values has the formats {', '.join(FORMATS)}, not {settings.format}", Exit.USAGE)
-    separator = None if asked.key_separator is None else separator_of(asked.key_separator)
-    return RecordValues(partial(write_all, env), settings.format, separator, follow=follow)
+    separator = None if asked.key_separator is None else parse_separator(asked.key_separator)
+    return RecordValueWriter(partial(write_all, env), settings.format, separator, follow=follow)
 
 
-def _is_unknown(word: str) -> bool:
+def _is_unknown_key(word: str) -> bool:
     return word.isascii() and word.isdecimal() and int(word) not in NAMES
 
 
@@ -180,27 +180,27 @@ def unknown_api(asked: CallOptions) -> Api:
     return Api(key, message.name, message.versions, NONE, message, message)
 
 
-def _draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
+def _make_draft(env: Environment, asked: CallOptions, found: Api) -> Draft:
     body: SourceBody | None = None
     given = {name: getattr(asked, name) for name in RECORD_OPTIONS}
     options = {name: value for name, value in given.items() if value is not None and value is not False}
     if asked.raw_body is not None:
         if asked.words or options:
             raise Failure("--raw-body is the whole body: leave out all path=value words", Exit.USAGE)
-        return Draft(found, check_words(found, ()), raw=_bytes(asked.raw_body))
+        return Draft(found, check_words(found, ()), raw=_parse_hex(asked.raw_body))
     if not asked.words and not asked.example and not asked.skeleton and not asked.edit:
-        body = piped_body(env, found)
+        body = read_piped_body(env, found)
     if asked.example and asked.words:
         raise Failure("--example sends the example unchanged: leave out all path=value words", Exit.USAGE)
     words, short = asked.words, None
     if options or (words and found.key in SHORT):
-        from kwcli.calling.words.shorthand import RecordOptions, read_short
+        from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 
-        short, words = read_short(found.key, words, RecordOptions(**options), env)
+        short, words = parse_short_request(found.key, words, RecordOptions(**options), env)
     return Draft(found, check_words(found, words, env=env, body=body), short=short)
 
 
-def _bytes(text: str) -> bytes:
+def _parse_hex(text: str) -> bytes:
     digits = "".join(text.removeprefix("0x").split())
     try:
         return bytes.fromhex(digits)
@@ -208,26 +208,27 @@ def _bytes(text: str) -> bytes:
         raise Failure("--raw-body takes hex digits, two a byte", Exit.USAGE) from None
 
 
-# Standard input in, the body piped into `kw call` out, without waiting for a body that nobody sends.
-#
-# A script or cron may leave anything on standard input: a terminal, nothing, /dev/null, a pipe that stays silent, or
-# the list that a `while read` loop is reading. So it is read only where the request has no words, and a silent pipe is
-# given up after a moment; `-` always reads to the end.
+# The body on standard input
 
 
 # The time that a program on the other end of a pipe needs to write its first bytes.
 PATIENCE_MS: Final = 250
 
 
-def piped_body(env: Environment, api: Api) -> SourceBody | None:
-    """The body on standard input; None where there is none. Raises Failure for one that cannot be read."""
-    if env.stdin_terminal or not _has_something(env):
+def read_piped_body(env: Environment, api: Api) -> SourceBody | None:
+    """The body on standard input; None where there is none. Raises Failure for one that cannot be read.
+
+    A script or cron may leave anything on standard input: a terminal, nothing, /dev/null, a pipe that stays silent, or
+    the list that a `while read` loop is reading. So it is read only where the request has no words, and a silent pipe
+    is given up after a moment; `-` always reads to the end.
+    """
+    if env.stdin_terminal or not _stdin_has_data(env):
         return None
     data = read_stdin(env)
-    return body_in(parse(data, STDIN), STDIN, api, "request") if data.strip() else None
+    return extract_body(parse_document(data, STDIN), STDIN, api, "request") if data.strip() else None
 
 
-def _has_something(env: Environment) -> bool:
+def _stdin_has_data(env: Environment) -> bool:
     try:
         number = env.stdin.fileno()  # type: ignore[attr-defined]  # streams of memory have none
         kind = os.fstat(number).st_mode

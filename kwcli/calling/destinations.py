@@ -92,10 +92,10 @@ class Router:
         self._split = split
         self.problems: list[Failure] = []  # of nodes that could not be reached, while others could
 
-    def stops(self, version: int, body: Mapping[str, Any]) -> list[Destination]:
+    def find_destinations(self, version: int, body: Mapping[str, Any]) -> list[Destination]:
         """The destinations of a request, in the order of the places in it."""
         if self._target is not None:
-            return self._named(self._target, body)
+            return self._destinations_of_target(self._target, body)
         way = route(self._api.key)
         to = way.to
         if self._cluster.config.controllers:  # only the active controller changes anything
@@ -103,17 +103,17 @@ class Router:
         if to == "any":
             return [Destination(self._cluster.any(), body, "")]
         if to == "all":
-            return self._all(body)
+            return self._destinations_of_nodes(body)
         if to == "controller":
-            return self._controller(body)
-        return self._by_place(to, version, body)
+            return self._destinations_of_controller(body)
+        return self._destinations_of_places(to, version, body)
 
-    def _named(self, target: Target, body: Mapping[str, Any]) -> list[Destination]:
+    def _destinations_of_target(self, target: Target, body: Mapping[str, Any]) -> list[Destination]:
         cluster = self._cluster
         if target.word == "all":
-            return self._all(body, target.key)
+            return self._destinations_of_nodes(body, target.key)
         if target.word == "controller":
-            return self._controller(body)
+            return self._destinations_of_controller(body)
         if target.word == "any":
             return [Destination(cluster.any(), body, "")]
         if target.word == "node":
@@ -127,9 +127,9 @@ class Router:
         connection = cluster.coordinator(kind, target.key)
         return [Destination(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
-    def _all(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
+    def _destinations_of_nodes(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
         """Every node, or the nodes of a list of ids."""
-        stops: list[Destination] = []
+        destinations: list[Destination] = []
         self.problems = []
         numbers = list(map(int, only.split(","))) if only else sorted(self._cluster.nodes(fresh=True))
         deadline = self._cluster.deadline
@@ -144,14 +144,14 @@ class Router:
             try:
                 # A silent node takes half of the time that is left, unless it is the last.
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
-                stops.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
+                destinations.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
                 self.problems.append(without_frames(problem))
-        if not stops:
+        if not destinations:
             raise self.problems[0] if self.problems else Failure("the cluster names no node")
-        return stops
+        return destinations
 
-    def _controller(self, body: Mapping[str, Any]) -> list[Destination]:
+    def _destinations_of_controller(self, body: Mapping[str, Any]) -> list[Destination]:
         connection, why = self._cluster.controller()
         forwarded = route(self._api.key).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
@@ -159,12 +159,12 @@ class Router:
             why = "any broker (the controller itself: --bootstrap-controller)"
         return [Destination(connection, body, why, looked_up=itself)]
 
-    def _by_place(self, to: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
+    def _destinations_of_places(self, to: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
         named = places(self._api.key, version, body)
         shares: dict[int, list[tuple[Any, ...]]] = {}
         connections: dict[int, Connection] = {}
         reasons: dict[int, str] = {}
-        for place, connection, why in self._found(to, version, named):
+        for place, connection, why in self._find_nodes_of_places(to, version, named):
             mark = id(connection)
             connections[mark] = connection
             reasons.setdefault(mark, why)
@@ -172,25 +172,25 @@ class Router:
         if not shares:
             return [Destination(self._cluster.any(), body, "")]
         if len(shares) > 1 and not self._split:
-            raise Failure(self._spans(to, shares, connections), Exit.USAGE)
+            raise Failure(self._explain_spanning(to, shares, connections), Exit.USAGE)
         parts = {
             mark: body if len(shares) == 1 else only(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
         }
         return [Destination(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]
 
-    def _found(
+    def _find_nodes_of_places(
         self, to: str, version: int, named: list[tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
         """Each place, the node that serves it, and how it was found; a partition without a leader goes to any node."""
         if to == "leader":
-            yield from self._led(version, named)
+            yield from self._find_leaders(version, named)
             return
         for place in named:
             if to == "resource":
                 kind, name = place
                 if kind in NODE_RESOURCES and name:
-                    yield place, self._cluster.node(_node_number(name)), f"broker {name}"
+                    yield place, self._cluster.node(_parse_broker_id(name)), f"broker {name}"
                 elif route(self._api.key).mutates:
                     yield place, *self._cluster.controller()
                 else:
@@ -199,9 +199,11 @@ class Router:
                 key = ":".join(map(str, place)) if to == "share" else place[0]
                 yield place, self._cluster.coordinator(to, key), f"coordinator of {to} {key}"  # type: ignore[arg-type]  # the three that are left
 
-    def _led(self, version: int, named: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
+    def _find_leaders(
+        self, version: int, named: list[tuple[Any, ...]]
+    ) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
         by_id = routed_by(self._api.key, version)[0].endswith(".topic_id")
-        topics = {topic: self._topic_of(topic) if by_id else topic for topic, _ in named}
+        topics = {topic: self._find_topic_name(topic) if by_id else topic for topic, _ in named}
         known = [(topics[topic], partition) for topic, partition in named if topics[topic] is not None]
         leaders = self._cluster.leaders([(str(topic), partition) for topic, partition in known])
         for topic, partition in named:
@@ -211,16 +213,20 @@ class Router:
             else:
                 yield (topic, partition), self._cluster.node(leader), f"leader of {topics[topic]}[{partition}]"
 
-    def _topic_of(self, text: Any) -> str | None:
+    def _find_topic_name(self, text: Any) -> str | None:
         """The name of the topic whose id is `text`, as JSON has ids."""
         identity = UUID(bytes=uuid_bytes(text))
         return self._cluster.topic_name(identity) if identity.int else None
 
-    def _spans(self, to: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, Connection]) -> str:
+    def _explain_spanning(
+        self, to: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, Connection]
+    ) -> str:
         """`the request spans 2 leaders: node 1 (orders[0], orders[2]), node 2 (orders[1]); --split sends each …`."""
         parts = []
         for mark, mine in shares.items():
-            names = ", ".join(_shown(place) for place in mine[:3]) + (f" and {len(mine) - 3} more" if mine[3:] else "")
+            names = ", ".join(_format_place(place) for place in mine[:3]) + (
+                f" and {len(mine) - 3} more" if mine[3:] else ""
+            )
             parts.append(f"{node_name(connections[mark])} ({names})")
         who = f"{len(shares)} {NAMES.get(to, 'coordinators')}"
         return f"the request spans {who}: {', '.join(parts)}; --split sends each its share"
@@ -232,11 +238,11 @@ def node_name(connection: Connection) -> str:
     return address if connection.node_id is None else f"node {connection.node_id} {address}"
 
 
-def _node_number(name: str) -> int:
+def _parse_broker_id(name: str) -> int:
     if not (name.isascii() and name.isdecimal()):
         raise Failure(f"{name!r} is no broker id: configurations of brokers are named by broker id", Exit.USAGE)
     return int(name)
 
 
-def _shown(place: tuple[Any, ...]) -> str:
+def _format_place(place: tuple[Any, ...]) -> str:
     return f"{place[0]}[{place[1]}]" if len(place) == 2 and isinstance(place[1], int) else ":".join(map(str, place))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Api, Side
-from kwcli.calling.as_exchanges import NOWHERE, Tape
-from kwcli.calling.bodies import body_in, parse
+from kwcli.calling.as_exchanges import NOWHERE, ExchangeBuilder
+from kwcli.calling.bodies import extract_body, parse_document
 from kwcli.calling.request_builder import Draft
 from kwcli.calling.words.assignments import GivenWords, check_words
 from kwcli.net.session.session import Session
@@ -20,10 +20,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
 
 
-# A request that is not sent in; its skeleton, its bytes, or its text in the editor out.
-
-
-class Unsent(NamedTuple):
+class UnsentRequest(NamedTuple):
     """The frame of a request that is not sent."""
 
     request_frame: bytes
@@ -40,50 +37,50 @@ class Unsent(NamedTuple):
 
 def print_skeleton(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
     """The request as annotated YAML on standard output, to be filled in."""
-    env.stdout.write(_skeleton(api, draft, choice).encode())
+    env.stdout.write(_format_draft(api, draft, choice).encode())
     env.stdout.flush()
     return Exit.DONE
 
 
-def refuse_unsaid(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
+def refuse_empty_request(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
     """Refuse a request that changes something when nothing was given for its body; show the fields to fill in."""
     env.say(f"kw: {api.name} changes the cluster, so it needs path=value words before it is sent; fill in:")
-    env.stderr.write(_skeleton(api, draft, choice).encode())
+    env.stderr.write(_format_draft(api, draft, choice).encode())
     env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it unchanged")
     return Exit.USAGE
 
 
 def dry_run(
-    env: Environment, draft: Draft, choice: VersionChoice, screen: CallOutput, settings: Settings, client_id: str
+    env: Environment, draft: Draft, choice: VersionChoice, output: CallOutput, settings: Settings, client_id: str
 ) -> Exit:
     """Show the request that would be sent to a broker that supports every version, and its bytes."""
     api = draft.api
-    request = draft.request(choice.narrow(choice.candidates(api)))
+    request = draft.build_request(choice.narrow(choice.candidates(api)))
     frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
-    exchange = Tape().play(NOWHERE, NOWHERE, Unsent(frame, env.now_ns()))
+    exchange = ExchangeBuilder().build_exchange(NOWHERE, NOWHERE, UnsentRequest(frame, env.now_ns()))
     exchange.outcome, exchange.extra = "not_sent", None
     try:
-        screen.show(exchange, "not sent")
+        output.show_exchange(exchange, "not sent")
         if settings.format == "text":
-            screen.show_bytes(exchange)
+            output.show_request_bytes(exchange)
     finally:
-        screen.close()
+        output.close()
     return Exit.DONE
 
 
-def edit(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Draft:
+def edit_draft(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Draft:
     """The draft as the user edited its skeleton; the same draft where nothing was changed. Raises Failure."""
 
-    given = edit_body(api, _skeleton(api, draft, choice), env)
+    given = edit_body(api, _format_draft(api, draft, choice), env)
     return draft if given is None else Draft(api, given)
 
 
-def _skeleton(api: Api, draft: Draft, choice: VersionChoice) -> str:
-    from kwcli.calling.skeleton import skeleton
+def _format_draft(api: Api, draft: Draft, choice: VersionChoice) -> str:
+    from kwcli.calling.skeleton import format_skeleton
 
     versions = choice.narrow(choice.candidates(api))
-    version = draft.request(versions).version if not draft.empty else versions.high
-    return skeleton(api, version, draft.value(version))
+    version = draft.build_request(versions).version if not draft.is_empty else versions.high
+    return format_skeleton(api, version, draft.build_json(version))
 
 
 _SOURCE = "the edited text"
@@ -103,7 +100,7 @@ def edit_body(api: Api, text: str, env: Environment, *, side: Side = "request") 
         if data == text.encode():
             return None
         try:
-            return check_words(api, (), side=side, body=body_in(parse(data, _SOURCE), _SOURCE, api, side))
+            return check_words(api, (), side=side, body=extract_body(parse_document(data, _SOURCE), _SOURCE, api, side))
         except Failure as failure:
             kept = keep_text(file_name, data)
             raise Failure(f"{failure.text} (kept in {kept})", failure.code) from None

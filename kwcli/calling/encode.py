@@ -22,8 +22,8 @@ from decoders.schema.codec import TRAILING
 from decoders.schema.json_form import bytes_from_json
 from decoders.schema.model import Api, Side
 from kwcli.calling.bodies import SourceBody
-from kwcli.calling.validate import generic
-from kwcli.calling.words.assignments import check_words, compose, encode_body, read_value
+from kwcli.calling.validate import infer_types
+from kwcli.calling.words.assignments import check_words, compose_body, encode_body, read_object
 from kwcli.calling.words.paths import fail
 from kwcli.run_environment import Environment, Exit
 from kwcli.spelling import find_api, find_version, parse_version_of
@@ -55,16 +55,16 @@ def encode_words(
     data = encode_body(
         api,
         version,
-        compose(api, version, given, side=side),
+        compose_body(api, version, given, side=side),
         side=side,
         layout=layout,
         code=Exit.USAGE if given.body is None else Exit.FAILURE,
     )
     if given.body is not None and given.body.trailing is not None and not given.words:
-        data += _trailing(generic(given.body.trailing, "trailing"), given.body.source)
+        data += _encode_trailing(infer_types(given.body.trailing, "trailing"), given.body.source)
     if header is not None:
         record = {} if given.body is None else given.body.record
-        data = _header(api.key, version, side, header, record) + data
+        data = _encode_header(api.key, version, side, header, record) + data
         if len(data) > FRAME_MAX:
             fail(f"a frame of {len(data)} bytes is larger than any broker takes", Exit.FAILURE)
         data = len(data).to_bytes(_SIZE, "big") + data
@@ -83,8 +83,8 @@ def is_structure(name: str) -> bool:
 def encode_structure(name: str, word: str, words: Sequence[str], env: Environment) -> bytes:
     """The bytes of a structure with its framing. Raises Failure."""
     message, row = structure(name), STRUCTURES[name]
-    spoken = Api(-1, name, message.versions, message.flexible, message, message)
-    version = parse_version_of(spoken, word)
+    pseudo_api = Api(-1, name, message.versions, message.flexible, message, message)
+    version = parse_version_of(pseudo_api, word)
     if row.framing == "key" and version == row.number:
         version = 0
     if version not in message.versions:
@@ -92,20 +92,20 @@ def encode_structure(name: str, word: str, words: Sequence[str], env: Environmen
     around: dict[str, Any] = {}
     body = None
     if not words or (len(words) == 1 and (words[0] == "-" or words[0][:1] in {"@", "{"})):
-        value, source = read_value(words[0] if words else "-", env)
+        value, source = read_object(words[0] if words else "-", env)
         value = value.get("value", value) if value.get("kind") == "structure" else value
         around = {key: value[key] for key in (FRAME, TRAILING) if key in value}
         plain = {key: inner for key, inner in value.items() if key not in {TYPE, VERSION, *around}}
         body, words = SourceBody(plain, source), ()
-    given = check_words(spoken, words, env=env, body=body)
-    made = compose(spoken, version, given)
+    given = check_words(pseudo_api, words, env=env, body=body)
+    made = compose_body(pseudo_api, version, given)
     try:
         return embedded_from_json({TYPE: name, VERSION: version, **made, **around}, "")
     except EncodeError as failure:
         fail(str(failure).lstrip("."), Exit.USAGE if body is None else Exit.FAILURE)
 
 
-def _trailing(value: Any, source: str) -> bytes:
+def _encode_trailing(value: Any, source: str) -> bytes:
     """The bytes that follow a recorded message."""
     try:
         return bytes_from_json(value, "trailing")
@@ -115,14 +115,14 @@ def _trailing(value: Any, source: str) -> bytes:
 
 def print_skeleton(name: str, word: str | int, words: Sequence[str], env: Environment, side: Side) -> bytes:
     """The body of the words, all other fields at their defaults, as annotated YAML. Raises Failure."""
-    from kwcli.calling.skeleton import skeleton
+    from kwcli.calling.skeleton import format_skeleton
 
     api = find_api(name)
     version = find_version(api, word)
-    return skeleton(api, version, compose(api, version, words, env=env, side=side), side=side).encode()
+    return format_skeleton(api, version, compose_body(api, version, words, env=env, side=side), side=side).encode()
 
 
-def _header(key: int, version: int, side: Side, header: Header, record: Mapping[str, Any]) -> bytes:
+def _encode_header(key: int, version: int, side: Side, header: Header, record: Mapping[str, Any]) -> bytes:
     """The bytes of the header: the record's fields where it has them, overridden by what was asked for."""
     from decoders.messages.whole_messages import encode_header_json
 
@@ -131,7 +131,7 @@ def _header(key: int, version: int, side: Side, header: Header, record: Mapping[
     stated = record.get("header")
     if isinstance(stated, Mapping):
         fields.update(stated)
-    fields = generic(fields, "header")
+    fields = infer_types(fields, "header")
     if header.correlation_id is not None:
         fields["correlation_id"] = header.correlation_id
     if header.client_id is not None and side == "request":

@@ -15,7 +15,7 @@ from decoders.protocol_facts.keys import API_VERSIONS, CREATE_TOPICS, PRODUCE
 from decoders.schema.model import FOREVER, NONE, Versions
 from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.readable_text import clean, format_latency
-from kwcli.calling.words.paths import Path
+from kwcli.calling.words.paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
 from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
 from kwcli.output.renderers import Wanted, needs, open_renderer
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from decoders.exchanges.body_reader import Needs
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
-    from kwcli.calling.records.print_records import RecordValues, Said
-    from kwcli.calling.version_table import Matrix
+    from kwcli.calling.records.print_records import RecordValueWriter, Remark
+    from kwcli.calling.version_table import VersionTable
     from kwcli.output.renderers import Renderer, Write
     from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
@@ -44,11 +44,11 @@ class CallOutput:
         settings: Settings,
         *,
         only: Side | None = None,
-        select: Path | None = None,
+        select: SelectPath | None = None,
         sent: bool = True,
         against: str | None = None,
         brief: bool = False,
-        values: RecordValues | None = None,
+        values: RecordValueWriter | None = None,
     ) -> None:
         """`brief`: in text one line for each exchange, as in `kw sniff`; `values`: prints responses' records alone."""
         self._env = env
@@ -58,7 +58,7 @@ class CallOutput:
         self._sent = sent
         self._against = against
         self._brief = brief
-        self._matrix: Matrix | None = None
+        self._matrix: VersionTable | None = None
         self._begun = False
         self._writer: RecordWriter | None = None
         self._records = values
@@ -73,69 +73,71 @@ class CallOutput:
         """The parts of bodies that `brief` output reads; None without `brief`."""
         return Wanted(needs(self._settings)) if self._brief else None
 
-    def show(self, exchange: Exchange, node: str, *more: str) -> None:
+    def show_exchange(self, exchange: Exchange, node: str, *more: str) -> None:
         """Print one exchange; `node` and `more` stand in the line of its request, in text."""
         settings = self._settings
         if self._records is not None:
             self._show_records(exchange, self._records)
         elif self._select is not None or (self._only is not None and settings.format in RECORD_FORMATS):
-            self._values(exchange)
+            self._print_values(exchange)
         elif settings.format in RECORD_FORMATS:
-            self._documents().add(self._record(exchange))
+            self._open_record_writer().add(self._json_record(exchange))
         elif settings.format in FACT_FORMATS and not self._brief:
             way = " · ".join(part for part in (node, *more) if part)
             self._write_lines(
-                exchange_lines(exchange, self._record(exchange), way, settings, self._only, self._explained)
+                exchange_lines(exchange, self._json_record(exchange), way, settings, self._only, self._explained)
             )
         elif settings.format == "table" and exchange.api_key == API_VERSIONS and self._sent:
-            self._compare(exchange, node)
+            self._add_to_version_table(exchange, node)
         else:
-            self._rows().write([exchange])
+            self._open_renderer().write([exchange])
         self._env.stdout.flush()
 
-    def further(self) -> dict[int, int]:
+    def offsets_to_fetch(self) -> dict[int, int]:
         """Partition → offset to go on from, for partitions whose wanted records have not all come yet."""
-        return {} if self._records is None else self._records.further()
+        return {} if self._records is None else self._records.take_further_offsets()
 
-    def show_bytes(self, exchange: Exchange) -> None:
+    def show_request_bytes(self, exchange: Exchange) -> None:
         """Print the bytes of a request below it, in text."""
-        self._write_lines(hex_of(exchange, "request", self._settings, palette(self._settings.color)), apart=False)
+        self._write_lines(
+            hex_dump_lines(exchange, "request", self._settings, palette(self._settings.color)), apart=False
+        )
 
     def close(self) -> None:
         """Write the end of the output: of a JSON array, of a table, or of the records."""
         if self._records is not None:
-            self._tell(self._records.close())
+            self._report(self._records.close())
         elif self._renderer is not None:
             self._renderer.close()
         elif self._settings.format == "json":
-            self._documents().close()
+            self._open_record_writer().close()
         self._env.stdout.flush()
 
-    def _record(self, exchange: Exchange) -> dict[str, Any]:
+    def _json_record(self, exchange: Exchange) -> dict[str, Any]:
         record = to_json_dict(exchange, self._options)
         if not self._sent:
             record["client"] = record["broker"] = None
             record.pop("closed", None)
         return record
 
-    def _show_records(self, exchange: Exchange, records: RecordValues) -> None:
+    def _show_records(self, exchange: Exchange, records: RecordValueWriter) -> None:
         """Print the records of a response, and on standard error the messages about it."""
         unread = exchange.failures.get("response")
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.say(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
-        self._tell(records.show(self._record(exchange)))
+        self._report(records.write_records(self._json_record(exchange)))
 
-    def _tell(self, lines: Iterable[Said]) -> None:
+    def _report(self, lines: Iterable[Remark]) -> None:
         for line in lines:
             if line.problem or not self._settings.quiet:
                 self._env.say(f"kw: {line.text}")
 
-    def _values(self, exchange: Exchange) -> None:
+    def _print_values(self, exchange: Exchange) -> None:
         """Print one side, or the values at a path of it; the side is the response where none is named."""
         side = self._only or "response"
-        body = self._record(exchange)[side]
-        values: Iterable[Any] = [body] if self._select is None else self._select.values(body)
+        body = self._json_record(exchange)[side]
+        values: Iterable[Any] = [body] if self._select is None else self._select.find_values(body)
         version = exchange.api_version
         if self._select and body is not None and version is not None and version not in self._select.versions:
             where = self._select.versions
@@ -143,7 +145,7 @@ class CallOutput:
             self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORD_FORMATS:
-                self._documents().add(value)
+                self._open_record_writer().add(value)
             elif isinstance(value, DeferredText) and value.is_text():
                 for text in value.texts():
                     self._write((clean(text) if self._env.stdout_terminal else text).encode())
@@ -154,28 +156,28 @@ class CallOutput:
                 text = value if isinstance(value, str) and not self._env.stdout_terminal else scalar(value)
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
 
-    def _compare(self, exchange: Exchange, node: str) -> None:
+    def _add_to_version_table(self, exchange: Exchange, node: str) -> None:
         """Add a column to the table of versions; an answer that cannot be read to its end gives none."""
         unread = exchange.failures.get("response")
         if unread is None:
-            self._table().add(node, self._record(exchange)["response"] or {})
+            self._open_version_table().add(node, self._json_record(exchange)["response"] or {})
         else:
             name = f"{exchange.api} {exchange.api_version}"
             self._env.say(f"kw: {node}: its answer to {name} cannot be read: {unread.text}")
 
-    def _table(self) -> Matrix:
+    def _open_version_table(self) -> VersionTable:
         if self._matrix is None:
-            from kwcli.calling.version_table import Matrix
+            from kwcli.calling.version_table import VersionTable
 
-            self._renderer = self._matrix = Matrix(self._settings, self._write, self._against)
+            self._renderer = self._matrix = VersionTable(self._settings, self._write, self._against)
         return self._matrix
 
-    def _documents(self) -> RecordWriter:
+    def _open_record_writer(self) -> RecordWriter:
         if self._writer is None:
             self._writer = record_writer(self._settings._replace(columns=()), self._write)
         return self._writer
 
-    def _rows(self) -> Renderer:
+    def _open_renderer(self) -> Renderer:
         if self._renderer is None:
             write: Write = self._write
             self._renderer = open_renderer(self._settings, write)
@@ -198,7 +200,7 @@ def write_all(env: Environment, data: bytes) -> None:
         left = left[env.stdout.write(left) :]
 
 
-# An exchange in, its lines for people out.
+# Lines of an exchange for people
 
 
 # A request with more leaves than this is shown as a tree.
@@ -221,22 +223,22 @@ def exchange_lines(
     colors = palette(settings.color)
     body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     asked = settings.verbose > 0 or (settings.records and exchange.api_key == PRODUCE)
-    request_body = asked or only == "request" or _unsent(record)
+    request_body = asked or only == "request" or _is_unsent(record)
     if only != "response":
-        yield _head(exchange, record, way, settings, colors)
+        yield _request_line(exchange, record, way, settings, colors)
         if settings.verbose:
-            yield from _header(exchange, record, settings, colors)
+            yield from _header_lines(exchange, record, settings, colors)
         if settings.format == "hex":
-            yield from hex_of(exchange, "request", settings, colors)
+            yield from hex_dump_lines(exchange, "request", settings, colors)
         elif request_body:
-            yield from _request(exchange, record, body)
+            yield from _request_lines(exchange, record, body)
         yield from (f"  {line}" for line in undecoded(record, "request", colors))
-    if only != "request" and not _unsent(record):
-        yield _answer(exchange, record, colors)
+    if only != "request" and not _is_unsent(record):
+        yield _response_line(exchange, record, colors)
         if settings.format == "hex":
-            yield from hex_of(exchange, "response", settings, colors)
+            yield from hex_dump_lines(exchange, "response", settings, colors)
         elif isinstance(record["response"], dict):
-            answer, folded = _folded(exchange, record["response"], settings)
+            answer, folded = _fold_default_configs(exchange, record["response"], settings)
             yield from body.lines(answer, plan_of(exchange, "response"))
             if folded:
                 yield f"  {colors.dim}{count_of(folded, 'config')} at the default: -v lists them{colors.off}"
@@ -246,7 +248,9 @@ def exchange_lines(
     yield from body.meanings(explained)
 
 
-def _folded(exchange: Exchange, response: dict[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
+def _fold_default_configs(
+    exchange: Exchange, response: dict[str, Any], settings: Settings
+) -> tuple[dict[str, Any], int]:
     """A CreateTopics response without the configs at their default, and how many those are; all of it with -v."""
     topics = response.get("topics")
     if exchange.api_key != CREATE_TOPICS or settings.verbose or not isinstance(topics, list):
@@ -265,7 +269,7 @@ def _folded(exchange: Exchange, response: dict[str, Any], settings: Settings) ->
     return {**response, "topics": shown}, count
 
 
-def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
+def _request_line(exchange: Exchange, record: dict[str, Any], way: str, settings: Settings, colors: Palette) -> str:
     version = "" if exchange.api_version is None else f" {exchange.api_version}"
     parts = [f"{exchange.request_size:,} B" if exchange.request_size is not None else "", way]
     rest = clean(" · ".join(part for part in parts if part))
@@ -275,7 +279,7 @@ def _head(exchange: Exchange, record: dict[str, Any], way: str, settings: Settin
     return f"{colors.api}→ {clean(name)}{colors.off} · {rest}"
 
 
-def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+def _header_lines(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
     """The header's fields, and both addresses of the connection."""
     parts = [f"correlation_id {scalar(exchange.correlation_id)}", f"client_id {scalar(exchange.client_id)}"]
     if record["client"] is not None:
@@ -284,7 +288,7 @@ def _header(exchange: Exchange, record: dict[str, Any], settings: Settings, colo
     yield f"  {colors.dim}{text if settings.width is None else cut(text, settings.width - 2)}{colors.off}"
 
 
-def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
+def _request_lines(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> Iterator[str]:
     value = record["request"]
     if not isinstance(value, dict):
         return
@@ -293,7 +297,7 @@ def _request(exchange: Exchange, record: dict[str, Any], body: BodyPrinter) -> I
     yield from paths if 0 < len(paths) <= PATHS_MAX else body.lines(value, plan)
 
 
-def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
+def hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:
     """A hex dump of one side, with names and values beside the bytes."""
     from kwcli.output.hex import HexStyle, hex_lines
 
@@ -303,7 +307,7 @@ def hex_of(exchange: Exchange, side: Side, settings: Settings, colors: Palette) 
         yield from hex_lines(frame, side, exchange.api_key, exchange.api_version, style)
 
 
-def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
+def _response_line(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
     if exchange.response_size is None:
         text = UNANSWERED.get(record["status"], "no answer")
         bad = record["status"] != "no_response_expected"
@@ -311,7 +315,7 @@ def _answer(exchange: Exchange, record: dict[str, Any], colors: Palette) -> str:
     return f"{colors.api}←{colors.off} {exchange.response_size:,} B · {format_latency(exchange.latency_ms)}"
 
 
-def _unsent(record: dict[str, Any]) -> bool:
+def _is_unsent(record: dict[str, Any]) -> bool:
     return record["client"] is None
 
 
@@ -339,7 +343,7 @@ _REASONS: Final = {
 }
 
 
-def remarks(exchange: Exchange) -> Iterator[str]:
+def explain_errors(exchange: Exchange) -> Iterator[str]:
     """Explanations of error codes that their names do not give, each once."""
     key, version = exchange.api_key, exchange.api_version
     if key is None or version is None:

@@ -28,7 +28,7 @@ class Ping:
         if exchange.latency_ms is not None:
             self._latencies.append(exchange.latency_ms)
 
-    def lose(self) -> None:
+    def count_lost(self) -> None:
         """Count a request that was not answered, or could not be sent."""
         self._sent += 1
         self._lost += 1
@@ -38,7 +38,7 @@ class Ping:
         """Whether any request was answered so far."""
         return self._sent > self._lost
 
-    def line(self) -> str:
+    def summary_line(self) -> str:
         """`50 requests, 2 errors · min 0.4ms · p50 0.5ms · p90 0.7ms · p99 1.2ms · max 1.3ms`."""
         errors = f", {count_of(self._errors, 'error')}" if self._errors else ""
         parts = [count_of(self._sent, "request") + errors + (f", {self._lost} lost" if self._lost else "")]

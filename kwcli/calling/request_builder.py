@@ -14,12 +14,12 @@ from decoders.messages.whole_messages import decode_message, encode_message
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.examples import example
 from decoders.schema.model import Api, Versions
-from kwcli.calling.words.assignments import GivenWords, compose, encode_body
+from kwcli.calling.words.assignments import GivenWords, compose_body, encode_body
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
-    from kwcli.calling.cluster_lookups import LookedUp
-    from kwcli.calling.words.shorthand import Short
+    from kwcli.calling.cluster_lookups import ClusterLookups
+    from kwcli.calling.words.shorthand import ShortRequest
     from kwcli.net.cluster import ClusterClient
 
 
@@ -37,54 +37,56 @@ class BuiltRequest(NamedTuple):
 class Draft:
     """A request that still fits any version: the words and body that were given, or bytes that are sent as they are."""
 
-    def __init__(self, api: Api, given: GivenWords, *, raw: bytes | None = None, short: Short | None = None) -> None:
+    def __init__(
+        self, api: Api, given: GivenWords, *, raw: bytes | None = None, short: ShortRequest | None = None
+    ) -> None:
         self.api = api
         self._given = given
         self._raw = raw
         self._short = short
-        self._known: LookedUp | None = None
+        self._known: ClusterLookups | None = None
         self.controllers = False  # whether controllers are asked, on their own listener
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the user has said nothing about the body."""
-        return self._given.nothing and self._raw is None and self._short is None
+        return self._given.is_empty and self._raw is None and self._short is None
 
     @property
-    def short(self) -> bool:
+    def is_shorthand(self) -> bool:
         """Whether the request was given in short words: it may then be shared among several nodes."""
         return self._short is not None
 
     @property
-    def preferred(self) -> int | None:
+    def preferred_version(self) -> int | None:
         """The version of the record that the body was taken from."""
         return self._given.body.version if self._given.body is not None else None
 
-    def resumed(self, offsets: Mapping[int, int]) -> Draft:
+    def resume_at(self, offsets: Mapping[int, int]) -> Draft:
         """A draft of the same fetch (by short words) that goes on from these offsets of partitions."""
         from kwcli.calling.records.fetch_request import Fetch  # loaded if it was asked for in short words
 
         assert isinstance(self._short, Fetch)
-        return Draft(self.api, self._given, short=self._short.at(offsets))
+        return Draft(self.api, self._given, short=self._short.at_offsets(offsets))
 
-    def connect(self, cluster: ClusterClient) -> None:
+    def use_cluster(self, cluster: ClusterClient) -> None:
         """From now on, look up in the cluster what short words leave open, each thing once."""
         if self._short is not None:
-            from kwcli.calling.cluster_lookups import LookedUp  # few requests look anything up
+            from kwcli.calling.cluster_lookups import ClusterLookups  # few requests look anything up
 
-            self._known = LookedUp(cluster)
+            self._known = ClusterLookups(cluster)
 
-    def request(self, versions: Versions) -> BuiltRequest:
+    def build_request(self, versions: Versions) -> BuiltRequest:
         """The request in the highest of these versions that has a field for everything. Raises Failure (usage)."""
         if self._raw is not None:
-            return BuiltRequest(versions.high, _read(self.api.key, versions.high, self._raw), self._raw)
+            return BuiltRequest(versions.high, _decode_request(self.api.key, versions.high, self._raw), self._raw)
         if self._short is not None:
             versions = self._short.narrow(versions, connected=self._known is not None)
         first: Failure | None = None
         for version in range(versions.high, versions.low - 1, -1):
             try:
-                value = self.value(version)
-                return BuiltRequest(version, value, self.encoded(version, value))
+                value = self.build_json(version)
+                return BuiltRequest(version, value, self.encode_body(version, value))
             except Failure as problem:
                 if problem.code != Exit.USAGE:
                     raise
@@ -92,14 +94,14 @@ class Draft:
         assert first is not None
         raise first
 
-    def value(self, version: int) -> dict[str, Any]:
+    def build_json(self, version: int) -> dict[str, Any]:
         """The request in JSON form: the example, changed by what was given."""
         start = example(self.api, version, controller=self.controllers)
         if self._short is not None:
-            start |= self._short.body(version, self._known)
-        return compose(self.api, version, self._given, start=start)
+            start |= self._short.build_body(version, self._known)
+        return compose_body(self.api, version, self._given, start=start)
 
-    def encoded(self, version: int, value: Mapping[str, Any]) -> bytes:
+    def encode_body(self, version: int, value: Mapping[str, Any]) -> bytes:
         """The bytes of a request, or of one node's share of it."""
         if self._raw is not None:
             return encode_message(self.api.key, version, "request", value)
@@ -107,7 +109,7 @@ class Draft:
         return encode_body(self.api, version, value, layout=layout)
 
 
-def _read(key: int, version: int, body: bytes) -> dict[str, Any] | None:
+def _decode_request(key: int, version: int, body: bytes) -> dict[str, Any] | None:
     try:
         return decode_message(key, version, "request", body)
     except DecodeError:

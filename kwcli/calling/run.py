@@ -17,9 +17,9 @@ from decoders.protocol_facts.keys import PRODUCE
 from decoders.protocol_facts.places import places
 from decoders.schema.model import Api, Versions
 from decoders.wire.readable_text import format_latency
-from kwcli.calling.as_exchanges import Tape
+from kwcli.calling.as_exchanges import ExchangeBuilder
 from kwcli.calling.destinations import Destination, Router, Target, node_name
-from kwcli.calling.version_choice import VersionChoice, common
+from kwcli.calling.version_choice import VersionChoice, common_versions
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
 from kwcli.output.short_texts import count_of
@@ -67,19 +67,19 @@ class CallRun:
         env: Environment,
         config: ClientConfig,
         plan: CallPlan,
-        screen: CallOutput,
+        output: CallOutput,
         settings: Settings,
     ) -> None:
         self._env = env
         self._config = config
         self._plan = plan
-        self._screen = screen
+        self._output = output
         self._settings = settings
         self._verbose = settings.verbose
-        self._tape = Tape(screen.needs)
+        self._builder = ExchangeBuilder(output.needs)
         self._latest: Exchange | None = None
-        self._own = False
-        self._shown: set[int] = set()  # connections whose timing was printed
+        self._is_own_request = False
+        self._timed: set[int] = set()  # connections whose timing was printed
         self._code = Exit.DONE
         self.ping: Ping | None = None
         if plan.repeat != 1:
@@ -87,15 +87,15 @@ class CallRun:
 
             self.ping = Ping()
 
-    def go(self) -> Exit:
+    def run(self) -> Exit:
         """Make the call and return the exit code. Raises Failure for a problem that no answer shows."""
         if self._verbose:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
             self._env.say(f"kw: server {host}:{port}{more} (from {self._config.origin})")
-        with ClusterClient(self._config, self._deadline(), witness=self._witness, tell=self._tell) as cluster:
+        with ClusterClient(self._config, self._deadline(), witness=self._record_exchange, tell=self._report) as cluster:
             try:
-                self._rounds(cluster)
+                self._run_rounds(cluster)
             except KeyboardInterrupt:
                 return Exit.INTERRUPTED
         return self._code
@@ -103,7 +103,7 @@ class CallRun:
     def _deadline(self) -> Deadline:
         return Deadline(self._config.timeout_s, self._env.monotonic)
 
-    def _rounds(self, cluster: ClusterClient) -> None:
+    def _run_rounds(self, cluster: ClusterClient) -> None:
         """Run every round; a ping that had an answer goes on after a round that failed."""
         plan = self._plan
         for number in range(plan.repeat) if plan.repeat else count():
@@ -111,142 +111,155 @@ class CallRun:
                 self.sleep(plan.interval_s)
                 cluster.renew(self._deadline())
             try:
-                self._round(cluster)
-                self._follow(cluster)
+                self._run_round(cluster)
+                self._fetch_further_records(cluster)
             except Failure as failure:
                 if self.ping is None or not self.ping.answered or failure.code in (Exit.USAGE, Exit.REFUSED):
                     raise
                 self._env.say(f"kw: {failure.text}")
                 self._code = failure.code
-                self.ping.lose()
+                self.ping.count_lost()
                 cluster.restart()
 
-    def _follow(self, cluster: ClusterClient) -> None:
+    def _fetch_further_records(self, cluster: ClusterClient) -> None:
         """Fetch the records that the answers to a fetch did not hold, where all of them are wanted."""
         plan = self._plan
         try:
-            while offsets := self._screen.further():
+            while offsets := self._output.offsets_to_fetch():
                 cluster.renew(self._deadline())
-                self._plan = plan._replace(draft=plan.draft.resumed(offsets))
-                self._round(cluster)
+                self._plan = plan._replace(draft=plan.draft.resume_at(offsets))
+                self._run_round(cluster)
         finally:
             self._plan = plan
 
-    def _round(self, cluster: ClusterClient) -> None:
+    def _run_round(self, cluster: ClusterClient) -> None:
         plan = self._plan
-        plan.draft.connect(cluster)
-        router = Router(cluster, plan.api, plan.target, split=plan.split or plan.draft.short)
-        request, stops = self._routed(cluster, router)
+        plan.draft.use_cluster(cluster)
+        router = Router(cluster, plan.api, plan.target, split=plan.split or plan.draft.is_shorthand)
+        request, destinations = self._choose_version_and_nodes(cluster, router)
         for place, problem in enumerate(router.problems):
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:
                 self._env.say(f"kw: {problem.text}")
             elif place == PROBLEMS_TOLD:
                 self._env.say(f"kw: … {count_of(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
             self._code = self._code or problem.code
-        for stop in stops:
-            exchange = self._send(cluster, stop, request)
-            if stop.looked_up and self._moved(exchange, request.version, stop):
-                exchange = self._again(cluster, router, stop, request, exchange) or exchange
+        for destination in destinations:
+            exchange = self._send_request(cluster, destination, request)
+            if destination.looked_up and self._says_wrong_node(exchange, request.version, destination):
+                exchange = self._resend_elsewhere(cluster, router, destination, request, exchange) or exchange
             if exchange.errors or exchange.failures:
                 self._code = Exit.FAILURE
             if self.ping is not None:
                 self.ping.add(exchange)
 
-    def _routed(self, cluster: ClusterClient, router: Router) -> tuple[BuiltRequest, list[Destination]]:
+    def _choose_version_and_nodes(
+        self, cluster: ClusterClient, router: Router
+    ) -> tuple[BuiltRequest, list[Destination]]:
         """The request in a version that all its nodes support, and those nodes."""
         plan = self._plan
-        versions = self._offered(cluster.any())
+        versions = self._versions_for(cluster.any())
         while True:
-            request = plan.draft.request(self._narrowed(versions))
-            stops = router.stops(request.version, request.value or {})
-            for stop in stops:
-                versions &= self._offered(stop.connection)
+            request = plan.draft.build_request(self._prefer_recorded_version(versions))
+            destinations = router.find_destinations(request.version, request.value or {})
+            for destination in destinations:
+                versions &= self._versions_for(destination.connection)
             if request.version in versions:
-                return request, stops
+                return request, destinations
             if not versions:
                 raise Failure(f"the nodes that {plan.api.name} goes to have no common version of it")
 
-    def _offered(self, connection: Connection) -> Versions:
-        return common(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
+    def _versions_for(self, connection: Connection) -> Versions:
+        return common_versions(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
 
-    def _narrowed(self, versions: Versions) -> Versions:
+    def _prefer_recorded_version(self, versions: Versions) -> Versions:
         """Only the version of the record that the body came from, if it is one of these and the user named none."""
-        preferred = self._plan.draft.preferred
+        preferred = self._plan.draft.preferred_version
         choice = self._plan.choice
         said = choice.number is not None or choice.release is not None or choice.end
         if preferred is None or preferred not in versions or said:
             return versions
         return Versions(preferred, preferred)
 
-    def _send(self, cluster: ClusterClient, stop: Destination, request: BuiltRequest) -> Exchange:
+    def _send_request(self, cluster: ClusterClient, destination: Destination, request: BuiltRequest) -> Exchange:
         """Send one node its share and show the exchange. Raises Failure after showing what there is of it."""
         key = self._plan.api.key
         value, body = request.value, request.body
-        if value is not None and stop.body is not value:
-            value, body = stop.body, self._plan.draft.encoded(request.version, stop.body)
+        if value is not None and destination.body is not value:
+            value, body = destination.body, self._plan.draft.encode_body(request.version, destination.body)
         respond = key != PRODUCE or value is None or value.get("acks") != 0
-        self._tape.name(cluster.topic_names)  # an answer that cannot be read to its end may have named them
-        self._own, self._latest = True, None
+        self._builder.add_topic_names(
+            cluster.topic_names
+        )  # an answer that cannot be read to its end may have named them
+        self._is_own_request, self._latest = True, None
         exchange: Exchange | None = None
         try:
-            stop.connection.request(key, request.version, body, respond=respond)
+            destination.connection.request(key, request.version, body, respond=respond)
         finally:
-            self._own = False
+            self._is_own_request = False
             exchange = self._latest
             if exchange is not None:
                 if key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
                     from decoders.messages.exchange_json import read_fields
 
                     cluster.recognise(read_fields(exchange, "response", _BROKERS))
-                self._screen.show(exchange, node_name(stop.connection), *self._way(stop))
+                self._output.show_exchange(
+                    exchange, node_name(destination.connection), *self._describe_connection(destination)
+                )
         assert exchange is not None
         if exchange.errors:
-            from kwcli.calling.output import remarks
+            from kwcli.calling.output import explain_errors
 
-            for line in remarks(exchange):
+            for line in explain_errors(exchange):
                 self._env.say(f"kw: {line}")
         return exchange
 
-    def _again(
-        self, cluster: ClusterClient, router: Router, stop: Destination, request: BuiltRequest, exchange: Exchange
+    def _resend_elsewhere(
+        self,
+        cluster: ClusterClient,
+        router: Router,
+        destination: Destination,
+        request: BuiltRequest,
+        exchange: Exchange,
     ) -> Exchange | None:
         """Look up the right node again and send it the same request; None where it would be several nodes by now."""
         error = exchange.errors[0]
         deadline = Deadline(MOVE_S, self._env.monotonic)
         while True:
             cluster.forget()
-            found = router.stops(request.version, stop.body)
-            if any(each.connection is not stop.connection for each in found) or not deadline.left():
+            found = router.find_destinations(request.version, destination.body)
+            if any(each.connection is not destination.connection for each in found) or not deadline.left():
                 break
             time.sleep(min(MOVE_PAUSE_S, cluster.deadline.left()))
         if len(found) != 1:
             return None
-        here, there = node_name(stop.connection), node_name(found[0].connection)
+        here, there = node_name(destination.connection), node_name(found[0].connection)
         again = f"to {there}" if here != there else "to the same node, which the cluster still names"
         self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
-        return self._send(cluster, found[0], request)
+        return self._send_request(cluster, found[0], request)
 
-    def _moved(self, exchange: Exchange, version: int, stop: Destination) -> bool:
+    def _says_wrong_node(self, exchange: Exchange, version: int, destination: Destination) -> bool:
         """Whether the answer says, for each place that the request names, only that this node is not the right one."""
         errors = exchange.errors
-        named = places(self._plan.api.key, version, stop.body)
+        named = places(self._plan.api.key, version, destination.body)
         return bool(errors) and len(errors) >= len(named) and all(error.code in MOVED for error in errors)
 
-    def _way(self, stop: Destination) -> Iterator[str]:
+    def _describe_connection(self, destination: Destination) -> Iterator[str]:
         """How the node was found, and once for each connection how long it took to open."""
-        yield stop.why
-        if id(stop.connection) not in self._shown:
-            self._shown.add(id(stop.connection))
-            yield from _timing(stop.connection, everything=self._verbose > 0)
+        yield destination.why
+        if id(destination.connection) not in self._timed:
+            self._timed.add(id(destination.connection))
+            yield from _format_timing(destination.connection, everything=self._verbose > 0)
 
-    def _tell(self, text: str, important: bool) -> None:
+    def _report(self, text: str, important: bool) -> None:
         if self._verbose or (important and not self._settings.quiet):
             self._env.say(f"kw: {text}")
 
-    def _witness(self, connection: Connection, reply: Reply) -> None:
+    def _record_exchange(self, connection: Connection, reply: Reply) -> None:
         """Record every exchange on every connection; with -v, print those that are not the user's."""
-        exchange = self._tape.play(connection.local, connection.peer, reply)
-        if self._own and exchange.api_key == self._plan.api.key:  # and not a login that had to be renewed first
+        exchange = self._builder.build_exchange(connection.local, connection.peer, reply)
+        if (
+            self._is_own_request and exchange.api_key == self._plan.api.key
+        ):  # and not a login that had to be renewed first
             self._latest = exchange
         elif self._verbose:
             from kwcli.calling.output import lookup_lines
@@ -255,7 +268,7 @@ class CallRun:
                 self._env.say(line)
 
 
-def _timing(connection: Connection, *, everything: bool) -> Iterator[str]:
+def _format_timing(connection: Connection, *, everything: bool) -> Iterator[str]:
     timing = connection.timing
     if everything or timing.resolve_ns > 1_000_000:
         yield f"resolve {format_latency(timing.resolve_ns / 1e6)}"

@@ -29,7 +29,7 @@ _RECORDS: Final = ({"codec": "none", "records": [{"key": "k", "value": "v", "hea
 _SIZED: Final = {"bytes": 'bytes: text or {base64: "…"}', "records": "records: a list of batches"}
 
 
-class Line(NamedTuple):
+class SkeletonLine(NamedTuple):
     """One line: its indentation, its text, its comment, and whether the whole line is commented out."""
 
     depth: int
@@ -38,20 +38,20 @@ class Line(NamedTuple):
     off: bool = False
 
 
-def skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: Side = "request") -> str:
+def format_skeleton(api: Api, version: int, value: Mapping[str, Any], *, side: Side = "request") -> str:
     """The body `value` (JSON form, of that version) as YAML with a comment at each field. Raises UnsupportedVersion."""
     message = api.message(side)
     plan = resolve(message, version)
     named = current_names(message.fields, version, value)
-    lines = list(_Skeleton(api, side).struct(plan, message, named, 0, off=False))
+    lines = list(_Skeleton(api, side).struct_lines(plan, message, named, 0, off=False))
     head = f"# {api.name} {version}, {side}. Take a # away to send that line (and the [] or null before it)."
     if not lines:
         return f"{head}\n{{}} # it has no fields\n"
     body = "" if any(not line.off for line in lines) else "{}  # take this away with the first #\n"
-    return f"{head}\n{body}" + "".join(_shown(line) for line in lines)
+    return f"{head}\n{body}" + "".join(_format_line(line) for line in lines)
 
 
-def _shown(line: Line) -> str:
+def _format_line(line: SkeletonLine) -> str:
     text = " " * line.depth + ("# " if line.off else "") + line.text
     return f"{text:<{_COMMENT_AT}}  # {line.comment}\n" if line.comment else f"{text}\n"
 
@@ -62,9 +62,9 @@ class _Skeleton:
         self.side = side
         self.abouts = api_abouts(api.key)
 
-    def struct(
+    def struct_lines(
         self, plan: Plan, owner: Message | Field, value: Mapping[str, Any], depth: int, *, off: bool, path: str = ""
-    ) -> Iterator[Line]:
+    ) -> Iterator[SkeletonLine]:
         """The lines of a struct; `path` is the prefix of its fields' paths."""
         fields, whole = owner.fields, owner.versions
         for field in (*plan.fields, *plan.tagged):
@@ -72,74 +72,76 @@ class _Skeleton:
             assert declared is not None
             declared = declared._replace(versions=declared.versions & whole)
             there = field.name in value
-            inner = value[field.name] if there else _default(field)
+            inner = value[field.name] if there else _default_json(field)
             off_too = off or (field.tag is not None and not there)
-            yield from self.field(field, declared, whole, inner, depth, off=off_too, path=path + field.name)
+            yield from self.field_lines(field, declared, whole, inner, depth, off=off_too, path=path + field.name)
         if value.get(TAGS):
-            yield Line(depth, f"{TAGS}:", off=off)
-            yield from _block(value[TAGS], depth + 2, off)
+            yield SkeletonLine(depth, f"{TAGS}:", off=off)
+            yield from _block_lines(value[TAGS], depth + 2, off)
 
-    def field(
+    def field_lines(
         self, field: PlanField, declared: Field, whole: Versions, value: Any, depth: int, *, off: bool, path: str
-    ) -> Iterator[Line]:
+    ) -> Iterator[SkeletonLine]:
         """The lines of one field, whose struct is in the versions `whole`."""
-        comment = _comment(field, declared, whole, ENUMS.get(declared.means))
+        comment = _field_comment(field, declared, whole, ENUMS.get(declared.means))
         if about := self.abouts.get(f"{self.side}.{path}"):
             comment += f" · {about}"
         name = field.name
         if field.array:
-            yield from self._array(field, declared, value, depth, comment, off, path)
+            yield from self._array_lines(field, declared, value, depth, comment, off, path)
         elif field.plan is not None:
             if value is None:
-                yield Line(depth, f"{name}: null", comment, off)
-                model = self._new(field, declared)
-                yield from self.struct(field.plan, declared, model, depth + 2, off=True, path=path + ".")
+                yield SkeletonLine(depth, f"{name}: null", comment, off)
+                model = self._initial_values(field, declared)
+                yield from self.struct_lines(field.plan, declared, model, depth + 2, off=True, path=path + ".")
             else:
-                yield Line(depth, f"{name}:", comment, off)
+                yield SkeletonLine(depth, f"{name}:", comment, off)
                 inner = {} if value == STRUCT_DEFAULT else value
-                yield from self.struct(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
+                yield from self.struct_lines(field.plan, declared, inner, depth + 2, off=off, path=path + ".")
         elif field.kind == "records" and not value:
-            yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
-            yield from _block(list(_RECORDS), depth + 2, True)
+            yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
+            yield from _block_lines(list(_RECORDS), depth + 2, True)
         elif isinstance(value, Mapping | list):
-            yield Line(depth, f"{name}:", comment, off)
-            yield from _block(value, depth + 2, off)
+            yield SkeletonLine(depth, f"{name}:", comment, off)
+            yield from _block_lines(value, depth + 2, off)
         else:
-            yield Line(depth, f"{name}: {_scalar(value)}", comment, off)
+            yield SkeletonLine(depth, f"{name}: {_format_scalar(value)}", comment, off)
 
-    def _array(
+    def _array_lines(
         self, field: PlanField, declared: Field, value: Any, depth: int, comment: str, off: bool, path: str
-    ) -> Iterator[Line]:
+    ) -> Iterator[SkeletonLine]:
         name = field.name
         if value:
-            yield Line(depth, f"{name}:", comment, off)
+            yield SkeletonLine(depth, f"{name}:", comment, off)
             for element in value:
-                yield from _item(self._element(field, declared, element, depth + 2, off, path))
+                yield from _item_lines(self._element_lines(field, declared, element, depth + 2, off, path))
             return
-        yield Line(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
-        model = self._new(field, declared) if field.plan is not None else _zero(field)
-        yield from _item(self._element(field, declared, model, depth + 2, True, path))
+        yield SkeletonLine(depth, f"{name}: {'null' if value is None else '[]'}", comment, off)
+        model = self._initial_values(field, declared) if field.plan is not None else _placeholder(field)
+        yield from _item_lines(self._element_lines(field, declared, model, depth + 2, True, path))
 
-    def _new(self, field: PlanField, declared: Field) -> dict[str, Any]:
+    def _initial_values(self, field: PlanField, declared: Field) -> dict[str, Any]:
         """The initial values of a struct that is not there; empty in a response, where all are at their defaults."""
         assert field.plan is not None
         return element(self.api, declared.fields, field.plan.version) if self.side == "request" else {}
 
-    def _element(
+    def _element_lines(
         self, field: PlanField, declared: Field, value: Any, depth: int, off: bool, path: str
-    ) -> Iterator[Line]:
+    ) -> Iterator[SkeletonLine]:
         if field.plan is None:
-            yield Line(depth, _scalar(value) if not isinstance(value, Mapping) else _flow(value), "", off)
+            yield SkeletonLine(
+                depth, _format_scalar(value) if not isinstance(value, Mapping) else _format_flow(value), "", off
+            )
             return
-        found = list(self.struct(field.plan, declared, value, depth + 2, off=off, path=path + "[]."))
+        found = list(self.struct_lines(field.plan, declared, value, depth + 2, off=off, path=path + "[]."))
         if all(line.off for line in found) and not off:
-            yield Line(depth, "{}", "an element with nothing but defaults; take this away with the first #")
+            yield SkeletonLine(depth, "{}", "an element with nothing but defaults; take this away with the first #")
             yield from found
             return
         yield from (line._replace(depth=line.depth - 2) for line in found)
 
 
-def _comment(field: PlanField, declared: Field, whole: Versions, values: Mapping[int, str] | None) -> str:
+def _field_comment(field: PlanField, declared: Field, whole: Versions, values: Mapping[int, str] | None) -> str:
     """Type, null, meanings, default, versions and older names of a field."""
     kind = _SIZED.get(field.kind, field.kind)
     words = [f"array of {kind}" if field.array else kind]
@@ -149,7 +151,7 @@ def _comment(field: PlanField, declared: Field, whole: Versions, values: Mapping
         said = ", ".join(f"{number} {word}" for number, word in values.items())
         words.append(said if len(said) <= _MEANINGS_MAX else f"{said[:_MEANINGS_MAX].rpartition(',')[0]}, …")
     if field.plan is None and not field.array and field.default not in (0, "", b"", None, bytes(16)):
-        words.append(f"default {_scalar(_default(field))}")
+        words.append(f"default {_format_scalar(_default_json(field))}")
     if field.tag is not None:
         words.append(f"tag {field.tag}")
     versions = declared.versions
@@ -162,19 +164,19 @@ def _comment(field: PlanField, declared: Field, whole: Versions, values: Mapping
     return " · ".join(words)
 
 
-def _default(field: PlanField) -> Any:
+def _default_json(field: PlanField) -> Any:
     """A field's default in JSON form; STRUCT_DEFAULT stays."""
     if field.array:
         return None if field.default is None else []
     return field.default if field.plan is not None else leaf_json(field.kind, field.default)
 
 
-def _zero(field: PlanField) -> Any:
+def _placeholder(field: PlanField) -> Any:
     """A placeholder element of an array of primitives."""
     return {"string": "", "bytes": "", "bool": False, "uuid": "A" * 22}.get(field.kind, 0)
 
 
-def _item(lines: Iterator[Line]) -> Iterator[Line]:
+def _item_lines(lines: Iterator[SkeletonLine]) -> Iterator[SkeletonLine]:
     """The lines of one array element: the first begins with `- `, the others are indented by two more."""
     first = True
     for line in lines:
@@ -182,33 +184,33 @@ def _item(lines: Iterator[Line]) -> Iterator[Line]:
         first = False
 
 
-def _block(value: Any, depth: int, off: bool) -> Iterator[Line]:
+def _block_lines(value: Any, depth: int, off: bool) -> Iterator[SkeletonLine]:
     """The lines of a JSON object or array, one line a leaf."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             if isinstance(inner, Mapping | list) and inner:
-                yield Line(depth, f"{_scalar(name)}:", off=off)
-                yield from _block(inner, depth + 2, off)
+                yield SkeletonLine(depth, f"{_format_scalar(name)}:", off=off)
+                yield from _block_lines(inner, depth + 2, off)
             else:
-                yield Line(depth, f"{_scalar(name)}: {_flow(inner)}", off=off)
+                yield SkeletonLine(depth, f"{_format_scalar(name)}: {_format_flow(inner)}", off=off)
     else:
         for inner in value:
             if isinstance(inner, Mapping | list) and inner:
-                yield from _item(_block(inner, depth, off))
+                yield from _item_lines(_block_lines(inner, depth, off))
             else:
-                yield Line(depth, f"- {_flow(inner)}", off=off)
+                yield SkeletonLine(depth, f"- {_format_flow(inner)}", off=off)
 
 
-def _flow(value: Any) -> str:
+def _format_flow(value: Any) -> str:
     """A value as YAML on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_scalar(name)}: {_flow(inner)}" for name, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{_format_scalar(name)}: {_format_flow(inner)}" for name, inner in value.items()) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return _scalar(value)
+        return "[" + ", ".join(map(_format_flow, value)) + "]"
+    return _format_scalar(value)
 
 
-def _scalar(value: Any) -> str:
+def _format_scalar(value: Any) -> str:
     """A leaf as text that YAML reads back as the same value."""
     if value is None:
         return "null"
@@ -218,10 +220,10 @@ def _scalar(value: Any) -> str:
         return repr(value)
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    return '"' + "".join(map(_letter, value)) + '"'
+    return '"' + "".join(map(_escape_letter, value)) + '"'
 
 
-def _letter(letter: str) -> str:
+def _escape_letter(letter: str) -> str:
     if letter in _ESCAPES:
         return _ESCAPES[letter]
     if letter.isprintable():

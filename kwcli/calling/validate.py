@@ -12,13 +12,13 @@ from decoders.protocol_facts.names import find_field
 from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
-from kwcli.calling.words.paths import TAGS, is_inside, unknown
+from kwcli.calling.words.paths import TAGS, is_record_struct, raise_unknown_field
 from kwcli.spelling import did_you_mean
 
 _LISTED = 8
 
 
-def number_of(field: Field, word: str, path: list[str]) -> int | None:
+def parse_named_number(field: Field, word: str, path: list[str]) -> int | None:
     """The number that a word means in the field at this path (its steps as text); None where no word means one.
 
     Raises EncodeError for a word that the field does not have.
@@ -37,8 +37,8 @@ def number_of(field: Field, word: str, path: list[str]) -> int | None:
     known = ENUMS.get(field.means)
     if known is None:
         return None
-    words = {_folded(name): number for number, name in known.items()}
-    number = words.get(_folded(word))
+    words = {_fold_name(name): number for number, name in known.items()}
+    number = words.get(_fold_name(word))
     if number is None:
         listed = ", ".join(list(known.values())[:_LISTED]) + (", …" if len(known) > _LISTED else "")
         meant = did_you_mean(word, known.values())
@@ -46,13 +46,11 @@ def number_of(field: Field, word: str, path: list[str]) -> int | None:
     return number
 
 
-def _folded(word: str) -> str:
+def _fold_name(word: str) -> str:
     return word.replace("_", "").replace("-", "").lower()
 
 
-# The value written for a field in, its JSON form out: checked against the declaration, of one version or any.
-#
-# Text (of a word, of a plain YAML scalar) gets its type from its field.
+# Values of fields
 
 
 # Patterns are strings: few runs need them, and `re` compiles each when it is first used, then keeps it.
@@ -70,7 +68,7 @@ class PlainWord(str):
     __slots__ = ()
 
 
-def typed(kind: str, text: str) -> Any:
+def parse_plain_text(kind: str, text: str) -> Any:
     """Text as the JSON value of a primitive kind; text that does not fit stays text, for the check to report."""
     if kind in RANGES:
         if not re.fullmatch(_INTEGER, text):
@@ -85,19 +83,22 @@ def typed(kind: str, text: str) -> Any:
     return text
 
 
-class Checker:
-    """Checks values of one side of an API: against `version` where it is given, else against all versions together."""
+class ValueChecker:
+    """Checks values of one side of an API: against `version` where it is given, else against all versions together.
+
+    Text (of a word, of a plain YAML scalar) gets its type from its field.
+    """
 
     def __init__(self, api: Api, side: Side, version: int | None = None) -> None:
         self.api = api
         self.side = side
         self.version = version
 
-    def body(self, value: object) -> dict[str, Any]:
+    def check_body(self, value: object) -> dict[str, Any]:
         """A whole body, ready to be encoded. Raises EncodeError, or Failure for a name that no version has."""
-        return self.struct(self.api.message(self.side).fields, value, [])
+        return self.check_struct(self.api.message(self.side).fields, value, [])
 
-    def struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
+    def check_struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
         """The checked fields of an object; `before` is its path, in steps."""
         if not isinstance(value, Mapping):
             raise EncodeError(f"an object expected, not {shown(value)}", path=".".join(before))
@@ -106,43 +107,43 @@ class Checker:
         for name, inner in value.items():
             if name == TAGS:
                 place = ".".join([*before, TAGS])
-                tags = generic(inner, place)
+                tags = infer_types(inner, place)
                 tags_from_json(tags, place)
                 out[name] = tags
                 continue
             field = find_field(fields, str(name), self.version) or find_field(fields, str(name))
             if field is None:
-                unknown(self.api, self.side, before, str(name))
+                raise_unknown_field(self.api, self.side, before, str(name))
             if field.name in seen:
                 raise EncodeError(f"the same field as {seen[field.name]}", path=".".join([*before, str(name)]))
             seen[field.name] = str(name)
             # A body may have a field that this version lacks, if it is at its default: the encoder checks that.
-            out[name] = self.value(field, inner, [*before, str(name)])
+            out[name] = self.check_value(field, inner, [*before, str(name)])
         return out
 
-    def value(self, field: Field, value: object, path: list[str]) -> Any:
+    def check_value(self, field: Field, value: object, path: list[str]) -> Any:
         """The checked value of a field, an array's elements included."""
         if value is None:
-            self._null(field, path)
+            self._check_null(field, path)
             return None
         if not field.array:
-            return self.element(field, value, path)
+            return self.check_element(field, value, path)
         if not isinstance(value, list | tuple):
             raise EncodeError(f"an array expected, not {shown(value)}", path=".".join(path))
-        return [self.element(field, each, [*path[:-1], f"{path[-1]}[{n}]"]) for n, each in enumerate(value)]
+        return [self.check_element(field, each, [*path[:-1], f"{path[-1]}[{n}]"]) for n, each in enumerate(value)]
 
-    def element(self, field: Field, value: object, path: list[str]) -> Any:
+    def check_element(self, field: Field, value: object, path: list[str]) -> Any:
         """One checked value: a struct, or a leaf."""
-        if is_inside(field):
-            return generic(value, ".".join(path))
+        if is_record_struct(field):
+            return infer_types(value, ".".join(path))
         if field.kind == "struct":
-            return self.struct(field.fields, value, path)
+            return self.check_struct(field.fields, value, path)
         place = ".".join(path)
         if isinstance(value, PlainWord):
-            number = number_of(field, str(value), path)
-            value = typed(field.kind, str(value)) if number is None else number
+            number = parse_named_number(field, str(value), path)
+            value = parse_plain_text(field.kind, str(value)) if number is None else number
         elif isinstance(value, list | Mapping):
-            value = generic(value, place)
+            value = infer_types(value, place)
             if isinstance(value, list) and field.kind == "records":
                 check_records(value, place)
                 return value
@@ -152,7 +153,7 @@ class Checker:
         leaf_from_json(field.kind, value, place)
         return value
 
-    def _null(self, field: Field, path: list[str]) -> None:
+    def _check_null(self, field: Field, path: list[str]) -> None:
         if field.nullable and (self.version is None or self.version in field.nullable):
             return
         where = f": only in versions {field.nullable}" if field.nullable else ""
@@ -174,17 +175,19 @@ def check_structure(value: Mapping[str, Any], path: str) -> None:
     embedded_from_json(value, path)
 
 
-def generic(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
+def infer_types(value: Any, path: str, name: str = "", depth: int = 0) -> Any:
     """A value in which plain YAML text gets the type that it looks like, where no declaration gives one."""
     if isinstance(value, PlainWord):
         text = str(value)
         if name in _TEXTS:
             return text
-        return next((found for kind in ("int64", "bool", "float64") if (found := typed(kind, text)) != text), text)
+        return next(
+            (found for kind in ("int64", "bool", "float64") if (found := parse_plain_text(kind, text)) != text), text
+        )
     if depth > DEEPEST:
         raise EncodeError("arrays and objects inside each other too deep", path=path)
     if isinstance(value, Mapping):
-        return {key: generic(inner, path, str(key), depth + 1) for key, inner in value.items()}
+        return {key: infer_types(inner, path, str(key), depth + 1) for key, inner in value.items()}
     if isinstance(value, list):
-        return [generic(each, path, name, depth + 1) for each in value]
+        return [infer_types(each, path, name, depth + 1) for each in value]
     return value

@@ -25,7 +25,7 @@ class VersionChoice(NamedTuple):
     end: Literal["", "highest", "lowest"] = ""  # of the versions that both sides have
 
     @classmethod
-    def of(
+    def from_options(
         cls, api: Api, word: str | int | None, release: str | None, *, force: bool, raw: bool = False
     ) -> VersionChoice:
         """The user's choice, checked. Raises Failure (usage) for one that kw cannot fulfil, before any connection.
@@ -41,21 +41,21 @@ class VersionChoice(NamedTuple):
         if number is not None and number not in api.versions and not raw:
             raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
         if release is not None:
-            as_spoken(api, release)
+            versions_of_release(api, release)
         return cls(number, release, force)
 
     def candidates(self, api: Api) -> Versions:
         """The versions that the user's choice leaves."""
         if self.number is not None:
             return Versions(self.number, self.number)
-        return api.versions if self.release is None else as_spoken(api, self.release)
+        return api.versions if self.release is None else versions_of_release(api, self.release)
 
     def narrow(self, versions: Versions) -> Versions:
         """Only the lowest of these versions, where the lowest was asked for; else all of them."""
         return Versions(versions.low, versions.low) if self.end == "lowest" else versions
 
 
-def as_spoken(api: Api, release: str) -> Versions:
+def versions_of_release(api: Api, release: str) -> Versions:
     """The versions of an API that brokers and clients of a release use unless told otherwise."""
     release = find_release(release)
     found = spoken(release).get(api.key, NONE)
@@ -67,7 +67,7 @@ def as_spoken(api: Api, release: str) -> Versions:
     return found & api.versions
 
 
-def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
+def _explain_missing_api(api: Api, advertised: Mapping[int, Versions]) -> str:
     """The error text for an API that a node does not offer; tells if brokers and controllers were mixed up."""
     from kwcli.net.session.session import is_controller
 
@@ -78,7 +78,7 @@ def _not_offered(api: Api, advertised: Mapping[int, Versions]) -> str:
     return f"does not offer {api.name}"
 
 
-def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
+def common_versions(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, node: str) -> Versions:
     """The versions that may be sent to a broker that advertises these; `node` is its name for people.
 
     Raises Failure where there is none, or where the broker is known to list a version that it does not serve.
@@ -88,7 +88,7 @@ def common(api: Api, advertised: Mapping[int, Versions], choice: VersionChoice, 
         return choice.narrow(wanted)
     offered = advertised.get(api.key, NONE)
     if not offered:
-        raise Failure(f"{node} {_not_offered(api, advertised)} (--force sends it anyway)")
+        raise Failure(f"{node} {_explain_missing_api(api, advertised)} (--force sends it anyway)")
     both = wanted & offered
     if not both:
         said = f"version {wanted}" if wanted.low == wanted.high else f"versions {wanted}"

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.named_tuple import NamedTuple
 from decoders.replaying.api_classes import CLASSES
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
-from kwcli.calling.as_exchanges import Tape
+from kwcli.calling.as_exchanges import ExchangeBuilder
 from kwcli.replay.recording import Allowed, RecordedRequest, Recording
 from kwcli.replay.replayed_client import Outcome, ReplayContext, ReplayedClient
 from kwcli.replay.target import ReplayTarget
@@ -120,7 +120,7 @@ def replay(
     ids.topic_id = target.topic_id
     ids.topic_named_there = lambda identity: target.topic_names.get(identity)
     brokers = {address: nodes[node] for address, node in recording.nodes.items() if node in nodes}
-    shared = ReplayContext(env, target, ids, Tape(), brokers, settings.client_id)
+    shared = ReplayContext(env, target, ids, ExchangeBuilder(), brokers, settings.client_id)
     run = _Replay(env, recording.requests, shared, settings, show)
     try:
         return run.counts, run.go()

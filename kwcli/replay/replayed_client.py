@@ -36,7 +36,7 @@ from kwcli.replay.recording import WHOLE, RecordedRequest, wants_answer
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.calling.as_exchanges import Tape
+    from kwcli.calling.as_exchanges import ExchangeBuilder
     from kwcli.net.config.client_config import Address
     from kwcli.replay.target import NodeRequest, ReplayTarget
     from kwcli.run_environment import Environment
@@ -80,7 +80,7 @@ class ReplayContext:
         env: Environment,
         target: ReplayTarget,
         ids: IdMap,
-        tape: Tape,
+        exchange_builder: ExchangeBuilder,
         nodes: Mapping[str, int],
         client_id: str | None,
     ) -> None:
@@ -88,7 +88,7 @@ class ReplayContext:
         self.env = env
         self.target = target
         self.ids = ids
-        self.tape = tape
+        self.exchange_builder = exchange_builder
         self.nodes = nodes
         self.client_id = client_id
         self.opened = 0  # connections of all clients
@@ -176,7 +176,7 @@ class ReplayedClient:
 
     def _compare(self, request: RecordedRequest, answered: Sequence[_Answered]) -> Outcome:
         shared, key = self._shared, request.key
-        shared.tape.name(shared.target.topic_names)
+        shared.exchange_builder.add_topic_names(shared.target.topic_names)
         records = [to_json_dict(exchange, WHOLE) for exchange, _, _ in answered]
         record = records[0]
         failed = next((text for _, text, _ in answered if text), "")
@@ -237,9 +237,9 @@ class ReplayedClient:
                 raise
         assert self._reply is not None
         with shared.lock:
-            exchange = shared.tape.play(connection.local, connection.peer, self._reply)
+            exchange = shared.exchange_builder.build_exchange(connection.local, connection.peer, self._reply)
             if problem:
-                shared.tape.forget(connection.local, connection.peer)
+                shared.exchange_builder.end_connection(connection.local, connection.peer)
         return exchange, problem
 
     def _connection(self, node_request: NodeRequest) -> Connection:

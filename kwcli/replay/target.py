@@ -130,7 +130,7 @@ class ReplayTarget:
             return [self._at(cluster, node, body)]
         if way.to in INTERNAL:
             self._check_internal(way.to)
-        found = Router(cluster, api(key), None, split=True).stops(version, body)
+        found = Router(cluster, api(key), None, split=True).find_destinations(version, body)
         return [NodeRequest(each.connection.address, _number(each.connection.node_id), each.body) for each in found]
 
     def at_node(self, node: int, body: Mapping[str, Any]) -> list[NodeRequest]:

@@ -15,7 +15,7 @@ from decoders.messages.whole_messages import encode_json, encode_message
 from decoders.schema.codec import encode
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
-from kwcli.calling.validate import Checker
+from kwcli.calling.validate import ValueChecker
 from kwcli.run_environment import Failure
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value
@@ -64,7 +64,7 @@ def test_the_json_form_comes_back(key: int) -> None:
             assert encode_json(key, declared.version, declared.side, shown, layout=layout) == data, place
             if not layout:
                 assert encode_json(key, declared.version, declared.side, in_camel(shown)) == data, place
-                assert Checker(api(key), declared.side, declared.version).body(shown) == shown, place
+                assert ValueChecker(api(key), declared.side, declared.version).check_body(shown) == shown, place
 
 
 @pytest.mark.one_in(5)
@@ -101,7 +101,7 @@ def assert_refused_or_encoded(declared: Declared, value: Any) -> None:
     if text is not None:
         assert len(text) < 1200, declared
         assert "\n" not in text, declared
-        checked = failure_of(lambda: Checker(api(declared.key), declared.side, declared.version).body(value))
+        checked = failure_of(lambda: ValueChecker(api(declared.key), declared.side, declared.version).check_body(value))
         assert checked is not None, f"{declared}: {text}"
 
 

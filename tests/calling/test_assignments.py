@@ -11,7 +11,7 @@ import pytest
 from decoders import decode_message, decode_records, encode_message
 from decoders.apis import api
 from decoders.protocol_facts.examples import example
-from kwcli.calling.words.assignments import check_words, compose, encode_body
+from kwcli.calling.words.assignments import check_words, compose_body, encode_body
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
@@ -90,13 +90,13 @@ EXAMPLE = {"topics": [{"name": "kw-example", "topic_id": "AAAAAAAAAAAAAAAAAAAAAQ
 )
 def test_bodies(name: str, version: int, words: str, body: dict[str, Any]) -> None:
     found = api(name)
-    assert compose(found, version, words.split(" ")) == body
+    assert compose_body(found, version, words.split(" ")) == body
     encode_body(found, version, body)
 
 
 def test_a_hexadecimal_number_has_no_sign() -> None:
     with pytest.raises(Failure, match="int64"):
-        compose(api("fetch"), 12, ["topics[].partitions[].fetchOffset=-0x5"])
+        compose_body(api("fetch"), 12, ["topics[].partitions[].fetchOffset=-0x5"])
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_hexadecimal_number_has_no_sign() -> None:
 )
 def test_what_words_set_replaces_the_example(words: list[str], body: dict[str, Any]) -> None:
     before = repr(EXAMPLE)
-    assert compose(api("metadata"), 12, words, start=EXAMPLE) == body
+    assert compose_body(api("metadata"), 12, words, start=EXAMPLE) == body
     assert repr(EXAMPLE) == before
 
 
@@ -141,7 +141,7 @@ def test_a_new_element_begins_with_what_names_nothing(
     name: str, version: int, words: list[str], field: str, value: Any
 ) -> None:
     found = api(name)
-    assert compose(found, version, words, start=example(found, version))[field] == value
+    assert compose_body(found, version, words, start=example(found, version))[field] == value
 
 
 @pytest.mark.parametrize(
@@ -284,29 +284,29 @@ def test_a_new_element_begins_with_what_names_nothing(
 )
 def test_mistakes(name: str, version: int, word: str, line: str) -> None:
     with pytest.raises(Failure) as caught:
-        compose(api(name), version, [word])
+        compose_body(api(name), version, [word])
     assert caught.value.text == line
     assert caught.value.code == Exit.USAGE
 
 
 def test_the_same_leaf_twice_is_a_mistake() -> None:
     with pytest.raises(Failure, match="given twice"):
-        compose(api("metadata"), 12, ["topics[].name=x", "topics[0].name=y"])
+        compose_body(api("metadata"), 12, ["topics[].name=x", "topics[0].name=y"])
 
 
 def test_a_word_does_not_undo_those_before_it() -> None:
     with pytest.raises(Failure, match="topics would overwrite what earlier words have set"):
-        compose(api("metadata"), 12, ["topics[].name=x", "topics:=[]"])
-    assert compose(api("metadata"), 12, ["topics:=[{}]", "topics[0].name=x"]) == {"topics": [{"name": "x"}]}
+        compose_body(api("metadata"), 12, ["topics[].name=x", "topics:=[]"])
+    assert compose_body(api("metadata"), 12, ["topics:=[{}]", "topics[0].name=x"]) == {"topics": [{"name": "x"}]}
 
 
 def test_a_field_that_no_version_has_is_found_before_any_version_is_known() -> None:
     with pytest.raises(Failure, match='has no field "topcis"'):
         check_words(api("metadata"), ["topcis=orders"])
     given = check_words(api("fetch"), ["topics[].topic=a", "rack_id=r"])
-    assert compose(api("fetch"), 11, given) == {"topics": [{"topic": "a"}], "rack_id": "r"}
+    assert compose_body(api("fetch"), 11, given) == {"topics": [{"topic": "a"}], "rack_id": "r"}
     with pytest.raises(Failure, match="Fetch 13 has no field"):
-        compose(api("fetch"), 13, given)
+        compose_body(api("fetch"), 13, given)
 
 
 def test_files(tmp_path: Path) -> None:
@@ -316,29 +316,29 @@ def test_files(tmp_path: Path) -> None:
     number.write_text("17\n")
     topics = tmp_path / "topics.yaml"
     topics.write_text("- name: 1234\n- {name: 'null', topic_id: ~}\n- name: yes\n")
-    assert compose(api("saslauthenticate"), 2, [f"auth_bytes=@{blob}"]) == {"auth_bytes": {"base64": "/wBh"}}
-    assert compose(api("unregisterbroker"), 0, [f"broker_id=@{number}"]) == {"broker_id": 17}
+    assert compose_body(api("saslauthenticate"), 2, [f"auth_bytes=@{blob}"]) == {"auth_bytes": {"base64": "/wBh"}}
+    assert compose_body(api("unregisterbroker"), 0, [f"broker_id=@{number}"]) == {"broker_id": 17}
     names = ["1234", "yes"]
     topics.write_text("- name: 1234\n- name: yes  # no bool\n")
-    assert compose(api("metadata"), 12, [f"topics:=@{topics}"]) == {"topics": [{"name": name} for name in names]}
+    assert compose_body(api("metadata"), 12, [f"topics:=@{topics}"]) == {"topics": [{"name": name} for name in names]}
     with pytest.raises(Failure, match="No such file"):
-        compose(api("metadata"), 12, [f"topics:=@{tmp_path}/missing"])
+        compose_body(api("metadata"), 12, [f"topics:=@{tmp_path}/missing"])
 
 
 def test_a_whole_body_with_words_that_change_it(tmp_path: Path) -> None:
     file = tmp_path / "body.json"
     file.write_text('{"topics":[{"name":"a"}],"allowAutoTopicCreation":false}')
-    found = compose(api("metadata"), 12, [f"@{file}", "topics[].name=b", "topics[0].name=c"], start=EXAMPLE)
+    found = compose_body(api("metadata"), 12, [f"@{file}", "topics[].name=b", "topics[0].name=c"], start=EXAMPLE)
     added = EXAMPLE["topics"][0] | {"name": "b"}  # type: ignore[index]  # a list
     assert found == {"topics": [{"name": "c"}, added], "allow_auto_topic_creation": False}
-    found = compose(api("metadata"), 12, ["-"], start=EXAMPLE, env=world(b"topics:\n- name: x\n"))
+    found = compose_body(api("metadata"), 12, ["-"], start=EXAMPLE, env=world(b"topics:\n- name: x\n"))
     assert found == {"topics": [{"name": "x"}], "allow_auto_topic_creation": False}
     with pytest.raises(Failure, match="a second body"):
-        compose(api("metadata"), 12, [f"@{file}", "-"], env=world(b"{}"))
+        compose_body(api("metadata"), 12, [f"@{file}", "-"], env=world(b"{}"))
 
 
 def test_a_body_given_for_one_version_is_bytes_like_those_of_the_library() -> None:
-    body = compose(api("metadata"), 12, ["topics[].name=orders"])
+    body = compose_body(api("metadata"), 12, ["topics[].name=orders"])
     assert encode_body(api("metadata"), 12, body) == encode_message(3, 12, "request", body)
 
 
@@ -346,7 +346,7 @@ def test_words_go_into_batches() -> None:
     path = "topic_data[].partition_data[].records[]"
     words = [f"{path}.codec=gzip", f"{path}.records[].key=a", f"{path}.records[].value:=null"]
     words += [f"{path}.records[].headers[].key=h", f"{path}.records[].headers[].value=1", f"{path}.records[].key=7"]
-    found = compose(api("produce"), 9, words, start=example(api("produce"), 9))
+    found = compose_body(api("produce"), 9, words, start=example(api("produce"), 9))
     (partition,) = found["topic_data"][0]["partition_data"]
     assert partition == {
         "index": -1,
@@ -372,7 +372,7 @@ def test_one_record_of_a_recorded_batch_is_changed(tmp_path: Path) -> None:
     file = tmp_path / "produce.json"
     file.write_text(lines)
     path = "topic_data[0].partition_data[0].records[0]"
-    body = compose(api("produce"), 10, [f"@{file}", f"{path}.records[1].value=changed", f"{path}.codec=none"])
+    body = compose_body(api("produce"), 10, [f"@{file}", f"{path}.records[1].value=changed", f"{path}.codec=none"])
     data = encode_body(api("produce"), 10, body)
     records = decode_message(0, 10, "request", data)["topic_data"][0]["partition_data"][0]["records"]
     (batch,) = decode_records(records)

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.bodies import body_in, parse
+from kwcli.calling.bodies import extract_body, parse_document
 from kwcli.calling.dry_run import edit_body
-from kwcli.calling.skeleton import skeleton
+from kwcli.calling.skeleton import format_skeleton
 from kwcli.calling.validate import PlainWord
-from kwcli.calling.words.assignments import check_words, compose
+from kwcli.calling.words.assignments import check_words, compose_body
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 
@@ -36,11 +36,11 @@ from tests.cli.worlds import world
     ],
 )
 def test_documents(text: bytes, value: Any) -> None:
-    assert parse(text, "it") == value
+    assert parse_document(text, "it") == value
 
 
 def test_plain_text_is_told_from_quoted_text() -> None:
-    found = parse(b"a: 1\nb: '1'\nc: \"1\"\nd: |\n  1\n", "it")
+    found = parse_document(b"a: 1\nb: '1'\nc: \"1\"\nd: |\n  1\n", "it")
     assert [isinstance(found[name], PlainWord) for name in "abcd"] == [True, False, False, False]
 
 
@@ -72,7 +72,7 @@ def test_plain_text_is_told_from_quoted_text() -> None:
 )
 def test_what_is_no_document(text: bytes, line: str) -> None:
     with pytest.raises(Failure) as caught:
-        parse(text, "it")
+        parse_document(text, "it")
     assert caught.value.text.startswith(line)
     assert "\n" not in caught.value.text
     assert caught.value.code == Exit.FAILURE
@@ -85,10 +85,10 @@ MESSAGE = {"kind": "message", "side": "response", "api_key": 3, "api_version": 1
 
 def test_the_body_of_a_record() -> None:
     metadata = api("metadata")
-    assert body_in(RECORD, "it", metadata, "request").value == {"topics": None}
-    assert body_in([RECORD], "it", metadata, "response").value == {"controller_id": 1}
-    assert body_in(RECORD, "it", metadata, "request").version == 12
-    assert body_in(MESSAGE, "it", metadata, "response").value == {"controller_id": 1}
+    assert extract_body(RECORD, "it", metadata, "request").value == {"topics": None}
+    assert extract_body([RECORD], "it", metadata, "response").value == {"controller_id": 1}
+    assert extract_body(RECORD, "it", metadata, "request").version == 12
+    assert extract_body(MESSAGE, "it", metadata, "response").value == {"controller_id": 1}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_body_of_a_record() -> None:
 )
 def test_records_that_will_not_do(value: Any, line: str) -> None:
     with pytest.raises(Failure) as caught:
-        body_in(value, "it", api("metadata"), "request")
+        extract_body(value, "it", api("metadata"), "request")
     assert caught.value.text == line
 
 
@@ -127,7 +127,7 @@ topic_data:
             records:
               - {key: 1, value: true, headers: [{key: 2, value: ~}], timestamp: 17}
 """
-    body = compose(api("produce"), 9, ["-"], env=world(text))
+    body = compose_body(api("produce"), 9, ["-"], env=world(text))
     (batch,) = body["topic_data"][0]["partition_data"][0]["records"]
     assert body["topic_data"][0]["name"] == "1"
     assert batch == {
@@ -157,11 +157,11 @@ def editor(folder: Path, script: str) -> str:
 
 def test_the_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    text = skeleton(api("metadata"), 12, {"topics": [{"name": "kw-example"}]})
+    text = format_skeleton(api("metadata"), 12, {"topics": [{"name": "kw-example"}]})
     env = world(variables={"EDITOR": editor(tmp_path, 'sed -i s/kw-example/orders/ "$2"')})
     given = edit_body(api("metadata"), text, env)
     assert given is not None
-    assert compose(api("metadata"), 12, given)["topics"][0]["name"] == "orders"
+    assert compose_body(api("metadata"), 12, given)["topics"][0]["name"] == "orders"
     assert edit_body(api("metadata"), text, world(variables={"EDITOR": "true"})) is None
     assert [path.name for path in tmp_path.iterdir()] == ["my editor"]
 
@@ -180,7 +180,7 @@ def test_editing_that_goes_wrong(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     env = world(variables={"VISUAL": editor(tmp_path, script), "EDITOR": "false"})
     with pytest.raises(Failure) as caught:
-        edit_body(api("metadata"), skeleton(api("metadata"), 12, {}), env)
+        edit_body(api("metadata"), format_skeleton(api("metadata"), 12, {}), env)
     assert line in caught.value.text
     left = [path for path in tmp_path.iterdir() if path.suffix == ".yaml"]
     assert len(left) == kept
@@ -195,4 +195,4 @@ def test_an_editor_that_is_none(program: str) -> None:
 
 def test_a_record_of_the_engine_can_be_composed_again() -> None:
     text = json.dumps(RECORD).encode()
-    assert compose(api("metadata"), 12, ["-"], env=world(text)) == {"topics": None}
+    assert compose_body(api("metadata"), 12, ["-"], env=world(text)) == {"topics": None}

@@ -11,8 +11,8 @@ from decoders import Exchange, api
 from decoders.messages.body_json import Options
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example
-from kwcli.calling.skeleton import skeleton
-from kwcli.calling.words.assignments import check_words, compose, encode_body
+from kwcli.calling.skeleton import format_skeleton
+from kwcli.calling.words.assignments import check_words, compose_body, encode_body
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.cli.worlds import world
 from tests.messages.json_lines import to_json_bytes
@@ -36,15 +36,15 @@ def test_a_request_is_composed_of_its_record(name: str) -> None:
         assert given.body is not None
         assert given.body.version == version
         start = example(declared, version) if version in declared.versions else None
-        value = compose(declared, version, given, start=start)
+        value = compose_body(declared, version, given, start=start)
         again = encode_body(declared, version, value, layout=given.body.layout)
         assert again == encode_json(exchange.api_key, version, "request", given.body.value, layout=given.body.layout)
         sent = exchange.request_raw[exchange.api_reader.body("request", exchange.request_raw) :]
         found["same"] += again == sent
         found["requests"] += 1
         if number % 7 == 0 and given.body.layout is None:
-            text = skeleton(declared, version, value).encode()
-            yaml = compose(declared, version, ["-"], env=world(text), start=start)
+            text = format_skeleton(declared, version, value).encode()
+            yaml = compose_body(declared, version, ["-"], env=world(text), start=start)
             assert encode_body(declared, version, yaml) == again
     assert found["requests"] >= 20
     assert found["same"] >= found["requests"] * 0.9

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from decoders.apis import api
-from kwcli.calling.words.assignments import check_words, compose
+from kwcli.calling.words.assignments import check_words, compose_body
 from kwcli.run_environment import Failure
 
 
@@ -46,7 +46,7 @@ from kwcli.run_environment import Failure
     ],
 )
 def test_what_they_set(name: str, version: int, words: list[str], body: dict[str, Any]) -> None:
-    assert compose(api(name), version, words) == body
+    assert compose_body(api(name), version, words) == body
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from decoders import decode_message
 from decoders.apis import api
 from decoders.messages.whole_messages import encode_json
 from decoders.schema.model import Versions
-from kwcli.calling.cluster_lookups import LookedUp
+from kwcli.calling.cluster_lookups import ClusterLookups
 from kwcli.calling.records.fetch_request import EARLIEST, LATEST, Fetch
-from kwcli.calling.words.shorthand import RecordOptions, read_short
+from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment
 
@@ -45,7 +45,7 @@ class Known:
 
 
 def asked(*words: str) -> Fetch:
-    found, rest = read_short(1, words, RecordOptions(), environment(b"", now_ms=NOW_MS))
+    found, rest = parse_short_request(1, words, RecordOptions(), environment(b"", now_ms=NOW_MS))
     assert isinstance(found, Fetch)
     assert rest == []
     return found
@@ -53,7 +53,7 @@ def asked(*words: str) -> Fetch:
 
 def first(fetch: Fetch, version: int, known: Known | None) -> dict[str, Any]:
     """The request, decoded again from its bytes."""
-    return decode_message(1, version, "request", encode_json(1, version, "request", fetch.body(version, known)))
+    return decode_message(1, version, "request", encode_json(1, version, "request", fetch.build_body(version, known)))
 
 
 @pytest.mark.parametrize(
@@ -122,12 +122,18 @@ def test_every_version(version: int) -> None:
 
 
 def test_which_partitions() -> None:
-    assert [p["partition"] for p in asked("topic=a", "partition=all").body(9, Known(3))["topics"][0]["partitions"]] == [
+    assert [
+        p["partition"] for p in asked("topic=a", "partition=all").build_body(9, Known(3))["topics"][0]["partitions"]
+    ] == [
         0,
         1,
         2,
     ]
-    assert [each["partition"] for each in asked("topic=a").body(9, Known(3))["topics"][0]["partitions"]] == [0, 1, 2]
+    assert [each["partition"] for each in asked("topic=a").build_body(9, Known(3))["topics"][0]["partitions"]] == [
+        0,
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -169,15 +175,15 @@ def test_what_is_wrong(words: list[str], text: str) -> None:
 
 def test_not_connected() -> None:
     with pytest.raises(Failure, match="give offset= a number"):
-        asked("topic=a", "offset=latest-10").body(9, None)
+        asked("topic=a", "offset=latest-10").build_body(9, None)
     assert asked("topic=a").narrow(api(1).versions, connected=False) == Versions(0, 12)
 
 
 def test_paths_alone_are_left_alone() -> None:
     words = ["topics[].topic=orders", "max_wait_ms=5"]
-    assert read_short(1, words, RecordOptions(), environment(b"")) == (None, words)
+    assert parse_short_request(1, words, RecordOptions(), environment(b"")) == (None, words)
     with pytest.raises(Failure, match="--compression goes with Produce only"):
-        read_short(1, words, RecordOptions(compression="gzip"), environment(b""))
+        parse_short_request(1, words, RecordOptions(compression="gzip"), environment(b""))
 
 
 class Peer:
@@ -221,17 +227,17 @@ class Asked:
 
 
 def test_offsets_are_asked_of_the_leader() -> None:
-    assert LookedUp(Asked(11, {"error_code": 0, "timestamp": 5, "offset": 42})).offset_at("orders", 0, 5) == 42
-    assert LookedUp(Asked(0, {"error_code": 0, "old_style_offsets": [42]})).offset_at("orders", 0, -1) == 42
-    assert LookedUp(Asked(0, {"error_code": 0, "old_style_offsets": []})).offset_at("orders", 0, 5) is None
-    assert LookedUp(Asked(5, {"error_code": 0, "timestamp": -1, "offset": -1})).offset_at("orders", 0, 5) is None
+    assert ClusterLookups(Asked(11, {"error_code": 0, "timestamp": 5, "offset": 42})).offset_at("orders", 0, 5) == 42
+    assert ClusterLookups(Asked(0, {"error_code": 0, "old_style_offsets": [42]})).offset_at("orders", 0, -1) == 42
+    assert ClusterLookups(Asked(0, {"error_code": 0, "old_style_offsets": []})).offset_at("orders", 0, 5) is None
+    assert ClusterLookups(Asked(5, {"error_code": 0, "timestamp": -1, "offset": -1})).offset_at("orders", 0, 5) is None
 
 
 def test_a_leader_that_has_moved_is_asked_again() -> None:
     cluster = Asked(5, {"error_code": 6}, {"error_code": 0, "offset": 7})
-    assert LookedUp(cluster).offset_at("orders", 0, -1) == 7
+    assert ClusterLookups(cluster).offset_at("orders", 0, -1) == 7
     assert cluster.forgotten == 1
     with pytest.raises(Failure, match=r"no offset of orders\[0\] for the time -1: UNSUPPORTED_VERSION"):
-        LookedUp(Asked(5, {"error_code": 35})).offset_at("orders", 0, -1)
+        ClusterLookups(Asked(5, {"error_code": 35})).offset_at("orders", 0, -1)
     with pytest.raises(Failure, match="orders has no partition 5, it has 0-1"):
-        LookedUp(Asked(5)).offset_at("orders", 5, -1)
+        ClusterLookups(Asked(5)).offset_at("orders", 5, -1)

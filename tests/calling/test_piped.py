@@ -12,7 +12,7 @@ import pytest
 
 from decoders.apis import api
 from kwcli.calling import command
-from kwcli.calling.command import piped_body
+from kwcli.calling.command import read_piped_body
 from kwcli.run_environment import Failure
 from tests.cli.worlds import world
 
@@ -23,7 +23,7 @@ def found(stream: BinaryIO) -> object:
     env = world()
     env.stdin = stream  # type: ignore[assignment]  # a BufferedReader
     with stream:
-        body = piped_body(env, api("Metadata"))
+        body = read_piped_body(env, api("Metadata"))
     return None if body is None else body.value
 
 

@@ -16,8 +16,8 @@ from decoders.messages.whole_messages import encode_json
 from decoders.records.codecs import NAMES
 from decoders.schema.model import Versions
 from kwcli.calling.records.produce_request import Produce
-from kwcli.calling.words.record_words import Entry
-from kwcli.calling.words.shorthand import RecordOptions, read_short
+from kwcli.calling.words.record_words import ProduceRecord
+from kwcli.calling.words.shorthand import RecordOptions, parse_short_request
 from kwcli.commands.call import CODECS
 from kwcli.run_environment import Exit, Failure
 from tests.calling.surroundings import environment
@@ -58,7 +58,7 @@ class Topics:
 
 
 def asked(*words: str, stdin: bytes | None = None, **options: Any) -> Produce:
-    found, rest = read_short(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
+    found, rest = parse_short_request(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
     assert isinstance(found, Produce)
     assert rest == []
     return found
@@ -75,41 +75,44 @@ def records(produce: Produce, version: int, topics: Topics | None = None) -> dic
 
 
 def encoded(produce: Produce, version: int, topics: Topics | None = None) -> bytes:
-    return encode_json(0, version, "request", produce.body(version, topics))
+    return encode_json(0, version, "request", produce.build_body(version, topics))
 
 
 def refused(*words: str, stdin: bytes | None = None, **options: Any) -> str:
     with pytest.raises(Failure) as caught:
-        read_short(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
+        parse_short_request(0, words, RecordOptions(**options), environment(stdin, now_ms=NOW_MS))
     assert caught.value.code == Exit.USAGE
     return caught.value.text
 
 
-WORDS: list[tuple[list[str], list[Entry]]] = [
-    (["value=v"], [Entry(None, b"v")]),
-    (["key=k", "value="], [Entry(b"k", b"")]),
-    (["key:=null", "value:=null"], [Entry(None, None)]),
-    (['value:={"base64":"AP8="}', 'key:="@k"'], [Entry(b"@k", b"\0\xff")]),
-    (['value:={"id": 1.0}', "key:=5"], [Entry(b"5", b'{"id": 1.0}')]),
-    (["value=a=b:c"], [Entry(None, b"a=b:c")]),
-    (["value=1", "value=2"], [Entry(None, b"1"), Entry(None, b"2")]),
-    (["key=a", "value=1", "key=b", "value=2"], [Entry(b"a", b"1"), Entry(b"b", b"2")]),
-    (["value=1", "key=a", "value=2"], [Entry(b"a", b"1"), Entry(None, b"2")]),
+WORDS: list[tuple[list[str], list[ProduceRecord]]] = [
+    (["value=v"], [ProduceRecord(None, b"v")]),
+    (["key=k", "value="], [ProduceRecord(b"k", b"")]),
+    (["key:=null", "value:=null"], [ProduceRecord(None, None)]),
+    (['value:={"base64":"AP8="}', 'key:="@k"'], [ProduceRecord(b"@k", b"\0\xff")]),
+    (['value:={"id": 1.0}', "key:=5"], [ProduceRecord(b"5", b'{"id": 1.0}')]),
+    (["value=a=b:c"], [ProduceRecord(None, b"a=b:c")]),
+    (["value=1", "value=2"], [ProduceRecord(None, b"1"), ProduceRecord(None, b"2")]),
+    (["key=a", "value=1", "key=b", "value=2"], [ProduceRecord(b"a", b"1"), ProduceRecord(b"b", b"2")]),
+    (["value=1", "key=a", "value=2"], [ProduceRecord(b"a", b"1"), ProduceRecord(None, b"2")]),
     (
         ["header=a:1", "value=1", "header=a:2", "header=n", "header=e:", "value=2", "header=b:x:y"],
-        [Entry(None, b"1", (("a", b"1"), ("a", b"2"), ("n", None), ("e", b""))), Entry(None, b"2", (("b", b"x:y"),))],
+        [
+            ProduceRecord(None, b"1", (("a", b"1"), ("a", b"2"), ("n", None), ("e", b""))),
+            ProduceRecord(None, b"2", (("b", b"x:y"),)),
+        ],
     ),
-    (["value=1", 'header:={"key":"k","value":{"base64":"/w=="}}'], [Entry(None, b"1", (("k", b"\xff"),))]),
+    (["value=1", 'header:={"key":"k","value":{"base64":"/w=="}}'], [ProduceRecord(None, b"1", (("k", b"\xff"),))]),
     (
         ["partition=3", "timestamp=5", "value=1", "value=2", "partition=4", "value=3"],
-        [Entry(None, b"1", (), 5, 3), Entry(None, b"2", (), 5, 4), Entry(None, b"3", (), 5, 4)],
+        [ProduceRecord(None, b"1", (), 5, 3), ProduceRecord(None, b"2", (), 5, 4), ProduceRecord(None, b"3", (), 5, 4)],
     ),
-    (["Timestamp=1970-01-01T00:00:01Z", "value=1"], [Entry(None, b"1", (), 1000)]),
+    (["Timestamp=1970-01-01T00:00:01Z", "value=1"], [ProduceRecord(None, b"1", (), 1000)]),
 ]
 
 
 @pytest.mark.parametrize(("words", "expected"), WORDS, ids=[" ".join(words) for words, _ in WORDS])
-def test_words_are_records(words: list[str], expected: list[Entry]) -> None:
+def test_words_are_records(words: list[str], expected: list[ProduceRecord]) -> None:
     assert asked("topic=orders", *words).entries == expected
 
 
@@ -117,8 +120,8 @@ def test_contents_of_files(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\0\xff\n")
     (tmp_path / "j").write_bytes(b'{"base64":"AA=="}')
     words = [f"value=@{tmp_path}/v", f"key:=@{tmp_path}/j", f"header=h:@{tmp_path}/v"]
-    assert asked("topic=orders", *words).entries == [Entry(b"\0", b"\0\xff\n", (("h", b"\0\xff\n"),))]
-    assert asked("topic=orders", "value=@-", stdin=b"from a pipe").entries == [Entry(None, b"from a pipe")]
+    assert asked("topic=orders", *words).entries == [ProduceRecord(b"\0", b"\0\xff\n", (("h", b"\0\xff\n"),))]
+    assert asked("topic=orders", "value=@-", stdin=b"from a pipe").entries == [ProduceRecord(None, b"from a pipe")]
 
 
 LINES = b"""{"key":"a","value":"1","headers":[{"key":"h","value":null}],"timestamp":7,"partition":2,"offset":99}
@@ -127,9 +130,9 @@ LINES = b"""{"key":"a","value":"1","headers":[{"key":"h","value":null}],"timesta
 {"key":{"base64":"/w=="},"value":{"id":1},"timestamp":"1970-01-01T00:00:01Z"}
 """
 OF_LINES = [
-    Entry(b"a", b"1", (("h", None),), 7, 2),
-    Entry(None, None, (("x", b"y"),), None, 0),
-    Entry(b"\xff", b'{"id":1}', (), 1000, 0),
+    ProduceRecord(b"a", b"1", (("h", None),), 7, 2),
+    ProduceRecord(None, None, (("x", b"y"),), None, 0),
+    ProduceRecord(b"\xff", b'{"id":1}', (), 1000, 0),
 ]
 
 
@@ -218,20 +221,20 @@ def test_acks(said: str, acks: int) -> None:
 
 def test_other_words_are_left_alone() -> None:
     env = environment(None, now_ms=NOW_MS)
-    found, rest = read_short(
+    found, rest = parse_short_request(
         0, ["topic=orders", "timeout_ms=5", "value=v", "topic_data[].name=x"], RecordOptions(), env
     )
     assert found is not None
     assert rest == ["timeout_ms=5", "topic_data[].name=x"]
     words = ["topic_data[].name=orders", "acks=1"]
-    assert read_short(0, words, RecordOptions(), env) == (None, words)
-    assert read_short(3, ["topics[].name=orders"], RecordOptions(), env) == (None, ["topics[].name=orders"])
+    assert parse_short_request(0, words, RecordOptions(), env) == (None, words)
+    assert parse_short_request(3, ["topics[].name=orders"], RecordOptions(), env) == (None, ["topics[].name=orders"])
 
 
 def test_words_as_json() -> None:
     produce = asked('topic:="orders"', "partition:=3", "timestamp:=5", "acks:=1", "value:=1", "transactional_id:=null")
     assert (produce.topic, produce.acks, produce.transactional_id) == ("orders", 1, None)
-    assert produce.entries == [Entry(None, b"1", (), 5, 3)]
+    assert produce.entries == [ProduceRecord(None, b"1", (), 5, 3)]
 
 
 REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
@@ -303,37 +306,48 @@ def test_nothing_on_standard_input() -> None:
     assert "no record in standard input" in refused("topic=a", stdin=b"")
 
 
-LINE_BY_LINE: list[tuple[bytes, str | None, list[Entry]]] = [
-    (b"a\nb\n", None, [Entry(None, b"a"), Entry(None, b"b")]),
-    (b"a\nb", None, [Entry(None, b"a"), Entry(None, b"b")]),
-    (b"\n", None, [Entry(None, b"")]),
-    (b"a\n\nb\n\n", None, [Entry(None, b"a"), Entry(None, b""), Entry(None, b"b"), Entry(None, b"")]),
-    (b"x\0y\n\xff\xfe\r\n", None, [Entry(None, b"x\0y"), Entry(None, b"\xff\xfe\r")]),
-    (b"  a b \n", None, [Entry(None, b"  a b ")]),
-    (b"k=v=w\nnone\n=v\nk=\n", "=", [Entry(b"k", b"v=w"), Entry(None, b"none"), Entry(b"", b"v"), Entry(b"k", b"")]),
-    (b"k\tv\n", "\\t", [Entry(b"k", b"v")]),
-    (b"k\0v\n", "\\x00", [Entry(b"k", b"v")]),
-    ("k→v\n".encode(), "→", [Entry(b"k", b"v")]),
-    (b'{"id":1}\n{"id":2}\n', None, [Entry(None, b'{"id":1}'), Entry(None, b'{"id":2}')]),
-    (b"{broken\n", None, [Entry(None, b"{broken")]),
-    (b'{"value":1}\n', ":", [Entry(b'{"value"', b"1}")]),
-    (b"[1,2]\n", None, [Entry(None, b"[1,2]")]),
+LINE_BY_LINE: list[tuple[bytes, str | None, list[ProduceRecord]]] = [
+    (b"a\nb\n", None, [ProduceRecord(None, b"a"), ProduceRecord(None, b"b")]),
+    (b"a\nb", None, [ProduceRecord(None, b"a"), ProduceRecord(None, b"b")]),
+    (b"\n", None, [ProduceRecord(None, b"")]),
+    (
+        b"a\n\nb\n\n",
+        None,
+        [ProduceRecord(None, b"a"), ProduceRecord(None, b""), ProduceRecord(None, b"b"), ProduceRecord(None, b"")],
+    ),
+    (b"x\0y\n\xff\xfe\r\n", None, [ProduceRecord(None, b"x\0y"), ProduceRecord(None, b"\xff\xfe\r")]),
+    (b"  a b \n", None, [ProduceRecord(None, b"  a b ")]),
+    (
+        b"k=v=w\nnone\n=v\nk=\n",
+        "=",
+        [ProduceRecord(b"k", b"v=w"), ProduceRecord(None, b"none"), ProduceRecord(b"", b"v"), ProduceRecord(b"k", b"")],
+    ),
+    (b"k\tv\n", "\\t", [ProduceRecord(b"k", b"v")]),
+    (b"k\0v\n", "\\x00", [ProduceRecord(b"k", b"v")]),
+    ("k→v\n".encode(), "→", [ProduceRecord(b"k", b"v")]),
+    (b'{"id":1}\n{"id":2}\n', None, [ProduceRecord(None, b'{"id":1}'), ProduceRecord(None, b'{"id":2}')]),
+    (b"{broken\n", None, [ProduceRecord(None, b"{broken")]),
+    (b'{"value":1}\n', ":", [ProduceRecord(b'{"value"', b"1}")]),
+    (b"[1,2]\n", None, [ProduceRecord(None, b"[1,2]")]),
 ]
 
 
 @pytest.mark.parametrize(("data", "separator", "expected"), LINE_BY_LINE)
-def test_a_line_is_a_record(data: bytes, separator: str | None, expected: list[Entry], tmp_path: Path) -> None:
+def test_a_line_is_a_record(data: bytes, separator: str | None, expected: list[ProduceRecord], tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(data)
     assert asked("topic=orders", stdin=data, key_separator=separator).entries == expected
     assert asked("topic=orders", f"@{tmp_path}/lines", key_separator=separator).entries == expected
     assert asked("topic=orders", "-", "partition=3", stdin=data, key_separator=separator).entries == [
-        Entry(entry.key, entry.value, partition=3) for entry in expected
+        ProduceRecord(entry.key, entry.value, partition=3) for entry in expected
     ]
 
 
 def test_lines_that_look_like_records_are_values_where_that_is_said() -> None:
     data = b'{"value":1}\n{\n'
-    assert asked("topic=orders", stdin=data, lines=True).entries == [Entry(None, b'{"value":1}'), Entry(None, b"{")]
+    assert asked("topic=orders", stdin=data, lines=True).entries == [
+        ProduceRecord(None, b'{"value":1}'),
+        ProduceRecord(None, b"{"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -382,7 +396,7 @@ def test_the_bytes_are_those_of_the_java_producer() -> None:
         produce = asked("topic=orders", *words)
         body = decode_message(0, version, "request", encoded(produce, version, Topics()))
         made.append(body["topic_data"][0]["partition_data"][0]["records"].hex())
-        told.append(["write", as_java_is_told(produce, produce.format(version))])
+        told.append(["write", as_java_is_told(produce, produce.message_format(version))])
     assert made == ask(told)
 
 

@@ -15,7 +15,7 @@ from decoders.apis import KEYS, api
 from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example
 from decoders.schema.json_form import to_json
-from kwcli.calling.words.assignments import check_words, compose, encode_body
+from kwcli.calling.words.assignments import check_words, compose_body, encode_body
 from kwcli.run_environment import Exit, Failure
 from tests.apis.everything import layouts
 from tests.schema.values import random_value
@@ -47,7 +47,7 @@ def test_a_message_in_words(key: int) -> None:
         found = api(key)
         body = to_json(declared.plan, random_value(declared.plan, rng, values=40), reveal=True)
         words = list(words_of(body, "", rng)) if body else []
-        composed = compose(found, declared.version, words, side=declared.side)
+        composed = compose_body(found, declared.version, words, side=declared.side)
         wanted = encode_json(key, declared.version, declared.side, body)
         assert encode_body(found, declared.version, composed, side=declared.side) == wanted, f"{declared} {words}"
 
@@ -93,7 +93,7 @@ def test_any_words_are_a_body_or_a_failure(key: int, words: list[str]) -> None:
     try:
         checked = check_words(found, words)
         for version in (found.versions.low, found.versions.high):
-            body = compose(found, version, checked, start=example(found, version))
+            body = compose_body(found, version, checked, start=example(found, version))
             encode_body(found, version, body)
     except Failure as failure:
         code, text = failure.code, failure.text

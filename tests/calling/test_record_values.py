@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.calling.records.print_records import RecordValues
+from kwcli.calling.records.print_records import RecordValueWriter
 
 
 def batch(first: int, *values: Any, control: bool = False, **more: Any) -> dict[str, Any]:
@@ -33,9 +33,9 @@ def shown(
 ) -> tuple[bytes, list[str], dict[int, int]]:
     """The output, the lines on standard error, and the offsets at which the fetch goes on."""
     out: list[bytes] = []
-    values = RecordValues(out.append, form, separator, follow=follow)
-    said = [line.text for each in exchanges for line in values.show(each)]
-    further = values.further()
+    values = RecordValueWriter(out.append, form, separator, follow=follow)
+    said = [line.text for each in exchanges for line in values.write_records(each)]
+    further = values.take_further_offsets()
     said += [line.text for line in values.close()]
     return b"".join(out), said, further
 
@@ -61,10 +61,10 @@ def test_where_it_goes_on(follow: bool) -> None:
 def test_what_came_to_the_topic_later_is_not_asked_for() -> None:
     first, then = exchange(0, 3, batch(0, "a", "b")), exchange(2, 9, batch(2, "c", "d"))
     assert shown(first, then, follow=True) == (b"a\nb\nc\nd\n", [], {0: 2})
-    values = RecordValues(lambda _: None, "text", None, follow=True)
+    values = RecordValueWriter(lambda _: None, "text", None, follow=True)
     for each in (first, then):
-        list(values.show(each))
-        offsets = values.further()
+        list(values.write_records(each))
+        offsets = values.take_further_offsets()
     assert offsets == {}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from decoders.apis import api
 from decoders.schema.model import Side
-from kwcli.calling.words.paths import Path
+from kwcli.calling.words.paths import SelectPath
 from kwcli.run_environment import Exit, Failure
 
 BODY = {
@@ -41,7 +41,7 @@ BODY = {
     ],
 )
 def test_values_at_a_path(path: str, values: list[Any]) -> None:
-    assert list(Path.parse(path, api("Metadata"), "response").values(BODY)) == values
+    assert list(SelectPath.parse(path, api("Metadata"), "response").find_values(BODY)) == values
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_values_at_a_path(path: str, values: list[Any]) -> None:
 )
 def test_a_path_that_no_version_has_is_a_usage_error(path: str, side: Side, said: str) -> None:
     with pytest.raises(Failure) as failure:
-        Path.parse(path, api("Metadata"), side)
+        SelectPath.parse(path, api("Metadata"), side)
     assert failure.value.code == Exit.USAGE
     assert said in failure.value.text
 
 
 def test_inside_structures_that_the_declaration_does_not_tell_any_name_may_be() -> None:
-    path = Path.parse("responses[].partitions[].records[].records[].value", api("Fetch"), "response")
+    path = SelectPath.parse("responses[].partitions[].records[].records[].value", api("Fetch"), "response")
     body = {"responses": [{"partitions": [{"records": [{"records": [{"value": "v"}, {"value": None}]}]}]}]}
-    assert list(path.values(body)) == ["v", None]
+    assert list(path.find_values(body)) == ["v", None]

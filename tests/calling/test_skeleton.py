@@ -13,16 +13,18 @@ from decoders.messages.whole_messages import encode_json
 from decoders.protocol_facts.examples import example
 from decoders.schema.json_form import to_json
 from decoders.schema.model import resolve
-from kwcli.calling.bodies import parse
-from kwcli.calling.skeleton import skeleton
-from kwcli.calling.validate import Checker
+from kwcli.calling.bodies import parse_document
+from kwcli.calling.skeleton import format_skeleton
+from kwcli.calling.validate import ValueChecker
 from tests.apis.everything import Declared, layouts
 from tests.schema.values import random_value
 
 
 def read(declared: Declared, text: str) -> bytes:
     """The bytes that a skeleton encodes to."""
-    body = Checker(api(declared.key), declared.side, declared.version).body(parse(text.encode(), "it"))
+    body = ValueChecker(api(declared.key), declared.side, declared.version).check_body(
+        parse_document(text.encode(), "it")
+    )
     return encode_json(declared.key, declared.version, declared.side, body)
 
 
@@ -38,7 +40,7 @@ def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
         bodies: list[dict[str, Any]] = [{}]
         bodies += [to_json(plan, random_value(plan, rng, values=60), reveal=True) for _ in range(2)]
         for body in bodies:
-            text = skeleton(found, declared.version, body, side=declared.side)
+            text = format_skeleton(found, declared.version, body, side=declared.side)
             wanted = encode_json(key, declared.version, declared.side, body)
             assert read(declared, text) == wanted, f"{declared}\n{text}"
 
@@ -47,7 +49,7 @@ def test_a_skeleton_says_the_body_that_it_was_made_of(key: int) -> None:
 def test_every_field_of_a_version_is_in_its_skeleton_once(key: int) -> None:
     for declared in layouts(key):
         if not declared.release:
-            text = skeleton(api(key), declared.version, {}, side=declared.side)
+            text = format_skeleton(api(key), declared.version, {}, side=declared.side)
             shown = re.findall(r"^ *(?:# )?(?:- )?([a-z0-9_]+):.*  # ", text, re.MULTILINE)
             assert sorted(shown) == sorted(names(declared.plan)), f"{declared}\n{text}"
 
@@ -67,7 +69,7 @@ def test_with_all_comments_taken_away_it_is_a_body_still(key: int) -> None:
     for declared in layouts(key):
         if declared.release:
             continue
-        text = skeleton(api(key), declared.version, {}, side=declared.side)
+        text = format_skeleton(api(key), declared.version, {}, side=declared.side)
         lines = []
         raw = text.splitlines()[1:]
         for number, line in enumerate(raw):
@@ -91,14 +93,16 @@ def test_the_examples_of_all_apis_as_skeletons() -> None:
         for declared in layouts(key):
             if declared.side == "request" and not declared.release:
                 value = example(api(key), declared.version)
-                text = skeleton(api(key), declared.version, value)
+                text = format_skeleton(api(key), declared.version, value)
                 assert read(declared, text) == encode_json(key, declared.version, "request", value), (
                     f"{declared}\n{text}"
                 )
 
 
 def test_what_it_looks_like() -> None:
-    text = skeleton(api("ListOffsets"), 4, {"replica_id": -1, "topics": [{"name": "kw-example", "partitions": []}]})
+    text = format_skeleton(
+        api("ListOffsets"), 4, {"replica_id": -1, "topics": [{"name": "kw-example", "partitions": []}]}
+    )
     assert (
         re.sub(r" · [A-Z].*", "", text)  # what the field means comes last
         == """\
@@ -117,7 +121,7 @@ topics:                                   # array of struct
 
 def test_each_field_says_what_it_means() -> None:
     assert (
-        skeleton(api("OffsetDelete"), 0, {"topics": [{"name": "kw-example", "partitions": []}]})
+        format_skeleton(api("OffsetDelete"), 0, {"topics": [{"name": "kw-example", "partitions": []}]})
         == """\
 # OffsetDelete 0, request. Take a # away to send that line (and the [] or null before it).
 group_id: ""                              # string · The unique group identifier.
@@ -127,6 +131,6 @@ topics:                                   # array of struct · The topics to del
       # - partition_index: -1             # int32 · The partition index.
 """
     )
-    response = skeleton(api("OffsetDelete"), 0, {}, side="response")
+    response = format_skeleton(api("OffsetDelete"), 0, {}, side="response")
     assert "# int16 · The top-level error code, or 0 if there was no error.\n" in response
     assert "# string · The topic name.\n" in response

@@ -7,7 +7,7 @@ import pytest
 from decoders.apis import api
 from decoders.protocol_facts.releases import spoken
 from decoders.schema.model import Versions
-from kwcli.calling.version_choice import VersionChoice, common
+from kwcli.calling.version_choice import VersionChoice, common_versions
 from kwcli.run_environment import Exit, Failure
 
 MODERN = spoken("4.3") | {0: Versions(0, 13)}  # as brokers from 4.0 on list it (KIP-896)
@@ -16,7 +16,7 @@ CONTROLLER = {18: Versions(0, 4), 52: Versions(0, 2)}
 
 
 def choice(name: str, number: int | None = None, release: str | None = None, *, force: bool = False) -> VersionChoice:
-    return VersionChoice.of(api(name), number, release, force=force)
+    return VersionChoice.from_options(api(name), number, release, force=force)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,9 @@ def choice(name: str, number: int | None = None, release: str | None = None, *, 
 def test_the_versions_that_are_left(
     name: str, number: int | None, release: str | None, force: bool, offered: dict[int, Versions], chosen: Versions
 ) -> None:
-    assert common(api(name), offered, choice(name, number, release, force=force), "node 1 kafka1:9092") == chosen
+    assert (
+        common_versions(api(name), offered, choice(name, number, release, force=force), "node 1 kafka1:9092") == chosen
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_what_the_broker_does_not_take_is_said_in_one_line(
     name: str, number: int | None, offered: dict[int, Versions], said: str
 ) -> None:
     with pytest.raises(Failure) as failure:
-        common(api(name), offered, choice(name, number), "node 1 kafka1:9092")
+        common_versions(api(name), offered, choice(name, number), "node 1 kafka1:9092")
     assert failure.value.code == Exit.FAILURE
     assert failure.value.text.startswith("node 1 kafka1:9092 ")
     assert said in failure.value.text

@@ -19,11 +19,11 @@ from kwcli.calling.words.record_words import (
     OFFLINE,
     TopicLookup,
     check_names,
-    need,
+    narrow_versions,
     parse_moment,
-    said,
-    split,
+    split_words,
     topic_field,
+    word_text,
 )
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
@@ -49,7 +49,7 @@ _MAX_BYTES: Final = 50 << 20
 _PARTITION_MAX_BYTES: Final = 1 << 20
 
 
-class Offsets(TopicLookup, Protocol):
+class OffsetLookup(TopicLookup, Protocol):
     """The cluster's answers about topics and offsets that a Fetch needs."""
 
     def offset_at(self, topic: str, partition: int, timestamp: int) -> int | None:
@@ -86,7 +86,7 @@ class Position:
             raise Failure(f"offset={text} is outside 0 to {_INT64_MAX}", Exit.USAGE)
         return cls(step)
 
-    def find(self, topic: str, partition: int, offsets: Offsets | None) -> int:
+    def find_offset(self, topic: str, partition: int, offsets: OffsetLookup | None) -> int:
         """The offset to fetch from, never before the first one; the end offset for a time after the last record."""
         if self.timestamp is None:
             return self.step
@@ -110,20 +110,20 @@ class Fetch:
     position: Position | None
     offsets: Mapping[int, int] | None = None  # partition → offset, instead of `partitions` and `position`
 
-    def at(self, offsets: Mapping[int, int]) -> Fetch:
+    def at_offsets(self, offsets: Mapping[int, int]) -> Fetch:
         """A fetch of this topic from these offsets of partitions."""
         return Fetch(self.topic, sorted(offsets), None, offsets)
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry this fetch. Raises Failure (usage) when there is none."""
-        return need(FETCH, versions, () if connected else [OFFLINE[FETCH]])
+        return narrow_versions(FETCH, versions, () if connected else [OFFLINE[FETCH]])
 
-    def body(self, version: int, offsets: Offsets | None) -> dict[str, Any]:
+    def build_body(self, version: int, offsets: OffsetLookup | None) -> dict[str, Any]:
         """The request in JSON form. Without `offsets` (not connected), it defaults to partition 0 from offset 0."""
         position = self.position or (Position(0) if offsets is None else Position(0, EARLIEST))
         partitions = []
-        for index in self._partitions(offsets):
-            begin = position.find(self.topic, index, offsets) if self.offsets is None else self.offsets[index]
+        for index in self._chosen_partitions(offsets):
+            begin = position.find_offset(self.topic, index, offsets) if self.offsets is None else self.offsets[index]
             asked = {"partition": index, "fetch_offset": begin}
             partitions.append(asked | {"partition_max_bytes": _PARTITION_MAX_BYTES})
         topic = topic_field(FETCH, version, self.topic, offsets)
@@ -131,33 +131,33 @@ class Fetch:
         body = {"max_wait_ms": _WAIT_MS, "min_bytes": 1, "max_bytes": _MAX_BYTES, "topics": topics}
         return known_fields(api(FETCH).request.fields, version, body)
 
-    def _partitions(self, offsets: Offsets | None) -> Sequence[int]:
+    def _chosen_partitions(self, offsets: OffsetLookup | None) -> Sequence[int]:
         if self.partitions:
             return self.partitions
         return [0] if offsets is None else offsets.partitions(self.topic)
 
 
-def read_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
+def parse_fetch(words: Sequence[str], *, now_ms: int) -> tuple[Fetch | None, list[str]]:
     """The fetch that short words describe (None where none names a topic, partition or offset), and the other words.
 
     Raises Failure (usage).
     """
-    ours, rest = split(words, WORDS)
+    ours, rest = split_words(words, WORDS)
     check_names(FETCH, rest, WORDS)
     if not ours:
         return None, rest
-    topics = [said(word) for word in ours if word.name == "topic"]
-    positions = [said(word) for word in ours if word.name == "offset"]
+    topics = [word_text(word) for word in ours if word.name == "topic"]
+    positions = [word_text(word) for word in ours if word.name == "offset"]
     if len(topics) != 1:
         raise Failure("topic= is given twice" if topics else "topic= is missing", Exit.USAGE)
     if len(positions) > 1:
         raise Failure("offset= is given twice", Exit.USAGE)
-    partitions = _named([said(word) for word in ours if word.name == "partition"])
+    partitions = _parse_partitions([word_text(word) for word in ours if word.name == "partition"])
     position = Position.parse(positions[0], now_ms) if positions else None
     return Fetch(topics[0], partitions, position), rest
 
 
-def _named(texts: Sequence[str]) -> list[int]:
+def _parse_partitions(texts: Sequence[str]) -> list[int]:
     """The partitions of `3`, `0,2` or `0-5`, each once; an empty list for `all`. Raises Failure (usage)."""
     found: list[int] = []
     for part in (part.strip() for text in texts for part in text.split(",")):

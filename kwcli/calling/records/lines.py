@@ -10,7 +10,7 @@ import json
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.calling.words.record_words import Entry, from_lines
+from kwcli.calling.words.record_words import ProduceRecord, parse_json_lines
 from kwcli.run_environment import Exit, Failure
 
 # Names that mark a JSON object as a record.
@@ -25,17 +25,17 @@ class LineOptions(NamedTuple):
     separator: bytes | None = None
 
 
-def records_in(data: bytes, source: str, now_ms: int, how: LineOptions) -> list[Entry]:
+def parse_records(data: bytes, source: str, now_ms: int, how: LineOptions) -> list[ProduceRecord]:
     """The records, one a line, in order. Raises Failure (usage) that names the line."""
-    if how.plain or how.separator is not None or not _is_record(data, source):
-        return text_lines(data, how.separator)
+    if how.plain or how.separator is not None or not _is_json_record(data, source):
+        return parse_text_lines(data, how.separator)
     try:
-        return from_lines(data, source, now_ms)
+        return parse_json_lines(data, source, now_ms)
     except Failure as failure:
         raise Failure(f"{failure.text}; {_OUT}", Exit.USAGE) from None
 
 
-def text_lines(data: bytes, separator: bytes | None) -> list[Entry]:
+def parse_text_lines(data: bytes, separator: bytes | None) -> list[ProduceRecord]:
     """One record for each line, empty ones too. Only a line feed ends a line; the last line may lack it.
 
     The key is the text before the first separator; a line without a separator has no key.
@@ -46,11 +46,11 @@ def text_lines(data: bytes, separator: bytes | None) -> list[Entry]:
     entries = []
     for line in lines:
         key, found, value = line.partition(separator) if separator else (b"", b"", line)
-        entries.append(Entry(key, value) if found else Entry(None, line))
+        entries.append(ProduceRecord(key, value) if found else ProduceRecord(None, line))
     return entries
 
 
-def _is_record(data: bytes, source: str) -> bool:
+def _is_json_record(data: bytes, source: str) -> bool:
     """Whether the first non-blank line is a record as JSON. Raises Failure (usage) for JSON over several lines."""
     text = data.lstrip()
     line = text.partition(b"\n")[0].strip()
@@ -66,7 +66,7 @@ def _is_record(data: bytes, source: str) -> bool:
     return isinstance(value, dict) and not value.keys().isdisjoint(_OURS)
 
 
-def separator_of(text: str) -> bytes:
+def parse_separator(text: str) -> bytes:
     r"""The separator that -K names: `:`, `\t`, `\x01`, or a tab itself. Raises Failure (usage)."""
     data = text.encode("utf-8", "surrogateescape")
     if b"\\" in data:

@@ -31,17 +31,17 @@ class PartitionAnswer(NamedTuple):
     answer: Mapping[str, Any]
 
 
-class Said(NamedTuple):
+class Remark(NamedTuple):
     """A line for standard error; a `problem` is printed with -q too."""
 
     text: str
     problem: bool = False
 
 
-class RecordValues:
+class RecordValueWriter:
     """Writes the records of Fetch responses: values, or with `separator` pairs (in JSON {"key", "value"}).
 
-    A response ends at the end of a log segment, or at a limit. With `follow`, further() says where to go on.
+    A response ends at the end of a log segment, or at a limit. With `follow`, take_further_offsets() says where to go on.
     """
 
     def __init__(
@@ -57,24 +57,27 @@ class RecordValues:
         self._shown = 0
         self._empty: dict[str, None] = {}  # partitions without records
 
-    def show(self, record: Mapping[str, Any]) -> Iterator[Said]:
+    def write_records(self, record: Mapping[str, Any]) -> Iterator[Remark]:
         """Write the records of an exchange record; yield messages about its partitions (errors, records left out)."""
-        for part in _parts(record):
+        for part in _partition_answers(record):
             if part.answer["error_code"]:
-                yield Said(f"{part.name}: {error_name(part.answer['error_code'])}{_there(part.answer)}", problem=True)
+                yield Remark(
+                    f"{part.name}: {error_name(part.answer['error_code'])}{_format_offset_range(part.answer)}",
+                    problem=True,
+                )
                 continue
             count, last = 0, part.asked - 1
             for batch in part.answer["records"] or ():
                 if "error" in batch:
                     why = batch["error"]["text"]
-                    yield Said(f"{part.name}: the batch at offset {batch['base_offset']}: {why}", problem=True)
+                    yield Remark(f"{part.name}: the batch at offset {batch['base_offset']}: {why}", problem=True)
                 for each in () if batch["control"] else batch.get("records", ()):
                     if each["offset"] >= part.asked:
-                        self._add(each)
+                        self._write_record(each)
                         count += 1
                 if batch.get("records_cut"):
                     cut = f"{count_of(batch['records_cut'], 'record')} of the batch at offset {batch['base_offset']}"
-                    yield Said(f"{part.name}: {cut} left out", problem=True)
+                    yield Remark(f"{part.name}: {cut} left out", problem=True)
                 if not batch["truncated"]:
                     last = max(last, batch["last_offset"] or 0)
             self._shown += count
@@ -83,68 +86,68 @@ class RecordValues:
             if left > 0 and self._follow and last >= part.asked:
                 self._further[part.number] = last + 1
             elif left > 0:
-                yield Said(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
+                yield Remark(f"{part.name}: {count_of(count, 'record')}, and there are more: offset={last + 1} goes on")
             elif not count:
                 self._empty[part.name] = None
 
-    def further(self) -> dict[int, int]:
+    def take_further_offsets(self) -> dict[int, int]:
         """Partition → offset to go on from, for partitions with more records; each is returned once."""
         found, self._further = self._further, {}
         return found
 
-    def close(self) -> Iterator[Said]:
+    def close(self) -> Iterator[Remark]:
         """End the JSON array; yield a message if there was no record at all."""
         if not self._text:
             self._json.close()
         if self._empty and not self._shown:
             names = list(self._empty)
             more = f" and {len(names) - _LISTED} more" if names[_LISTED:] else ""
-            yield Said(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
+            yield Remark(f"no record from that offset on in {', '.join(names[:_LISTED])}{more}")
 
-    def _add(self, record: Mapping[str, Any]) -> None:
+    def _write_record(self, record: Mapping[str, Any]) -> None:
         if self._text:
-            key = b"" if self._separator is None else _bytes(record["key"]) + self._separator
-            self._write(key + _bytes(record["value"]) + b"\n")
+            key = b"" if self._separator is None else _value_bytes(record["key"]) + self._separator
+            self._write(key + _value_bytes(record["value"]) + b"\n")
         elif self._separator is None:
             self._json.add(record["value"])
         else:
             self._json.add({"key": record["key"], "value": record["value"]})
 
 
-def _parts(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
+def _partition_answers(record: Mapping[str, Any]) -> Iterator[PartitionAnswer]:
     """The partitions of a response, with topic names where those of topic ids are known."""
     request, response = record["request"], record["response"]
     if not isinstance(request, dict) or not isinstance(response, dict):
         return
     asked = {
-        (_topic(topic), each["partition"]): each["fetch_offset"]
+        (_topic_text(topic), each["partition"]): each["fetch_offset"]
         for topic in request.get("topics", ())
         for each in topic["partitions"]
     }
-    names = {identity: _shown(name) for identity, name in (record.get("topic_names") or {}).items()}
+    names = {identity: _name_text(name) for identity, name in (record.get("topic_names") or {}).items()}
     for topic in response.get("responses", ()):
-        place = _topic(topic)
+        place = _topic_text(topic)
         for each in topic.get("partitions", ()):
             index = each["partition_index"]
             yield PartitionAnswer(f"{names.get(place, place)}[{index}]", index, asked.get((place, index), 0), each)
 
 
-def _topic(value: Mapping[str, Any]) -> str:
-    return _shown(value["topic"] if "topic" in value else value["topic_id"])
+def _topic_text(value: Mapping[str, Any]) -> str:
+    return _name_text(value["topic"] if "topic" in value else value["topic_id"])
 
 
-def _shown(name: Any) -> str:
+def _name_text(name: Any) -> str:
     """A name in JSON form as text."""
     return name if isinstance(name, str) else scalar(name)
 
 
-def _there(answer: Mapping[str, Any]) -> str:
+def _format_offset_range(answer: Mapping[str, Any]) -> str:
     """` (there are 5 to 9)`: the offsets of a partition, where an answer tells them."""
     first, end = answer.get("log_start_offset", -1), answer["high_watermark"]
     return f" (there are {first} to {end - 1})" if 0 <= first < end else ""
 
 
-def _bytes(value: Any) -> bytes:
+def _value_bytes(value: Any) -> bytes:
     """The bytes of a key or a value; empty for null."""
     if value is None:
         return b""

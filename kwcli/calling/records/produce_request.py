@@ -20,22 +20,22 @@ from decoders.records.codecs import NAMES, NUMBERS
 from decoders.records.model import Row
 from decoders.schema.model import FOREVER, Versions
 from kwcli.calling.bodies import STDIN
-from kwcli.calling.records.lines import LineOptions, records_in
+from kwcli.calling.records.lines import LineOptions, parse_records
 from kwcli.calling.words.record_words import (
     OFFLINE,
     Contents,
-    Entry,
+    ProduceRecord,
     RecordWord,
     TopicLookup,
     check_names,
-    from_lines,
-    from_words,
-    need,
-    number,
-    partition_of,
-    said,
-    split,
+    choose_partition,
+    narrow_versions,
+    parse_json_lines,
+    parse_record_words,
+    split_words,
     topic_field,
+    word_number,
+    word_text,
 )
 from kwcli.run_environment import Exit, Failure
 
@@ -57,7 +57,7 @@ class Produce:
     """The records to produce, and how; independent of the API version and the cluster."""
 
     topic: str
-    entries: Sequence[Entry]
+    entries: Sequence[ProduceRecord]
     clock_ms: Callable[[], int]
     codec: str = "none"
     acks: int = -1
@@ -67,7 +67,7 @@ class Produce:
     producer_epoch: int | None = None
     base_sequence: int | None = None
 
-    def needs(self) -> list[tuple[Versions, str]]:
+    def version_needs(self) -> list[tuple[Versions, str]]:
         """For each feature in use: the versions that support it, and its name for error messages."""
         out = []
         if self.magic is not None:
@@ -83,9 +83,9 @@ class Produce:
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry the records. Raises Failure (usage) when there is none."""
-        return need(PRODUCE, versions, [*self.needs(), *(() if connected else (OFFLINE[PRODUCE],))])
+        return narrow_versions(PRODUCE, versions, [*self.version_needs(), *(() if connected else (OFFLINE[PRODUCE],))])
 
-    def format(self, version: int) -> int:
+    def message_format(self, version: int) -> int:
         """The message format for a version: the requested one, else the newest that clients of that version sent."""
         if self.magic is not None:
             return self.magic
@@ -94,14 +94,14 @@ class Produce:
         stamped = any(entry.timestamp is not None for entry in self.entries)
         return 1 if version == 2 or stamped else 0
 
-    def body(self, version: int, topics: TopicLookup | None) -> dict[str, Any]:
+    def build_body(self, version: int, topics: TopicLookup | None) -> dict[str, Any]:
         """The request in JSON form. Without `topics` (not connected), records without a partition go to partition 0."""
-        magic, now_ms = self.format(version), self.clock_ms()
-        parts: dict[int, list[Entry]] = {}
-        for index, entry in zip(self._places(topics, now_ms), self.entries, strict=True):
+        magic, now_ms = self.message_format(version), self.clock_ms()
+        parts: dict[int, list[ProduceRecord]] = {}
+        for index, entry in zip(self._choose_partitions(topics, now_ms), self.entries, strict=True):
             parts.setdefault(index, []).append(entry)
         data = [
-            {"index": index, "records": [self._batch(entries, magic, now_ms)]}
+            {"index": index, "records": [self._build_batch(entries, magic, now_ms)]}
             for index, entries in sorted(parts.items())
         ]
         topic = topic_field(PRODUCE, version, self.topic, topics)
@@ -113,7 +113,7 @@ class Produce:
         }
         return known_fields(api(PRODUCE).request.fields, version, body)
 
-    def _places(self, topics: TopicLookup | None, now_ms: int) -> list[int]:
+    def _choose_partitions(self, topics: TopicLookup | None, now_ms: int) -> list[int]:
         """The partition of each record."""
         if all(entry.partition is not None for entry in self.entries):
             partitions: Sequence[int] = ()
@@ -124,12 +124,12 @@ class Produce:
             if entry.partition is not None:
                 places.append(entry.partition)
             elif entry.key is not None:
-                places.append(partition_of(entry.key, len(partitions)))
+                places.append(choose_partition(entry.key, len(partitions)))
             else:
                 places.append(partitions[now_ms % len(partitions)])
         return places
 
-    def _batch(self, entries: Sequence[Entry], magic: int, now_ms: int) -> dict[str, Any]:
+    def _build_batch(self, entries: Sequence[ProduceRecord], magic: int, now_ms: int) -> dict[str, Any]:
         """The records of one partition as one batch; fields that are left out follow from the records."""
         batch: dict[str, Any] = {"magic": magic, "codec": self.codec}
         if self.producer_id is not None:
@@ -146,7 +146,7 @@ class Produce:
         return batch
 
 
-def read_produce(
+def parse_produce(
     words: Sequence[str],
     *,
     compression: str | None = None,
@@ -161,7 +161,7 @@ def read_produce(
 
     `stdin`: records may come from standard input when no word has one. Raises Failure (usage).
     """
-    ours, rest = split(words, WORDS)
+    ours, rest = split_words(words, WORDS)
     check_names(PRODUCE, rest, WORDS)
     if not any(word.name in ("topic", *_RECORD) for word in ours):
         options = {"--compression": compression, "--acks": acks, "--magic": magic, "-K": lines.separator}
@@ -178,21 +178,21 @@ def read_produce(
     if "topic" not in once:
         raise Failure("topic= is missing", Exit.USAGE)
     by_word = [word for word in ours if word.name in _RECORD]
-    entries, rest = _entries(by_word, rest, _Sources(contents, stdin, lines), clock_ms())
-    wanted = said(once["acks"]) if "acks" in once else acks or "all"
+    entries, rest = _read_entries(by_word, rest, _RecordSources(contents, stdin, lines), clock_ms())
+    wanted = word_text(once["acks"]) if "acks" in once else acks or "all"
     if wanted not in ACKS:
         raise Failure(f"acks are {', '.join(ACKS)}, not {wanted}", Exit.USAGE)
     if compression is not None and compression not in NUMBERS:
         raise Failure(f"compression is one of {', '.join(NAMES)}, not {compression}", Exit.USAGE)
     asked = Produce(
-        said(once["topic"]),
+        word_text(once["topic"]),
         entries,
         clock_ms,
         compression or "none",
         ACKS[wanted],
         magic,
-        said(once["transactional_id"]) if "transactional_id" in once else None,
-        **_producer(once),
+        word_text(once["transactional_id"]) if "transactional_id" in once else None,
+        **_parse_producer_fields(once),
     )
     if magic == 0 and any(entry.timestamp is not None for entry in entries):
         raise Failure("timestamp= needs message format 1 or 2, this is --magic 0", Exit.USAGE)
@@ -200,7 +200,7 @@ def read_produce(
     return asked, rest
 
 
-class _Sources(NamedTuple):
+class _RecordSources(NamedTuple):
     """Where records outside the words come from (files by name, standard input), and how their lines are read."""
 
     contents: Contents
@@ -208,9 +208,9 @@ class _Sources(NamedTuple):
     lines: LineOptions
 
 
-def _entries(
-    words: Sequence[RecordWord], rest: Sequence[str], sources: _Sources, now_ms: int
-) -> tuple[list[Entry], list[str]]:
+def _read_entries(
+    words: Sequence[RecordWord], rest: Sequence[str], sources: _RecordSources, now_ms: int
+) -> tuple[list[ProduceRecord], list[str]]:
     """The records (of words, of {…} as they stand, of one @FILE or of standard input), and the words left over."""
     files = [word for word in rest if word == "-" or word.startswith("@")]
     objects = [word for word in rest if word.startswith("{")]
@@ -229,23 +229,23 @@ def _entries(
             raise Failure(
                 "no record: give value=… (value:=null is a tombstone), or a value a line by @FILE or a pipe", Exit.USAGE
             )
-        return from_words(words, sources.contents, now_ms), left
+        return parse_record_words(words, sources.contents, now_ms), left
     if files:
         name = files[0].removeprefix("@")
         source = STDIN if name == "-" else name
-        entries = records_in(sources.contents(name), source, now_ms, sources.lines)
+        entries = parse_records(sources.contents(name), source, now_ms, sources.lines)
     else:
         source = "the words"
-        entries = from_lines("\n".join(objects).encode("utf-8", "surrogateescape"), "record", now_ms)
+        entries = parse_json_lines("\n".join(objects).encode("utf-8", "surrogateescape"), "record", now_ms)
     if not entries:
         raise Failure(
             f"no record in {source}: give value=… (value:=null is a tombstone), or a value a line", Exit.USAGE
         )
     if words:
         # partition= and timestamp= hold for all of these records.
-        (model,) = from_words([*words, RecordWord("value", "")], sources.contents, now_ms)
+        (model,) = parse_record_words([*words, RecordWord("value", "")], sources.contents, now_ms)
         entries = [
-            Entry(
+            ProduceRecord(
                 entry.key,
                 entry.value,
                 entry.headers,
@@ -257,11 +257,13 @@ def _entries(
     return entries, left
 
 
-def _producer(once: dict[str, RecordWord]) -> dict[str, int | None]:
+def _parse_producer_fields(once: dict[str, RecordWord]) -> dict[str, int | None]:
     """Producer id, epoch and base sequence; epoch and sequence are 0 unless given."""
     if "producer_id" not in once:
         for name in ("producer_epoch", "base_sequence", "transactional_id"):
             if name in once:
                 raise Failure(f"{name}= needs producer_id= (kw call InitProducerId gives one)", Exit.USAGE)
         return {}
-    return {name: number(once[name], largest, smallest=-1) if name in once else 0 for name, largest in _LIMITS.items()}
+    return {
+        name: word_number(once[name], largest, smallest=-1) if name in once else 0 for name, largest in _LIMITS.items()
+    }

@@ -23,13 +23,13 @@ from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.protocol_facts.names import current_names, find_field
 from decoders.schema.json_form import bytes_from_json, json_bytes
 from decoders.schema.model import Api, Field, Side
-from kwcli.calling.bodies import STDIN, SourceBody, body_in, parse, parse_json, read_file, read_stdin
-from kwcli.calling.validate import Checker, PlainWord
-from kwcli.calling.words.entities import expand
-from kwcli.calling.words.paths import APPEND, RECORDS, TAGS, Step, below, fail, field_of, parse_path
+from kwcli.calling.bodies import STDIN, SourceBody, extract_body, parse_document, parse_json, read_file, read_stdin
+from kwcli.calling.validate import PlainWord, ValueChecker
+from kwcli.calling.words.entities import expand_entity_word
+from kwcli.calling.words.paths import APPEND, RECORDS, TAGS, Step, fail, fields_inside, find_field_at, parse_path
 from kwcli.run_environment import Environment, Exit, Failure
 
-__all__ = ["GivenWords", "check_words", "compose", "encode_body"]
+__all__ = ["GivenWords", "check_words", "compose_body", "encode_body"]
 
 INLINE: Final = "the command line"
 # A name as topics and groups have.
@@ -47,13 +47,13 @@ class Assignment(NamedTuple):
 
 
 class GivenWords(NamedTuple):
-    """All words and the body, read and checked against all versions; compose() can use them repeatedly."""
+    """All words and the body, read and checked against all versions; compose_body() can use them repeatedly."""
 
     words: tuple[Assignment, ...]
     body: SourceBody | None
 
     @property
-    def nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether neither a word nor a body was given."""
         return not self.words and self.body is None
 
@@ -75,14 +75,14 @@ def check_words(
         if text == "-" or text[:1] in {"@", "{"}:
             if body is not None:
                 fail(f"{text:.60}: a second body; {body.source} is the first")
-            body = _whole(text, api, side, env)
+            body = _read_whole_body(text, api, side, env)
         else:
-            for ways in expand(api, side, text) or [(text,)]:
-                first, *others = (_word(way, api, side) for way in ways)
+            for ways in expand_entity_word(api, side, text) or [(text,)]:
+                first, *others = (_parse_assignment(way, api, side) for way in ways)
                 found.append(first._replace(others=tuple(others)))
     if body is not None:
         try:
-            body = body._replace(value=Checker(api, side).body(body.value))
+            body = body._replace(value=ValueChecker(api, side).check_body(body.value))
         except EncodeError as failure:
             fail(f"{body.source}: {failure}", Exit.FAILURE)
         except Failure as failure:
@@ -90,7 +90,7 @@ def check_words(
     return GivenWords(tuple(found), body)
 
 
-def compose(
+def compose_body(
     api: Api,
     version: int,
     words: Sequence[str] | GivenWords,
@@ -117,7 +117,7 @@ def compose(
         return body
     edits = _Edits(api, side, version, body, start, kept)
     for word in given.words:
-        edits.apply(word)
+        edits.apply_word(word)
     return body
 
 
@@ -145,22 +145,22 @@ def encode_body(
         fail(f"{what} {version}: {failure}", code)
 
 
-def _whole(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
+def _read_whole_body(text: str, api: Api, side: Side, env: Environment | None) -> SourceBody:
     if text.startswith("{"):
-        return body_in(parse(os.fsencode(text), INLINE), INLINE, api, side)
+        return extract_body(parse_document(os.fsencode(text), INLINE), INLINE, api, side)
     if text.startswith("@") and text != "@-":
         name = text[1:]
-        return body_in(parse(read_file(name), name), name, api, side)
+        return extract_body(parse_document(read_file(name), name), name, api, side)
     if env is None:
         fail("there is no standard input to read")
-    return body_in(parse(read_stdin(env), STDIN), STDIN, api, side)
+    return extract_body(parse_document(read_stdin(env), STDIN), STDIN, api, side)
 
 
-def read_value(text: str, env: Environment) -> tuple[dict[str, Any], str]:
+def read_object(text: str, env: Environment) -> tuple[dict[str, Any], str]:
     """The object that a word gives in JSON or YAML (`{…}`, `@FILE`, `-`), and its source. Raises Failure."""
     source = INLINE if text.startswith("{") else text[1:] if text.startswith("@") and text != "@-" else STDIN
     data = os.fsencode(text) if source == INLINE else read_stdin(env) if source == STDIN else read_file(source)
-    value = parse(data, source)
+    value = parse_document(data, source)
     if isinstance(value, list) and len(value) == 1:
         (value,) = value  # `-o json` prints a single value as a list
     if not isinstance(value, dict):
@@ -168,13 +168,13 @@ def read_value(text: str, env: Environment) -> tuple[dict[str, Any], str]:
     return value, source
 
 
-def _word(text: str, api: Api, side: Side) -> Assignment:
+def _parse_assignment(text: str, api: Api, side: Side) -> Assignment:
     match = _WORD.fullmatch(text)
     if match is None:
-        fail(f'"{text}" is no path=value{_meant(text, api)}')
+        fail(f'"{text}" is no path=value{_hint_at_meaning(text, api)}')
     path, operator, rest = match.groups()
     steps = parse_path(path)
-    field = _field(api, side, steps, None)
+    field = _find_field_or_tag(api, side, steps, None)
     value: Any = PlainWord(rest)
     if operator == ":=":
         try:
@@ -182,15 +182,15 @@ def _word(text: str, api: Api, side: Side) -> Assignment:
         except ValueError as failure:
             fail(f"{path}: no JSON: {failure}")
     elif operator == ":=@":
-        value = parse(read_file(rest), rest)
+        value = parse_document(read_file(rest), rest)
     elif operator == "=@":
-        value = _contents(read_file(rest), field, rest)
+        value = _file_value(read_file(rest), field, rest)
     word = Assignment(text, steps, value)
-    _value(api, side, word, field, None)
+    _check_value(api, side, word, field, None)
     return word
 
 
-def _meant(text: str, api: Api) -> str:
+def _hint_at_meaning(text: str, api: Api) -> str:
     """A hint at what a word without `=` may have been meant for."""
     from kwcli.other_tools_hints import as_address
 
@@ -205,12 +205,14 @@ def _meant(text: str, api: Api) -> str:
         name, _, value = text.partition(":")
         return f": write {name}={value.lstrip('=')}"
     for name in ("topic", "group"):
-        if _WORD_LIKE.fullmatch(text) and (api.key in (PRODUCE, FETCH) or expand(api, "request", f"{name}={text}")):
+        if _WORD_LIKE.fullmatch(text) and (
+            api.key in (PRODUCE, FETCH) or expand_entity_word(api, "request", f"{name}={text}")
+        ):
             return f": write {name}={text}"
     return " (nor path:=JSON, path=@file, path:=@file, @file)"
 
 
-def _contents(data: bytes, field: Field | None, name: str) -> Any:
+def _file_value(data: bytes, field: Field | None, name: str) -> Any:
     """The contents of a file as the value of a field."""
     kind = "bytes" if field is None else field.kind
     if kind == "records":
@@ -227,19 +229,19 @@ def _contents(data: bytes, field: Field | None, name: str) -> Any:
     return PlainWord(text.strip())
 
 
-def _field(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> Field | None:
+def _find_field_or_tag(api: Api, side: Side, steps: Sequence[Step], version: int | None) -> Field | None:
     """The field of a word; None for a path that ends with `_tagged_fields.N`."""
     tags = next((n for n, step in enumerate(steps) if step.name == TAGS), None)
     if tags is None:
-        return field_of(api, side, steps, version=version)
+        return find_field_at(api, side, steps, version=version)
     if tags:
-        field_of(api, side, steps[:tags], version=version)
+        find_field_at(api, side, steps[:tags], version=version)
     if len(steps) != tags + 2 or not steps[-1].name.isdecimal() or steps[-1].at is not None:
         fail(f'{".".join(map(str, steps))}: write {TAGS}.7=text or {TAGS}.7:={{"base64":"…"}}')
     return None
 
 
-def _value(api: Api, side: Side, word: Assignment, field: Field | None, version: int | None) -> Any:
+def _check_value(api: Api, side: Side, word: Assignment, field: Field | None, version: int | None) -> Any:
     """The JSON value of a word, checked against its field."""
     path = ".".join(map(str, word.steps))
     value = word.value
@@ -248,18 +250,18 @@ def _value(api: Api, side: Side, word: Assignment, field: Field | None, version:
             value = str(value) if isinstance(value, PlainWord) else value
             bytes_from_json(value, path)
             return value
-        checker = Checker(api, side, version)
+        checker = ValueChecker(api, side, version)
         names = list(map(str, word.steps))
         if field.array and word.steps[-1].at is None:
             if isinstance(value, PlainWord):
                 inner = ".…=" if field.fields else "="
                 fail(f"{path} is an array: write {path}[]{inner}… or {path}:=[…]")
-            return checker.value(field, value, names)
+            return checker.check_value(field, value, names)
         if field.fields and isinstance(value, PlainWord):
             fail(f"{path} is a struct: write {path}.{field.fields[0].name}=… or {path}:={{…}}")
         if value is None and not field.array:
-            return checker.value(field, None, names)
-        return checker.element(field, value, names)
+            return checker.check_value(field, None, names)
+        return checker.check_element(field, value, names)
     except EncodeError as failure:
         fail(str(failure))
 
@@ -282,71 +284,71 @@ class _Edits:
         self.body = body
         self.example = start
         self.kept = frozenset(kept)
-        self.set = set(_leaves(kept, ""))
+        self.set = set(_inner_paths(kept, ""))
         self.by_words: set[str] = set()
         self.mine: set[str] = set()  # paths of arrays that hold only elements from words
 
-    def apply(self, word: Assignment) -> None:
+    def apply_word(self, word: Assignment) -> None:
         """Put the value of a word into the body."""
-        if word.others and not self._has(word):
-            word = next(filter(self._has, word.others), word)
-        steps, field = self._named(word)
-        value = _value(self.api, self.side, word, field, self.version)
-        place = self._concrete(steps)
+        if word.others and not self._has_field(word):
+            word = next(filter(self._has_field, word.others), word)
+        steps, field = self._resolve_names(word)
+        value = _check_value(self.api, self.side, word, field, self.version)
+        place = self._resolve_appends(steps)
         path = ".".join(map(str, place))
         if path in self.by_words:
             fail(f"{path} is given twice")
         if any(before.startswith((f"{path}.", f"{path}[")) for before in self.by_words):
             fail(f"{path} would overwrite what earlier words have set")
         self.by_words.add(path)
-        self._put(place, value)
+        self._set_value(place, value)
         self.set.add(path)
-        self.set.update(_leaves(value, path))
+        self.set.update(_inner_paths(value, path))
 
-    def _has(self, word: Assignment) -> bool:
+    def _has_field(self, word: Assignment) -> bool:
         """Whether this version has the field of a word."""
         try:
-            field_of(self.api, self.side, word.steps, version=self.version)
+            find_field_at(self.api, self.side, word.steps, version=self.version)
         except Failure:
             return False
         return True
 
-    def _named(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
+    def _resolve_names(self, word: Assignment) -> tuple[tuple[Step, ...], Field | None]:
         """The steps with the names that this version has, and the field."""
         steps: list[Step] = []
         field: Field | None = None
         for number, step in enumerate(word.steps):
             if step.name == TAGS:
-                _field(self.api, self.side, word.steps, self.version)
+                _find_field_or_tag(self.api, self.side, word.steps, self.version)
                 if self.version not in self.api.message(self.side).flexible:
                     fail(f"{'.'.join(map(str, word.steps))}: {self.api.name} {self.version} has no tagged fields")
                 return (*steps, *word.steps[number:]), None
-            field = field_of(self.api, self.side, word.steps[: number + 1], version=self.version)
+            field = find_field_at(self.api, self.side, word.steps[: number + 1], version=self.version)
             steps.append(Step(field.name, step.at))
         return tuple(steps), field
 
-    def _concrete(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    def _resolve_appends(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
         """The steps with a number in place of each `[]`."""
         last = max((n for n, step in enumerate(steps) if step.at == APPEND), default=-1)
         if last < 0:
             return steps
-        found = self._numbered(steps, last if last == len(steps) - 1 else -1)
+        found = self._number_steps(steps, last if last == len(steps) - 1 else -1)
         if ".".join(map(str, found)) in self.set:
-            found = self._numbered(steps, last)
+            found = self._number_steps(steps, last)
         return found
 
-    def _numbered(self, steps: tuple[Step, ...], appending: int) -> tuple[Step, ...]:
+    def _number_steps(self, steps: tuple[Step, ...], appending: int) -> tuple[Step, ...]:
         """The steps with `[]` as the last element, or as one more: at the step `appending`, and in an empty array."""
         out: list[Step] = []
         for number, step in enumerate(steps):
             index = step.at
             if index == APPEND:
-                count = self._count([*out, Step(step.name, None)])
+                count = self._count_kept([*out, Step(step.name, None)])
                 index = count if number == appending or not count else count - 1
             out.append(Step(step.name, index))
         return tuple(out)
 
-    def _count(self, path: list[Step]) -> int:
+    def _count_kept(self, path: list[Step]) -> int:
         """How many elements of an array are kept."""
         place = ".".join(map(str, path))
         if path[0].name not in self.kept and place not in self.mine:
@@ -358,7 +360,7 @@ class _Edits:
                 value = value[step.at] if step.at < len(value) else None
         return len(value) if isinstance(value, list) else 0
 
-    def _put(self, steps: tuple[Step, ...], value: Any) -> None:
+    def _set_value(self, steps: tuple[Step, ...], value: Any) -> None:
         owner: Any = self.body
         example: Any = self.example
         fields: Sequence[Field] = self.api.message(self.side).fields
@@ -367,7 +369,7 @@ class _Edits:
             last = number == len(steps) - 1
             field = find_field(fields, step.name, self.version)
             inside = inside or (field is not None and field.kind == RECORDS)
-            fields = () if field is None else below(field)
+            fields = () if field is None else fields_inside(field)
             inner = example.get(step.name) if isinstance(example, Mapping) else None
             if step.at is None:
                 if last:
@@ -375,19 +377,19 @@ class _Edits:
                     self.mine.add(".".join(map(str, steps)))
                     return
                 if not isinstance(owner.get(step.name), dict):
-                    owner[step.name] = self._new(fields, inner, inside)
+                    owner[step.name] = self._new_struct(fields, inner, inside)
                 owner, example = owner[step.name], inner
                 continue
-            elements = self._elements(owner, steps[: number + 1])
-            example = _model(inner, step.at)
+            elements = self._open_array(owner, steps[: number + 1])
+            example = _example_element(inner, step.at)
             if step.at == len(elements):
-                elements.append(self._new(fields, example, inside))
+                elements.append(self._new_struct(fields, example, inside))
             if last:
                 elements[step.at] = value
                 return
             owner = elements[step.at]
 
-    def _new(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
+    def _new_struct(self, fields: Sequence[Field], example: Any, inside: bool) -> dict[str, Any]:
         """A struct that was not there: a copy of the example's, else the initial values of a new element."""
         if isinstance(example, Mapping):
             return deepcopy(dict(example))
@@ -395,7 +397,7 @@ class _Edits:
             return {}
         return element(self.api, fields, self.version)
 
-    def _elements(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
+    def _open_array(self, owner: dict[str, Any], steps: tuple[Step, ...]) -> list[Any]:
         """The array that the last step goes into, without the example's elements."""
         step = steps[-1]
         place = ".".join(map(str, [*steps[:-1], Step(step.name, None)]))
@@ -410,21 +412,21 @@ class _Edits:
         return elements
 
 
-def _model(elements: Any, index: int) -> Any:
+def _example_element(elements: Any, index: int) -> Any:
     """The element of the example that a new one is copied from."""
     if not isinstance(elements, list) or not elements:
         return None
     return elements[index] if index < len(elements) else elements[0]
 
 
-def _leaves(value: Any, path: str) -> Iterator[str]:
+def _inner_paths(value: Any, path: str) -> Iterator[str]:
     """The paths of everything inside a value."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             place = f"{path}.{name}" if path else str(name)
             yield place
-            yield from _leaves(inner, place)
+            yield from _inner_paths(inner, place)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield f"{path}[{index}]"
-            yield from _leaves(inner, f"{path}[{index}]")
+            yield from _inner_paths(inner, f"{path}[{index}]")

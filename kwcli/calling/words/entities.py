@@ -16,7 +16,7 @@ from decoders.protocol_facts.names import find_field
 from decoders.schema.model import ALL, Api, Field, Side, Versions
 from kwcli.run_environment import Exit, Failure
 
-__all__ = ["WORDS", "expand"]
+__all__ = ["WORDS", "expand_entity_word"]
 
 _TOPIC: Final = "topicName"
 _GROUP: Final = "groupId"
@@ -50,7 +50,7 @@ _RESOURCES: Final[Mapping[int, Mapping[str, tuple[str, ...]]]] = {
 _OLDER: Final = {(10, "coordinator_keys[]="): ("key=",)}
 
 
-def expand(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
+def expand_entity_word(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
     """The words that `topic=orders` stands for, each with its alternatives in other versions; None where it is none.
 
     Several topics or partitions are separated by commas.
@@ -71,17 +71,17 @@ def expand(api: Api, side: Side, text: str) -> list[tuple[str, ...]] | None:
         return [way for one in values for way in ((word,) for word in types)] + [
             (f"{last}{one}", *(f"{other}{one}" for other in others)) for one in values
         ]
-    ways = _ways(api.key, side, entity)
+    ways = _entity_paths(api.key, side, entity)
     return [tuple(f"{path}={one}" for path in ways) for one in values] if ways else None
 
 
 @cache
-def _ways(key: int, side: Side, entity: str) -> tuple[str, ...]:
+def _entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
     """The paths of the fields with this meaning, that of the newest version first."""
     if key not in NAMES:
         return ()
     message = declared(key).message(side)
-    found = sorted(_paths(message.fields, entity, "", message.versions), key=_newest, reverse=True)
+    found = sorted(_find_entity_paths(message.fields, entity, "", message.versions), key=_newest_version, reverse=True)
     kept: dict[Versions, str] = {}
     for path, versions in found:
         if not any(versions & other for other in kept):  # of several such fields the first is meant
@@ -89,17 +89,19 @@ def _ways(key: int, side: Side, entity: str) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-def _newest(way: tuple[str, Versions]) -> int:
+def _newest_version(way: tuple[str, Versions]) -> int:
     return way[1].high
 
 
-def _paths(fields: Sequence[Field], entity: str, above: str, whole: Versions = ALL) -> Iterator[tuple[str, Versions]]:
+def _find_entity_paths(
+    fields: Sequence[Field], entity: str, above: str, whole: Versions = ALL
+) -> Iterator[tuple[str, Versions]]:
     for field in fields:
         versions = field.versions & whole
         path = f"{above}{field.name}{'[]' if field.array else ''}"
         if not versions:
             continue
         if field.fields:
-            yield from _paths(field.fields, entity, f"{path}.", versions)
+            yield from _find_entity_paths(field.fields, entity, f"{path}.", versions)
         elif field.entity == entity or (entity == "partition" and above and field.name in _PARTITIONS):
             yield path, versions

@@ -20,10 +20,10 @@ __all__ = [
     "TAGS",
     "Step",
     "as_batches",
-    "below",
     "fail",
-    "field_of",
-    "is_inside",
+    "fields_inside",
+    "find_field_at",
+    "is_record_struct",
     "parse_path",
 ]
 
@@ -61,32 +61,32 @@ fields
 
 
 @cache
-def _fields() -> tuple[Field, ...]:
+def _batch_fields() -> tuple[Field, ...]:
     return parse_message(_BATCH).fields
 
 
-def below(field: Field) -> Sequence[Field]:
+def fields_inside(field: Field) -> Sequence[Field]:
     """The fields inside a field: of a struct, or of the batches of a records field."""
-    return _fields() if field.kind == RECORDS else field.fields
+    return _batch_fields() if field.kind == RECORDS else field.fields
 
 
 def as_batches(field: Field) -> Field:
     """A records field as an array of structs, which is its JSON form."""
-    return field._replace(kind="struct", array=True, fields=_fields())
+    return field._replace(kind="struct", array=True, fields=_batch_fields())
 
 
-def is_inside(field: Field) -> bool:
+def is_record_struct(field: Field) -> bool:
     """Whether a field is the struct of a batch, record or header, whose JSON form is checked as a whole elsewhere."""
-    return field.fields != () and any(field.fields is known for known in _structs())
+    return field.fields != () and any(field.fields is known for known in _record_structs())
 
 
 @cache
-def _structs() -> tuple[tuple[Field, ...], ...]:
-    records = _fields()[-1].fields
-    return _fields(), records, records[-1].fields
+def _record_structs() -> tuple[tuple[Field, ...], ...]:
+    records = _batch_fields()[-1].fields
+    return _batch_fields(), records, records[-1].fields
 
 
-# A path like `topics[0].name` in, the fields that it names out; or an error that says which names there are.
+# Paths like `topics[0].name`
 
 
 # The index that stands for `[]`.
@@ -125,7 +125,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
     )
 
 
-def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None = None) -> Field:
+def find_field_at(api: Api, side: Side, steps: Sequence[Step], *, version: int | None = None) -> Field:
     """The field at the end of a path, in one version or in any.
 
     Raises Failure that says where the field is, or what may have been meant.
@@ -134,40 +134,40 @@ def field_of(api: Api, side: Side, steps: Sequence[Step], *, version: int | None
     found: Field | None = None
     for number, step in enumerate(steps):
         if number and not fields:
-            _not_into(found, steps, number)
+            _refuse_descent(found, steps, number)
         found = find_field(fields, step.name, version)
         if found is None:
-            unknown(api, side, [str(each) for each in steps[:number]], step.name, version)
+            raise_unknown_field(api, side, [str(each) for each in steps[:number]], step.name, version)
         if found.kind == RECORDS and (step.at is not None or number + 1 < len(steps)):
             found = as_batches(found)
         if step.at is not None and not found.array:
-            fail(f"{_joined(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
+            fail(f"{_join_steps(steps[: number + 1])}: {found.name} is no array, leave out the brackets")
         if step.at is None and found.array and number + 1 < len(steps):
-            fail(f"{_joined(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
+            fail(f"{_join_steps(steps)}: {found.name} is an array, write {found.name}[0] or {found.name}[]")
         fields = found.fields
     assert found is not None
     return found
 
 
-def _not_into(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
+def _refuse_descent(field: Field | None, steps: Sequence[Step], number: int) -> NoReturn:
     assert field is not None
-    place = _joined(steps[:number])
+    place = _join_steps(steps[:number])
     if field.kind == "bytes":
-        fail(f"{_joined(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
-    fail(f'{_joined(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
+        fail(f"{_join_steps(steps)}: {place} is {field.kind}, write {place}:=JSON, {place}:=@file or {place}=@file")
+    fail(f'{_join_steps(steps)}: {place} is {field.kind}, it has no field "{steps[number].name}"')
 
 
-def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
+def raise_unknown_field(api: Api, side: Side, before: Sequence[str], name: str, version: int | None = None) -> NoReturn:
     """Raise Failure: the struct at `before` (its steps as text) has no field of this name."""
-    fields, whole = struct_at(api, side, before)
+    fields, whole = find_struct_at(api, side, before)
     place = ".".join([*before, name])
     what = api.name if side == "request" else f"{api.name} response"
     elsewhere = find_field(fields, name)
     if elsewhere is not None and version is not None:
-        versions = _versions(elsewhere.versions & whole & api.message(side).versions)
+        versions = _format_versions(elsewhere.versions & whole & api.message(side).versions)
         fail(f'{what} {version} has no field "{place}": it is in {versions}')
     folded = name.replace("_", "").replace("-", "").lower()
-    deep = next((path for path in _paths(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None)
+    deep = next((path for path in _walk_fields(fields) if path[0][-1][0] == folded and len(path[0]) > 1), None)
     if deep is not None:
         steps, versions_of = deep
         meant = ".".join(text for _, text in steps)
@@ -175,13 +175,13 @@ def unknown(api: Api, side: Side, before: Sequence[str], name: str, version: int
         found = nearest_words(name, [spelling for field in fields for spelling in (field.name, *field.was)])
         field = find_field(fields, found[0]) if found else None
         if field is None:
-            fail(f'{what} has no field "{place}" ({_there_are(fields)})')
+            fail(f'{what} has no field "{place}" ({_list_names(fields)})')
         meant, versions_of = field.name, field.versions
-    versions = _versions(versions_of & whole & api.message(side).versions)
+    versions = _format_versions(versions_of & whole & api.message(side).versions)
     fail(f'{what} has no field "{place}" (did you mean "{meant}"? it is in {versions})')
 
 
-def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Field], Versions]:
+def find_struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Field], Versions]:
     """The fields of the struct at a path whose names are known, and the versions that have the struct."""
     fields: Sequence[Field] = api.message(side).fields
     whole = ALL
@@ -189,11 +189,11 @@ def struct_at(api: Api, side: Side, before: Sequence[str]) -> tuple[Sequence[Fie
         field = find_field(fields, text.partition("[")[0])
         if field is None:
             break
-        fields, whole = below(field), whole & field.versions
+        fields, whole = fields_inside(field), whole & field.versions
     return fields, whole
 
 
-def _paths(
+def _walk_fields(
     fields: Sequence[Field], before: tuple[tuple[str, str], ...] = (), whole: Versions = ALL
 ) -> Iterator[tuple[tuple[tuple[str, str], ...], Versions]]:
     """Every field, at any depth: its steps as (folded name, text), and its versions."""
@@ -201,10 +201,10 @@ def _paths(
         steps = (*before, (field.name.replace("_", ""), field.name + ("[]" if field.array else "")))
         versions = whole & field.versions
         yield steps, versions
-        yield from _paths(field.fields, steps, versions)
+        yield from _walk_fields(field.fields, steps, versions)
 
 
-def _there_are(fields: Sequence[Field]) -> str:
+def _list_names(fields: Sequence[Field]) -> str:
     names = list(dict.fromkeys(field.name for field in fields))
     if not names:
         return "there are none"
@@ -212,11 +212,11 @@ def _there_are(fields: Sequence[Field]) -> str:
     return f"there are {', '.join(names[:_LISTED])}{more}" if len(names) > 1 else f"there is only {names[0]}"
 
 
-def _versions(versions: Versions) -> str:
+def _format_versions(versions: Versions) -> str:
     return f"version {versions}" if versions.low == versions.high else f"versions {versions}"
 
 
-def _joined(steps: Sequence[Step]) -> str:
+def _join_steps(steps: Sequence[Step]) -> str:
     return ".".join(map(str, steps))
 
 
@@ -224,7 +224,7 @@ def _joined(steps: Sequence[Step]) -> str:
 _OPAQUE: Final = ("bytes", "records")
 
 
-class Path:
+class SelectPath:
     """A path of names with indices; `[]`, or no index at an array, means every element."""
 
     def __init__(self, text: str, steps: Sequence[PathStep], versions: Versions) -> None:
@@ -233,7 +233,7 @@ class Path:
         self._steps = tuple(steps)
 
     @classmethod
-    def parse(cls, text: str, api: Api, side: Side) -> Path:
+    def parse(cls, text: str, api: Api, side: Side) -> SelectPath:
         """A path that some version of this side has. Raises Failure (usage)."""
         steps: list[PathStep] = []
         message = api.message(side)
@@ -257,6 +257,6 @@ class Path:
             steps.append(PathStep(name, indices))
         return cls(text, steps, versions)
 
-    def values(self, body: Any) -> Iterator[Any]:
+    def find_values(self, body: Any) -> Iterator[Any]:
         """The values at this path of `body`; nothing where the path ends early."""
         yield from values_at(body, self._steps)

@@ -39,7 +39,7 @@ def parse_moment(text: str, now_ms: int, what: str) -> int:
         ) from None
 
 
-# A record's key in, its partition out, as Kafka's Java producer chooses it: murmur2 of the key modulo the count.
+# The partition of a record
 
 
 _SEED: Final = 0x9747B28C
@@ -62,15 +62,12 @@ def murmur2(data: bytes) -> int:
     return value ^ value >> 15
 
 
-def partition_of(key: bytes, count: int) -> int:
-    """The partition of a record with this key in a topic of `count` partitions."""
+def choose_partition(key: bytes, count: int) -> int:
+    """The partition of a record with this key in a topic of `count` partitions, as Kafka's Java producer chooses it."""
     return (murmur2(key) & 0x7FFFFFFF) % count
 
 
-# Words like `key=k value=@file header=a:b`, or records as NDJSON, in; the records to produce out.
-#
-# A word that the current record already has begins the next record (except headers, of which a record may have many).
-# `partition=` and `timestamp=` also hold for the records that follow.
+# Records to produce, of words or of NDJSON
 
 
 # The name after an @ in, the contents of that file (`-`: standard input) out.
@@ -92,7 +89,7 @@ class RecordWord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProduceRecord:
     """A record to produce; `timestamp` None: now, `partition` None: by the key."""
 
     key: bytes | None
@@ -102,38 +99,42 @@ class Entry:
     partition: int | None = None
 
 
-def from_words(words: Iterable[RecordWord], contents: Contents, now_ms: int) -> list[Entry]:
-    """The records that the words describe, in order. Raises Failure (usage)."""
-    entries: list[Entry] = []
+def parse_record_words(words: Iterable[RecordWord], contents: Contents, now_ms: int) -> list[ProduceRecord]:
+    """The records that words like `key=k value=@file header=a:b` describe, in order. Raises Failure (usage).
+
+    A word that the current record already has begins the next record (except headers, of which a record may have
+    many). `partition=` and `timestamp=` also hold for the records that follow.
+    """
+    entries: list[ProduceRecord] = []
     record: dict[str, Any] = {}
     headers: list[Header] = []
     kept: dict[str, int] = {}
 
-    def end() -> None:
+    def finish_record() -> None:
         if "value" not in record:
-            raise _wrong(f"record {len(entries)} has no value= (value:=null is a tombstone)")
-        entries.append(Entry(**{"key": None, **kept, **record}, headers=tuple(headers)))
+            raise _usage_failure(f"record {len(entries)} has no value= (value:=null is a tombstone)")
+        entries.append(ProduceRecord(**{"key": None, **kept, **record}, headers=tuple(headers)))
         kept.update({name: record[name] for name in ("timestamp", "partition") if name in record})
         record.clear()
         headers.clear()
 
     for word in words:
         if word.name == "header":
-            headers.append(_header(word, contents))
+            headers.append(_parse_header(word, contents))
             continue
         if word.name in record:
-            end()
+            finish_record()
         if word.name == "partition":
-            record["partition"] = number(word, _INT32_MAX)
+            record["partition"] = word_number(word, _INT32_MAX)
         elif word.name == "timestamp":
-            record["timestamp"] = parse_moment(said(word), now_ms, "timestamp=")
+            record["timestamp"] = parse_moment(word_text(word), now_ms, "timestamp=")
         else:
-            record[word.name] = data(word, contents)
-    end()
+            record[word.name] = word_bytes(word, contents)
+    finish_record()
     return entries
 
 
-def data(word: RecordWord, contents: Contents) -> bytes | None:
+def word_bytes(word: RecordWord, contents: Contents) -> bytes | None:
     """The bytes of `key=` or `value=`: text, a file, or JSON (null, a string, {"base64"}; any other as written)."""
     if word.text.startswith("@"):
         held = contents(word.text[1:])
@@ -143,31 +144,31 @@ def data(word: RecordWord, contents: Contents) -> bytes | None:
         held = word.text.encode("utf-8", "surrogateescape")
         if not word.json:
             return held
-    value = _parsed(held, str(word))
-    return _bytes(value, str(word), held)
+    value = _parse_json(held, str(word))
+    return _json_value_bytes(value, str(word), held)
 
 
-def said(word: RecordWord) -> str:
+def word_text(word: RecordWord) -> str:
     """The text of a word that is neither key, value nor header; one written as JSON must be text or a number."""
     if not word.json:
         return word.text
-    value = _parsed(word.text.encode("utf-8", "surrogateescape"), str(word))
+    value = _parse_json(word.text.encode("utf-8", "surrogateescape"), str(word))
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise _wrong(f"{word}{word.text} is neither text nor a number")
+        raise _usage_failure(f"{word}{word.text} is neither text nor a number")
     return str(value)
 
 
-def number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
+def word_number(word: RecordWord, largest: int, *, smallest: int = 0) -> int:
     """The integer that a word gives. Raises Failure (usage) outside the bounds."""
-    text = said(word).strip()
+    text = word_text(word).strip()
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 20:
-        raise _wrong(f"{word}{word.text} is no number")
+        raise _usage_failure(f"{word}{word.text} is no number")
     if not smallest <= int(text) <= largest:
-        raise _wrong(f"{word}{word.text} is outside {smallest} to {largest}")
+        raise _usage_failure(f"{word}{word.text} is outside {smallest} to {largest}")
     return int(text)
 
 
-def from_lines(lines: bytes, source: str, now_ms: int) -> list[Entry]:
+def parse_json_lines(lines: bytes, source: str, now_ms: int) -> list[ProduceRecord]:
     """Records from a JSON object a line: {"key", "value", "headers", "timestamp", "partition"}, as by `--records`.
 
     Only "value" is required; a value that is neither text nor {"base64"} is sent as its JSON. An offset is ignored: the
@@ -177,58 +178,58 @@ def from_lines(lines: bytes, source: str, now_ms: int) -> list[Entry]:
     for index, line in enumerate(lines.splitlines(), 1):
         if line.strip():
             place = f"{source}:{index}"
-            value = _parsed(line, place)
+            value = _parse_json(line, place)
             if not isinstance(value, dict):
-                raise _wrong(f"{place}: a record is an object")
-            entries.append(_entry(value, place, now_ms))
+                raise _usage_failure(f"{place}: a record is an object")
+            entries.append(_parse_entry(value, place, now_ms))
     return entries
 
 
-def _entry(value: Mapping[str, Any], place: str, now_ms: int) -> Entry:
+def _parse_entry(value: Mapping[str, Any], place: str, now_ms: int) -> ProduceRecord:
     for name in value:
         if name not in _LINE_FIELDS:
-            raise _wrong(f"{place}: a record has no {name!r}; it has {', '.join(_LINE_FIELDS)}")
+            raise _usage_failure(f"{place}: a record has no {name!r}; it has {', '.join(_LINE_FIELDS)}")
     partition, timestamp = value.get("partition"), value.get("timestamp")
     if partition is not None and (type(partition) is not int or not 0 <= partition <= _INT32_MAX):
-        raise _wrong(f"{place}: partition is no number from 0 to {_INT32_MAX}")
+        raise _usage_failure(f"{place}: partition is no number from 0 to {_INT32_MAX}")
     if isinstance(timestamp, str):
         timestamp = parse_moment(timestamp, now_ms, f"{place}: timestamp")
     elif timestamp is not None and type(timestamp) is not int:
-        raise _wrong(f"{place}: timestamp is no number of milliseconds and no time")
+        raise _usage_failure(f"{place}: timestamp is no number of milliseconds and no time")
     if "value" not in value:
-        raise _wrong(f'{place}: a record without "value" (null is a tombstone)')
-    return Entry(
-        _bytes(value.get("key"), f"{place}: key"),
-        _bytes(value["value"], f"{place}: value"),
-        tuple(_headers(value.get("headers") or (), place)),
+        raise _usage_failure(f'{place}: a record without "value" (null is a tombstone)')
+    return ProduceRecord(
+        _json_value_bytes(value.get("key"), f"{place}: key"),
+        _json_value_bytes(value["value"], f"{place}: value"),
+        tuple(_parse_headers(value.get("headers") or (), place)),
         timestamp,
         partition,
     )
 
 
-def _headers(value: object, place: str) -> Iterator[Header]:
+def _parse_headers(value: object, place: str) -> Iterator[Header]:
     """The headers of a list `[{"key", "value"}]`, or of an object."""
     if isinstance(value, dict):
         value = [{"key": key, "value": held} for key, held in value.items()]
     for each in value if isinstance(value, list | tuple) else [value]:
         if not isinstance(each, dict) or not {"key"} <= each.keys() <= {"key", "value"}:
-            raise _wrong(f'{place}: headers are a list of {{"key", "value"}} or an object')
-        name = _bytes(each["key"], f"{place}: header key")
+            raise _usage_failure(f'{place}: headers are a list of {{"key", "value"}} or an object')
+        name = _json_value_bytes(each["key"], f"{place}: header key")
         if name is None:
-            raise _wrong(f"{place}: a header has a key")
-        yield name.decode("utf-8", "surrogateescape"), _bytes(each.get("value"), f"{place}: header value")
+            raise _usage_failure(f"{place}: a header has a key")
+        yield name.decode("utf-8", "surrogateescape"), _json_value_bytes(each.get("value"), f"{place}: header value")
 
 
-def _header(word: RecordWord, contents: Contents) -> Header:
+def _parse_header(word: RecordWord, contents: Contents) -> Header:
     """The header of `header=name:text`, `header=name:@file`, `header=name` (null), or JSON {"key", "value"}."""
     if word.json:
-        (found,) = _headers([_parsed(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word))
+        (found,) = _parse_headers([_parse_json(word.text.encode("utf-8", "surrogateescape"), str(word))], str(word))
         return found
     name, colon, text = word.text.partition(":")
-    return name, data(RecordWord(word.name, text), contents) if colon else None
+    return name, word_bytes(RecordWord(word.name, text), contents) if colon else None
 
 
-def _bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:
+def _json_value_bytes(value: object, place: str, plain: bytes | None = None) -> bytes | None:
     """The bytes of a JSON value; `plain` is the text that it was written as, where known."""
     if value is None:
         return None
@@ -236,18 +237,18 @@ def _bytes(value: object, place: str, plain: bytes | None = None) -> bytes | Non
         try:
             return bytes_from_json(value, place)
         except EncodeError as failure:
-            raise _wrong(str(failure)) from None
+            raise _usage_failure(str(failure)) from None
     return plain if plain is not None else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _parsed(text: bytes, place: str) -> Any:
+def _parse_json(text: bytes, place: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as failure:
-        raise _wrong(f"{place}: no JSON: {failure}") from None
+        raise _usage_failure(f"{place}: no JSON: {failure}") from None
 
 
-def _wrong(text: str) -> Failure:
+def _usage_failure(text: str) -> Failure:
     return Failure(text, Exit.USAGE)
 
 
@@ -272,7 +273,7 @@ class TopicLookup(Protocol):
         """The id of a topic."""
 
 
-def split(words: Iterable[str], names: Sequence[str]) -> tuple[list[RecordWord], list[str]]:
+def split_words(words: Iterable[str], names: Sequence[str]) -> tuple[list[RecordWord], list[str]]:
     """The words whose name is one of these (camelCase accepted), and the others."""
     known = {name.replace("_", ""): name for name in names}
     ours: list[RecordWord] = []
@@ -296,7 +297,7 @@ def check_names(key: int, rest: Iterable[str], names: Sequence[str]) -> None:
             raise Failure(f'{api(key).name} has no field "{match[1]}"{meant}', Exit.USAGE)
 
 
-def need(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) -> Versions:
+def narrow_versions(key: int, versions: Versions, needs: Sequence[tuple[Versions, str]]) -> Versions:
     """The versions that meet all needs. Raises Failure (usage) that names the first that cannot be met."""
     left = versions
     for wanted, what in needs:

@@ -10,19 +10,19 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import FETCH, PRODUCE
 from decoders.schema.model import Versions
 from kwcli.calling.bodies import read_file, read_stdin
-from kwcli.calling.records.fetch_request import Offsets, read_fetch
-from kwcli.calling.records.lines import LineOptions, separator_of
-from kwcli.calling.records.produce_request import read_produce
+from kwcli.calling.records.fetch_request import OffsetLookup, parse_fetch
+from kwcli.calling.records.lines import LineOptions, parse_separator
+from kwcli.calling.records.produce_request import parse_produce
 from kwcli.run_environment import Environment, Exit, Failure
 
 
-class Short(Protocol):
+class ShortRequest(Protocol):
     """A request given in short words; the other words may still change its body by path."""
 
     def narrow(self, versions: Versions, *, connected: bool = True) -> Versions:
         """The versions among these that can carry the request. Raises Failure (usage) that says why there is none."""
 
-    def body(self, version: int, known: Offsets | None, /) -> dict[str, Any]:
+    def build_body(self, version: int, known: OffsetLookup | None, /) -> dict[str, Any]:
         """The request in JSON form; `known` looks up topics and offsets, None when not connected."""
 
 
@@ -54,9 +54,9 @@ _KEPT_BY: Final = {
 }
 
 
-def read_short(
+def parse_short_request(
     key: int, words: Sequence[str], given: RecordOptions, env: Environment
-) -> tuple[Short | None, list[str]]:
+) -> tuple[ShortRequest | None, list[str]]:
     """The request that the short words of this API ask for (None where there are none), and the words that are left.
 
     Files, and standard input when records are to come from there, are read. Raises Failure for everything that is known
@@ -64,8 +64,8 @@ def read_short(
     """
     given.check(key)
     if key == PRODUCE:
-        separator = None if given.key_separator is None else separator_of(given.key_separator)
-        return read_produce(
+        separator = None if given.key_separator is None else parse_separator(given.key_separator)
+        return parse_produce(
             words,
             compression=given.compression,
             acks=given.acks,
@@ -75,4 +75,4 @@ def read_short(
             stdin=lambda: not env.stdin_terminal,
             clock_ms=lambda: env.now_ns() // 1_000_000,
         )
-    return read_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))
+    return parse_fetch(words, now_ms=env.now_ns() // 1_000_000) if key == FETCH else (None, list(words))

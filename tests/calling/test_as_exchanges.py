@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_request, encode_response
-from kwcli.calling.as_exchanges import Tape
+from kwcli.calling.as_exchanges import ExchangeBuilder
 
 
 @dataclass
@@ -34,7 +34,7 @@ def metadata(number: int, topic: str | None = None) -> Frames:
 
 
 def test_an_exchange_has_the_times_and_addresses_of_the_socket() -> None:
-    exchange = Tape().play("127.0.0.1:5000", "127.0.0.1:9092", metadata(1, "orders"))
+    exchange = ExchangeBuilder().build_exchange("127.0.0.1:5000", "127.0.0.1:9092", metadata(1, "orders"))
     record = to_json_dict(exchange)
     assert (record["time"], record["latency_ms"], record["duration_ms"]) == ("1970-01-01T00:00:01.000000Z", 3.5, 5.0)
     assert (record["client"], record["broker"], record["connection"]) == ("127.0.0.1:5000", "127.0.0.1:9092", 1)
@@ -45,31 +45,31 @@ def test_an_exchange_has_the_times_and_addresses_of_the_socket() -> None:
 
 
 def test_connections_are_numbered_as_they_are_first_used() -> None:
-    tape = Tape()
+    builder = ExchangeBuilder()
     ends = [("c:1", "a:1"), ("c:2", "b:1"), ("c:1", "a:1")]
-    numbers = [tape.play(*pair, metadata(number)).connection for number, pair in enumerate(ends)]
+    numbers = [builder.build_exchange(*pair, metadata(number)).connection for number, pair in enumerate(ends)]
     assert numbers == [1, 2, 1]
 
 
 def test_a_request_without_its_answer_is_unanswered_and_the_next_one_is_not() -> None:
-    tape = Tape()
+    builder = ExchangeBuilder()
     lost = metadata(1)
     lost.response_frame = None
-    exchange = tape.play("c:1", "a:1", lost)
+    exchange = builder.build_exchange("c:1", "a:1", lost)
     assert (exchange.status, exchange.closed) == ("unanswered", None)  # the connection may have ended by a time-out
-    assert tape.play("c:1", "a:1", metadata(2)).status == "complete"
+    assert builder.build_exchange("c:1", "a:1", metadata(2)).status == "complete"
 
 
 def test_bytes_that_are_no_known_api_are_an_exchange_that_cannot_be_read() -> None:
     request = bytes.fromhex("03e70000 00000007 00026b77 ffff")
     response = bytes.fromhex("00000007 0102")
-    exchange = Tape().play("c:1", "a:1", Frames(sized(request), sized(response)))
+    exchange = ExchangeBuilder().build_exchange("c:1", "a:1", Frames(sized(request), sized(response)))
     assert (exchange.api, exchange.status) == ("UNKNOWN(999)", "undecoded")
 
 
 def test_a_connection_may_open_with_a_bare_gssapi_token() -> None:
     token, answer = sized(bytes.fromhex("60 06 2a864886f712")), sized(bytes.fromhex("60 02 0100"))
-    tape = Tape()
-    exchange = tape.play("c:1", "a:1", Frames(token, answer))
+    builder = ExchangeBuilder()
+    exchange = builder.build_exchange("c:1", "a:1", Frames(token, answer))
     assert (exchange.status, exchange.api_key, exchange.raw("response")) == ("token", None, answer)
-    assert tape.play("c:1", "a:1", metadata(2)).status == "complete"
+    assert builder.build_exchange("c:1", "a:1", metadata(2)).status == "complete"
