@@ -41,7 +41,8 @@ class Remark(NamedTuple):
 class RecordValueWriter:
     """Writes the records of Fetch responses: values, or with `separator` pairs (in JSON {"key", "value"}).
 
-    A response ends at the end of a log segment, or at a limit. With `follow`, take_further_offsets() says where to go on.
+    A response ends at the end of a log segment, or at a limit. With `follow`,
+    take_further_offsets() says where to go on.
     """
 
     def __init__(
