@@ -329,9 +329,9 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
     from decoders.filters.fields import BODIES
 
     if field == "api":
-        from decoders.apis import NAMES, api
+        from decoders.apis import NAMES, api_name
 
-        yield from ((api(key).name, str(key)) for key in NAMES)
+        yield from ((api_name(key), str(key)) for key in NAMES)
     elif field in ("error", "errors"):
         from decoders.protocol_facts.errors.error_codes import ERRORS
 

@@ -8,8 +8,9 @@ words are shown.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from contextlib import suppress
 from typing import Any, Final
 
 import decoders
@@ -17,7 +18,7 @@ from decoders.apis import NAMES
 from decoders.named_tuple import NamedTuple
 
 OWN: Final = "own "
-_FOLDER: Final = Path(decoders.__file__).parent
+_FOLDER: Final = os.path.dirname(decoders.__file__)  # no Path: a TAB would wait for its import
 _TAGS: Final = "Optional fields, each with its tag."
 
 
@@ -44,8 +45,9 @@ def structure_abouts(module: str) -> Mapping[str, str]:
 
 
 def _read(room: str, module: str) -> dict[str, str]:
-    path = _FOLDER / room / "abouts" / f"{module}.txt"
-    text = path.read_text("utf-8") if path.is_file() else ""
+    path, text = os.path.join(_FOLDER, room, "abouts", f"{module}.txt"), ""
+    with suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+        text = file.read()
     return {line: about.words for line, about in parse_abouts(text).items()}
 
 

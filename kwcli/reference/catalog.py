@@ -10,6 +10,7 @@ from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.releases import RELEASES, UNSTABLE, history
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import FOREVER, Api, Field, Message, Versions, default_value
+from kwcli.reference.field_paths import paths
 from kwcli.reference.wire_layout import SIDES, shown_default
 
 Entry = dict[str, Any]
@@ -168,13 +169,3 @@ def _lifetime(key: int, versions: Versions, since: str) -> tuple[str | None, str
     if not having:
         return None, None
     return having[0], None if having[-1] == RELEASES[-1] else having[-1]
-
-
-def paths(among: Sequence[Field], whole: Versions, above: str = "") -> Iterator[tuple[str, Field, Versions]]:
-    """Every field with its path (`topics[].partitions[].partition`) and its versions, parents before children."""
-    for field in among:
-        versions = field.versions & whole
-        if versions:
-            here = f"{above}{field.name}"
-            yield here, field, versions
-            yield from paths(field.fields, versions, here + "[]" * field.array + ".")

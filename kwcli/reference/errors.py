@@ -14,7 +14,7 @@ from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocol_facts.errors.returned import GENERIC, listed, observed
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, fill, painted
-from kwcli.reference.catalog import paths
+from kwcli.reference.field_paths import paths
 
 Row = dict[str, Any]
 

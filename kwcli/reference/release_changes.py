@@ -14,7 +14,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.releases import UNSTABLE
 from decoders.schema.model import Api, Field, Message, Side, Versions
 from kwcli.reference.at_release import as_of, message_at, name_at, older_names
-from kwcli.reference.catalog import pair, paths
+from kwcli.reference.catalog import pair
+from kwcli.reference.field_paths import paths
 from kwcli.reference.wire_layout import SIDES
 
 Row = dict[str, Any]

@@ -130,6 +130,9 @@ def cases(small: str, blend: str, node: Node, broker: int) -> Iterator[tuple[str
     """The cases with their names; `small` and `blend` are captures made by tests.bench.volume."""
     yield "kw --version", command("--version")
     yield "kw --help", command("--help")
+    yield "TAB, an option", command("__complete", "fish", "", "sniff", "--col")
+    yield "TAB, a field", command("__complete", "zsh", "", "call", "Metadata", "topics[].n")
+    yield "TAB, a property", command("__complete", "property", "secur", "call", "-X")
     for title, file in (("tour", TOUR), ("small", small), ("blend", blend)):
         for output in ("text", "ndjson"):
             yield f"kw sniff, {title}, {output}", command("sniff", file, "-o", output)

@@ -48,6 +48,33 @@ def test_help_loads_no_command_and_no_library() -> None:
     assert heavy(modules) == set()
 
 
+# The modules of kwcli that completing a command or an option may import, besides those of the commands on the line.
+COMPLETING = {
+    *START_UP,
+    *("kwcli.own_folders", "kwcli.completion", "kwcli.completion.complete", "kwcli.completion.candidates"),
+    "kwcli.completion.command_line",
+}
+
+
+@pytest.mark.parametrize("shell", [["bash", " ="], ["fish", ""], ["zsh", ""]], ids=lambda words: words[0])
+def test_a_tab_loads_the_command_of_the_line_and_no_library(shell: list[str]) -> None:
+    installed = loaded_by("--help")  # an editable installation loads some of its own
+
+    def tab(line: str) -> set[str]:
+        modules = loaded_by("__complete", *shell, *([f"kw {line}"] if shell[0] == "bash" else line.split(" ")))
+        slow = {"pathlib", "dataclasses", "subprocess", "uuid", "socket", "hashlib"}
+        assert not (modules - installed) & slow, line
+        light = {"kwcli.completion.bash", "kwcli.output", "kwcli.output.settings"}
+        return {name for name in modules if name.split(".")[0] == "kwcli"} - light
+
+    assert tab("sni") == COMPLETING
+    assert heavy(loaded_by("__complete", *shell, "kw sni")) == set()
+    assert "kwcli.commands.sniff" in tab("sniff --col")
+    assert not {name for name in tab("sniff --col") if name.startswith(("kwcli.sniff", "kwcli.output", "kwcli.net"))}
+    assert not {name for name in tab("errors NOT_") if name.startswith(("kwcli.reference.", "kwcli.net"))}
+    assert not {name for name in tab("call Metadata topics[].n") if name.startswith(("kwcli.calling", "kwcli.output"))}
+
+
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
