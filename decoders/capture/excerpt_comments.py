@@ -183,7 +183,7 @@ class CutSegments:
         self._met: dict[bytes, int] = {}
 
     @staticmethod
-    def tell(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
+    def give_topics(comments: Iterable[bytes], receiver: CutReceiver | None) -> None:
         """Give the topic names in comments of a section to the receiver."""
         if receiver is not None:
             for comment in comments:
@@ -191,19 +191,19 @@ class CutSegments:
                     receiver.name_topic(topic)
 
     @staticmethod
-    def note(comments: Iterable[bytes]) -> CutNote | None:
+    def find_note(comments: Iterable[bytes]) -> CutNote | None:
         """The note among the comments of a packet; None where there is none."""
         return next(filter(None, map(parse_note, comments)), None)
 
-    def meant(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
+    def apply_note(self, segment: Segment, note: CutNote, receiver: CutReceiver | None) -> list[Segment]:
         """The segments that a packet with this note stands for; the other facts of the note go to the receiver."""
         if receiver is not None and note.broker:
             receiver.vouch(note.broker)
         if receiver is not None and note.rows is not None:
             receiver.choose(client_key(segment[0], note), note.rows)
-        return self.segments(segment, note)
+        return self.restore_segments(segment, note)
 
-    def segments(self, segment: Segment, note: CutNote) -> list[Segment]:
+    def restore_segments(self, segment: Segment, note: CutNote) -> list[Segment]:
         """The segments that a packet with this note stands for; its own where the packet lacks a part of the note."""
         key, time_ns, packet, _, _, flags, payload, cut = segment
         size = len(payload) + cut
@@ -212,7 +212,7 @@ class CutSegments:
         self.count += 1
         begin = note.connection * _SPREAD & _MASK
         first = begin + 1
-        out = self._opened(key, time_ns, packet, note, begin)
+        out = self._open_connection(key, time_ns, packet, note, begin)
         flags &= ~7  # no FIN, SYN or RST: the kept bytes do not end the connection
         ack = 0
         if note.ack is None:
@@ -225,10 +225,10 @@ class CutSegments:
             out.append((key, time_ns, packet, seq, ack, flags, data, part_size - len(data)))
         return out
 
-    def _opened(self, key: bytes, time_ns: int, packet: int, note: CutNote, begin: int) -> list[Segment]:
+    def _open_connection(self, key: bytes, time_ns: int, packet: int, note: CutNote, begin: int) -> list[Segment]:
         """The segments that open the connection; none where it was met before."""
         client = client_key(key, note)
-        broker = _turned(client)
+        broker = _reverse_key(client)
         if self._met.get(client) == note.connection:
             return []
         if len(self._met) >= CONNECTIONS_MAX:
@@ -242,10 +242,10 @@ class CutSegments:
 
 def client_key(key: bytes, note: CutNote) -> bytes:
     """The client key of a packet with this note: addresses and ports as in the client's segments."""
-    return key if note.client else _turned(key)
+    return key if note.client else _reverse_key(key)
 
 
-def _turned(key: bytes) -> bytes:
+def _reverse_key(key: bytes) -> bytes:
     """The addresses and ports of the other direction."""
     size = (len(key) - 4) // 2
     return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -66,14 +66,14 @@ class Pcap:
         while True:
             if self._fused:
                 for shape in self._shapes:
-                    at = self._usual(buf, at, out, shape)
+                    at = self._read_usual_records(buf, at, out, shape)
             if at + self._head > size:
                 return at, self._head
             seconds, fraction, captured, wire = self._record(buf, at)
             begin = at + self._head
             end = begin + captured
             if fraction >= self._ticks or not captured <= wire <= PACKET_MAX or not (wire or seconds):
-                raise _impossible(fraction, self._ticks, captured, wire, at)
+                raise _record_error(fraction, self._ticks, captured, wire, at)
             if end > size:
                 return at, self._head + captured
             self.packets += 1
@@ -84,7 +84,7 @@ class Pcap:
                 out.append(segment)
             at = end
 
-    def _usual(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
         """Take the records from `at` on that hold usual packets; the offset of the first record that does not."""
         unpack, network, version, mask, wanted, base, sizes = shape
         record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
@@ -116,11 +116,11 @@ class Pcap:
                     cut += 1
                 else:
                     if cut:
-                        self._dissector.cut_at(cut_at, cut)
+                        self._dissector.count_cut(cut_at, cut)
                     cut_at, cut = captured, 1
             at = end
         if cut:
-            self._dissector.cut_at(cut_at, cut)
+            self._dissector.count_cut(cut_at, cut)
         self.packets = packet
         return at
 
@@ -133,7 +133,7 @@ class Pcap:
         (self.packets,) = fields(state, int)
 
 
-def _impossible(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
+def _record_error(fraction: int, ticks: int, captured: int, wire: int, at: int) -> Malformed:
     """The error that says what is wrong with a record header."""
     if captured > PACKET_MAX or wire > PACKET_MAX:
         text = f"a packet of {in_bytes(max(captured, wire))}"
@@ -223,7 +223,7 @@ class Pcapng:
         at, size = 0, len(buf)
         while True:
             if self._fused:
-                at = self._usual(buf, at, out)
+                at = self._read_usual_blocks(buf, at, out)
             if size - at < _BLOCK_MIN:
                 return at, _BLOCK_MIN
             if buf[at : at + 4] == MAGIC:
@@ -234,14 +234,14 @@ class Pcapng:
             end = at + length
             if end > size:
                 return at, length
-            if self._u32(buf, end - 4) != length and not self._agrees(buf, at, kind, length):
+            if self._u32(buf, end - 4) != length and not self._has_usual_length(buf, at, kind, length):
                 raise Malformed(f"a block of {in_bytes(length)} does not repeat its length at its end", offset=at)
             handler = _BLOCKS.get(kind)
             if handler is not None:
                 handler(self, buf, at, end - 4, out)
             at = end
 
-    def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
+    def _read_usual_blocks(self, buf: bytes, at: int, out: list[Segment]) -> int:
         """Take the usual packets of one interface from `at` on; the offset of the first other block."""
         if len(buf) < at + PACKET_AT or self.cuts is not None:
             return at
@@ -251,10 +251,10 @@ class Pcapng:
             link = LINKS.get(interface.link_type)
             if link is not None and interface.denominator == 1 and interface.numerator <= TICK_MAX:
                 for shape in shapes(link):
-                    at = self._enhanced(buf, at, out, number, interface, len(buf) - link.size, shape)
+                    at = self._read_enhanced_blocks(buf, at, out, number, interface, len(buf) - link.size, shape)
         return at
 
-    def _enhanced(
+    def _read_enhanced_blocks(
         self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: Shape
     ) -> int:
         """The fused loop over enhanced packet blocks of interface `number`; the offset of the first other block."""
@@ -295,16 +295,16 @@ class Pcapng:
                     cut += 1
                 else:
                     if cut:
-                        self._dissector.cut_at(cut_at, cut)
+                        self._dissector.count_cut(cut_at, cut)
                     cut_at, cut = captured, 1
             at = after
         if cut:
-            self._dissector.cut_at(cut_at, cut)
+            self._dissector.count_cut(cut_at, cut)
         if packet != self.packets:
             self.packets, self._time_ns = packet, out[-1][1]
         return at
 
-    def _agrees(self, buf: bytes, at: int, kind: int, length: int) -> bool:
+    def _has_usual_length(self, buf: bytes, at: int, kind: int, length: int) -> bool:
         """Whether the block is an enhanced packet block without options whose length follows from the packet's."""
         return kind == ENHANCED and length >= PACKET_AT and length == (self._u32(buf, at + 20) + 35) & -4
 
@@ -340,14 +340,14 @@ class Pcapng:
         self._earlier_drops = self.dropped
         self.interfaces = []
 
-    def _section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _take_section(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         """Check the version of a section that is there as a whole, and see whether its packets were cut out."""
         major = _struct(self._order + "H").unpack_from(buf, at + 12)[0] if at + 16 <= end else 0
         if major != 1:
             raise Malformed(f"version {major} of pcapng is not known", offset=at + 12)
-        comments = [value for code, value in self._options(buf, at + 24, end) if code == _COMMENT]
+        comments = [value for code, value in self._read_options(buf, at + 24, end) if code == _COMMENT]
         if any(comment.startswith(_CUT_OUT) for comment in comments):
-            self._begin_cuts().tell(comments, self.cut_receiver)
+            self._begin_cuts().give_topics(comments, self.cut_receiver)
 
     def _begin_cuts(self) -> CutSegments:
         """Read notes of packets from here on (excerpt_comments.py)."""
@@ -357,24 +357,24 @@ class Pcapng:
             self.cuts = CutSegments()
         return self.cuts
 
-    def _noted(self, buf: bytes, at: int, end: int) -> CutNote | None:
+    def _find_note(self, buf: bytes, at: int, end: int) -> CutNote | None:
         """The note of the packet in an enhanced packet block; None where it has none."""
         assert self.cuts is not None
-        options = self._options(buf, at + PACKET_AT + (self._u32(buf, at + 20) + 3 & -4), end)
-        return self.cuts.note([value for code, value in options if code == _COMMENT])
+        options = self._read_options(buf, at + PACKET_AT + (self._u32(buf, at + 20) + 3 & -4), end)
+        return self.cuts.find_note([value for code, value in options if code == _COMMENT])
 
-    def _cut(self, note: CutNote, before: int, out: list[Segment]) -> None:
+    def _replace_segment(self, note: CutNote, before: int, out: list[Segment]) -> None:
         """Replace the segment of a packet with a note, where it gave one, by the segments that the note means."""
         if self.cuts is not None and len(out) > before:
-            out[before:] = self.cuts.meant(out[before], note, self.cut_receiver)
+            out[before:] = self.cuts.apply_note(out[before], note, self.cut_receiver)
 
-    def _describe(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _take_interface(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 16 > end:
             raise Malformed("an interface description is too short", offset=at)
         if len(self.interfaces) >= INTERFACES_MAX:
             raise LimitExceeded(f"more than {INTERFACES_MAX} interfaces", offset=at)
         interface = Interface(*_struct(self._order + "HxxI").unpack_from(buf, at + 8))
-        for code, value in self._options(buf, at + 16, end):
+        for code, value in self._read_options(buf, at + 16, end):
             if code == _IF_NAME:
                 interface.name = value.rstrip(b"\0").decode("utf-8", "replace")
             elif code == _IF_TSRESOL and value:
@@ -390,24 +390,24 @@ class Pcapng:
                 interface.offset_ns = _struct(self._order + "q").unpack(value)[0] * 1_000_000_000
         self.interfaces.append(interface)
 
-    def _statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _take_statistics(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         if at + 20 > end or self._u32(buf, at + 8) >= len(self.interfaces):
             return  # statistics say nothing about packets: no reason to stop reading
         counter = _struct(self._order + "Q")
         drops = {
             code: counter.unpack(value)[0]
-            for code, value in self._options(buf, at + 20, end)
+            for code, value in self._read_options(buf, at + 20, end)
             if code in _ISB_DROPS and len(value) == 8
         }
         self.interfaces[self._u32(buf, at + 8)].dropped = sum(drops.values())
 
-    def _secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
+    def _take_secrets(self, buf: bytes, at: int, end: int, _out: list[Segment]) -> None:
         """Give the lines of a key log to `on_secrets`."""
         if self.on_secrets is None or at + 16 > end or self._u32(buf, at + 8) != TLS_KEY_LOG:
             return
         self.on_secrets(buf[at + 16 : min(at + 16 + self._u32(buf, at + 12), end)])
 
-    def _options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
+    def _read_options(self, buf: bytes, at: int, end: int) -> Iterator[tuple[int, bytes]]:
         option = _struct(self._order + "HH")
         while at + 4 <= end:
             code, size = option.unpack_from(buf, at)
@@ -417,7 +417,7 @@ class Pcapng:
             yield code, buf[at : at + size]
             at += size + 3 & -4
 
-    def _simple(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+    def _take_simple_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Take a packet of the first interface without a time: it gets the time of the packet before it."""
         if at + 12 > end:
             raise Malformed("a packet block is too short", offset=at)
@@ -425,26 +425,26 @@ class Pcapng:
             raise Malformed("a packet of an interface that is not described", offset=at)
         wire = self._u32(buf, at + 8)
         snaplen = self.interfaces[0].snaplen or wire
-        self._packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
+        self._take_packet(buf, at + 12, end, 0, min(wire, snaplen), wire, self._time_ns, out)
 
-    def _obsolete(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+    def _take_obsolete_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         if at + PACKET_AT > end:
             raise Malformed("a packet block is too short", offset=at)
         number, _drops, high, low, captured, wire = _struct(self._order + "HHIIII").unpack_from(buf, at + 8)
-        self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+        self._take_timed_packet(buf, at, end, number, high << 32 | low, captured, wire, out)
 
-    def _packet_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
+    def _take_enhanced_block(self, buf: bytes, at: int, end: int, out: list[Segment]) -> None:
         """Take any enhanced packet block."""
         if at + PACKET_AT > end:
             raise Malformed("a packet block is too short", offset=at)
         number, high, low, captured, wire = _struct(self._order + "IIIII").unpack_from(buf, at + 8)
-        note = None if self.cuts is None else self._noted(buf, at, end)
+        note = None if self.cuts is None else self._find_note(buf, at, end)
         before = len(out)
-        self._timed(buf, at, end, number, high << 32 | low, captured, wire, out)
+        self._take_timed_packet(buf, at, end, number, high << 32 | low, captured, wire, out)
         if note is not None:
-            self._cut(note, before, out)
+            self._replace_segment(note, before, out)
 
-    def _timed(
+    def _take_timed_packet(
         self, buf: bytes, at: int, end: int, number: int, ticks: int, captured: int, wire: int, out: list[Segment]
     ) -> None:
         if number >= len(self.interfaces):
@@ -452,10 +452,10 @@ class Pcapng:
         interface = self.interfaces[number]
         time_ns = ticks * interface.numerator // interface.denominator + interface.offset_ns
         time_ns = min(max(time_ns, 0), TIME_MAX)
-        self._packet(buf, at + PACKET_AT, end, number, captured, wire, time_ns, out)
+        self._take_packet(buf, at + PACKET_AT, end, number, captured, wire, time_ns, out)
         self._time_ns = time_ns
 
-    def _packet(
+    def _take_packet(
         self,
         buf: bytes,
         at: int,
@@ -479,13 +479,13 @@ _Handler = Callable[[Pcapng, bytes, int, int, list[Segment]], None]
 
 # Block type → handler of the block buf[at:end], with its header, without its closing length. Others are passed over.
 _BLOCKS: Final[dict[int, _Handler]] = {
-    SECTION: Pcapng._section,
-    1: Pcapng._describe,
-    2: Pcapng._obsolete,
-    3: Pcapng._simple,
-    5: Pcapng._statistics,
-    ENHANCED: Pcapng._packet_block,
-    SECRETS: Pcapng._secrets,
+    SECTION: Pcapng._take_section,
+    1: Pcapng._take_interface,
+    2: Pcapng._take_obsolete_block,
+    3: Pcapng._take_simple_block,
+    5: Pcapng._take_statistics,
+    ENHANCED: Pcapng._take_enhanced_block,
+    SECRETS: Pcapng._take_secrets,
 }
 
 # `feed` keeps only the bytes of the record that is not whole yet, and reads it when enough bytes have come.
@@ -563,7 +563,7 @@ class CaptureReader:
         buf = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         try:
             if self._file is None:
-                buf = self._begin(buf)
+                buf = self._recognise_format(buf)
             if self._file is not None:
                 used, self._needed = self._file.read(buf, out)
                 self._at += used
@@ -577,31 +577,31 @@ class CaptureReader:
         self._segments += len(out)
         return out
 
-    def _begin(self, buf: bytes) -> bytes:
+    def _recognise_format(self, buf: bytes) -> bytes:
         """Recognise the format; the bytes after the file header, where that is whole."""
         magic = buf[:_MAGIC_SIZE]
         if magic == MAGIC:
             self.kind = "pcapng"
-            self._file = self._pcapng()
+            self._file = self._make_pcapng()
         elif magic not in MAGICS:
-            raise Malformed(f"not a capture: starts with {_shown(magic)}")
+            raise Malformed(f"not a capture: starts with {_quote_start(magic)}")
         elif len(buf) < HEADER_SIZE:
             self.kind = "pcap"
             self._needed = HEADER_SIZE
         else:
             self.kind = "pcap"
             self._header = buf[:HEADER_SIZE]
-            self._file = self._pcap()
+            self._file = self._make_pcap()
             self._at = HEADER_SIZE
             buf = buf[HEADER_SIZE:]
         if self._file is not None:
             self._file.packets = self._before
         return buf
 
-    def _pcap(self) -> Pcap:
+    def _make_pcap(self) -> Pcap:
         return self.formats[0](self._header, self._dissector, fused=self._fused)
 
-    def _pcapng(self) -> Pcapng:
+    def _make_pcapng(self) -> Pcapng:
         file = self.formats[1](self._dissector, fused=self._fused)
         file.on_secrets = self.on_secrets
         file.cut_receiver = self.cut_receiver
@@ -623,7 +623,9 @@ class CaptureReader:
             end = self._at + self._held
             if self.kind is None:
                 start = b"".join(self._parts)
-                self.problem = Truncated(f"not a capture: {f'only {_shown(start)}' if start else 'empty'}", offset=end)
+                self.problem = Truncated(
+                    f"not a capture: {f'only {_quote_start(start)}' if start else 'empty'}", offset=end
+                )
             elif self._held:
                 self.problem = Truncated("cut off inside a packet" if self._file else "cut off", offset=end)
         self._parts, self._held = [], 0
@@ -683,9 +685,9 @@ class CaptureReader:
         self._file = None
         if file is not None:
             if kind == "pcapng":
-                self._file = self._pcapng()
+                self._file = self._make_pcapng()
             elif len(header) == HEADER_SIZE and header[:_MAGIC_SIZE] in MAGICS:
-                self._file = self._pcap()
+                self._file = self._make_pcap()
             else:
                 raise Malformed("a saved state of no known format")
             self._file.resume(file)
@@ -695,6 +697,6 @@ class CaptureReader:
             self.problem = _PROBLEMS.get(name, DecodeError)(text, offset=offset)
 
 
-def _shown(start: bytes) -> str:
+def _quote_start(start: bytes) -> str:
     text = start.decode("latin-1")
     return f'"{text}"' if text.isascii() and text.isprintable() else f"bytes {start.hex(' ')}"

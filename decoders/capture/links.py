@@ -61,7 +61,7 @@ class Link:
     follow: Follow
 
 
-def _typed(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, int]:
+def _read_ethertype(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, int]:
     """A header of `size` bytes whose EtherType is at `field`; VLAN tags may follow."""
     kind = SHORT
     field += at
@@ -78,7 +78,7 @@ def _typed(buf: bytes, at: int, end: int, field: int, size: int) -> tuple[int, i
 
 
 def ethernet(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 12, 14)
+    return _read_ethertype(buf, at, end, 12, 14)
 
 
 def ppp(buf: bytes, at: int, end: int) -> tuple[int, int]:
@@ -98,15 +98,15 @@ def _pppoe(buf: bytes, at: int, end: int) -> tuple[int, int]:
 
 
 def _hdlc(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 2, 4)
+    return _read_ethertype(buf, at, end, 2, 4)
 
 
 def _cooked1(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 14, 16)
+    return _read_ethertype(buf, at, end, 14, 16)
 
 
 def _cooked2(buf: bytes, at: int, end: int) -> tuple[int, int]:
-    return _typed(buf, at, end, 0, 20)
+    return _read_ethertype(buf, at, end, 0, 20)
 
 
 def _loopback(buf: bytes, at: int, end: int) -> tuple[int, int]:
@@ -163,12 +163,12 @@ def _raw(buf: bytes, at: int, end: int) -> tuple[int, int]:
     return {4: IP4, 6: IP6}.get(buf[at] >> 4, 0), at
 
 
-def _unsupported(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
+def _unsupported_link(_buf: bytes, _at: int, end: int) -> tuple[int, int]:
     return NO_LINK, end
 
 
 # Stands for a link type that has no row.
-UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported)
+UNSUPPORTED: Final = Link("not supported", 0, "0s", 0, 0, _unsupported_link)
 
 # Numbers of https://www.tcpdump.org/linktypes.html; 12 and 14 are raw IP, 149 is pktap in files of
 # some systems. A link type without a fixed place for the network protocol (`0s`, 0) has no usual packet.

@@ -8,15 +8,15 @@ from typing import Final
 
 from decoders.tcp.chunks import Segment
 
-__all__ = ["FILE_SHIFT", "before", "file_of", "merged", "number_of"]
+__all__ = ["FILE_SHIFT", "file_of", "merge_segments", "number_before_file", "number_of"]
 
 # A file of 2**40 packets has at least 16 TB, and an index of 23 bits still leaves the number a signed 64-bit one.
 FILE_SHIFT: Final = 40
 _NUMBERS: Final = (1 << FILE_SHIFT) - 1
 
 
-def before(file: int) -> int:
-    """The number before those of this file's packets: its first packet has `before(file)` + 1."""
+def number_before_file(file: int) -> int:
+    """The number before those of this file's packets: its first packet has `number_before_file(file)` + 1."""
     return file << FILE_SHIFT
 
 
@@ -52,7 +52,7 @@ class _Feed:
         self.batch: list[Segment] = []
         self.at = 0
 
-    def ready(self) -> bool:
+    def read_segment(self) -> bool:
         """Read on until a next segment is at hand; False at the end of the capture."""
         while self.at == len(self.batch):
             found = next(self._batches, None)
@@ -61,11 +61,11 @@ class _Feed:
             self.batch, self.at = found, 0
         return True
 
-    def turn(self) -> tuple[int, int]:
+    def next_turn(self) -> tuple[int, int]:
         """When it is this capture's turn: the time of its next segment, and its number, which decides equal times."""
         return self.batch[self.at][_TIME] if self.batch else self._since, self._number
 
-    def take(self, until: tuple[int, int]) -> list[Segment]:
+    def take_until(self, until: tuple[int, int]) -> list[Segment]:
         """The next segment, and the following ones that come before `until`, another capture's turn."""
         time_ns, number = until
         if self._number < number:
@@ -78,30 +78,32 @@ class _Feed:
         return batch[at:end]
 
 
-def merged(captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | None = None) -> Iterator[list[Segment]]:
+def merge_segments(
+    captures: Sequence[Iterable[list[Segment]]], since: Sequence[int] | None = None
+) -> Iterator[list[Segment]]:
     """The segments of all captures by time, in batches. A capture is read as far as is needed, and no further.
 
     `since` has a time for each capture that none of its segments is before: it is opened only when it may be its turn.
     """
     feeds = [_Feed(number, batches, since[number] if since else 0) for number, batches in enumerate(captures)]
     if since is None:
-        feeds = [feed for feed in feeds if feed.ready()]
-    turns = [(*feed.turn(), feed) for feed in feeds]
+        feeds = [feed for feed in feeds if feed.read_segment()]
+    turns = [(*feed.next_turn(), feed) for feed in feeds]
     heapify(turns)
     del feeds  # a capture that has ended is not kept
     out: list[Segment] = []
     while len(turns) > 1:
         feed = turns[0][2]
         if feed.batch:
-            out += feed.take(min(turns[1:3])[:2])
+            out += feed.take_until(min(turns[1:3])[:2])
         if out and (feed.at == len(feed.batch) or len(out) >= _BATCH):
             yield out  # before a read that may wait, or before too much is held
             out = []
-        if feed.at == len(feed.batch) and not feed.ready():
+        if feed.at == len(feed.batch) and not feed.read_segment():
             heappop(turns)
             continue
-        heapreplace(turns, (*feed.turn(), feed))
+        heapreplace(turns, (*feed.next_turn(), feed))
     for *_, feed in turns:
-        while feed.ready():
+        while feed.read_segment():
             yield feed.batch[feed.at :]
             feed.at = len(feed.batch)

@@ -47,7 +47,7 @@ class _Times(Dissector):
         """Forget the times."""
         self.low_ns, self.high_ns = _NEVER_NS, -1
 
-    def span(self, low_ns: int, high_ns: int) -> None:
+    def add_span(self, low_ns: int, high_ns: int) -> None:
         """Take packets with times from `low_ns` to `high_ns`."""
         self.low_ns = min(self.low_ns, low_ns)
         self.high_ns = max(self.high_ns, high_ns)
@@ -56,10 +56,10 @@ class _Times(Dissector):
         self, link: Link, buf: bytes, at: int, end: int, missing: int, time_ns: int, packet: int
     ) -> Segment | None:
         del link, buf, at, end, missing, packet
-        self.span(time_ns, time_ns)
+        self.add_span(time_ns, time_ns)
         return None
 
-    def cut_at(self, size: int, count: int = 1) -> None:
+    def count_cut(self, size: int, count: int = 1) -> None:
         """Do nothing: contents of packets are not looked at."""
 
 
@@ -72,7 +72,7 @@ class _IndexedPcap(Pcap):
         self._times = dissector
         self._shapes = self._shapes[:1]  # what is in a packet makes no difference
 
-    def _usual(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
+    def _read_usual_records(self, buf: bytes, at: int, out: list[Segment], shape: Shape) -> int:
         del out, shape
         record, head, tick, ticks, packet = self._record, self._head, self._tick, self._ticks, self.packets
         size = len(buf)
@@ -85,13 +85,13 @@ class _IndexedPcap(Pcap):
                 break
             if fraction < last or seconds != since:  # else the times ascend
                 if since >= 0:
-                    self._times.span(since_ns + first * tick, since_ns + last * tick)
+                    self._times.add_span(since_ns + first * tick, since_ns + last * tick)
                 since, since_ns, first = seconds, seconds * 1_000_000_000, fraction
             last = fraction
             packet += 1
             at = end
         if since >= 0:
-            self._times.span(since_ns + first * tick, since_ns + last * tick)
+            self._times.add_span(since_ns + first * tick, since_ns + last * tick)
         self.packets = packet
         return at
 
@@ -104,7 +104,7 @@ class _IndexedPcapng(Pcapng):
         assert isinstance(dissector, _Times)
         self._times = dissector
 
-    def _usual(self, buf: bytes, at: int, out: list[Segment]) -> int:
+    def _read_usual_blocks(self, buf: bytes, at: int, out: list[Segment]) -> int:
         del out
         block, length_at = Struct(self._order + BLOCK_HEAD).unpack_from, Struct(self._order + "I").unpack_from
         interfaces, packet, size = self.interfaces, self.packets, len(buf)
@@ -136,13 +136,13 @@ class _IndexedPcapng(Pcapng):
             time_ns = since_ns + low * tick
             if time_ns < last_ns or first_ns < 0:  # else the times ascend
                 if first_ns >= 0:
-                    self._times.span(first_ns, last_ns)
+                    self._times.add_span(first_ns, last_ns)
                 first_ns = time_ns
             last_ns = time_ns
             packet += 1
             at = after
         if packet != self.packets:
-            self._times.span(first_ns, last_ns)
+            self._times.add_span(first_ns, last_ns)
             self.packets, self._time_ns = packet, last_ns
         return at
 

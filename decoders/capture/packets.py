@@ -240,7 +240,7 @@ class Dissector:
         unreadable = self.counts["unreadable"]
         segment = self._dissect(link, buf, at, end, missing, time_ns, packet)
         if segment[7] if segment is not None else missing and self.counts["unreadable"] > unreadable:
-            self.cut_at(end - at)
+            self.count_cut(end - at)
         return segment
 
     def _dissect(
@@ -252,9 +252,9 @@ class Dissector:
             if kind not in _IP:
                 kind, at = network_packet(kind, buf, at, end)
             if kind == IP4:
-                found = self._ip4(buf, at, end, stop)
+                found = self._read_ip4(buf, at, end, stop)
             elif kind == IP6:
-                found = self._ip6(buf, at, end, stop)
+                found = self._read_ip6(buf, at, end, stop)
             else:
                 found = _LINK_COUNTS.get(kind, "other")
             if isinstance(found, str):
@@ -262,7 +262,7 @@ class Dissector:
                 break
             protocol, buf, at, end, stop, addresses = found
             if protocol == PROTOCOL:
-                segment = self._tcp(buf, at, end, stop, addresses, time_ns, packet)
+                segment = self._read_tcp(buf, at, end, stop, addresses, time_ns, packet)
                 if segment is not None:
                     return segment
                 count = "unreadable"
@@ -276,7 +276,7 @@ class Dissector:
         self.counts[count] += 1
         return None
 
-    def _tcp(
+    def _read_tcp(
         self, buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
     ) -> Segment | None:
         """The segment whose header begins at `at`, as `tcp_segment` gives it."""
@@ -284,7 +284,7 @@ class Dissector:
 
     # These methods give the payload of the packet, or the name of the count for a packet without a segment.
 
-    def _ip4(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
+    def _read_ip4(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 20 > end:
             return "unreadable"
         version, total, ident, fragment, protocol = _unpack_ipv4(buf, at)
@@ -298,10 +298,10 @@ class Dissector:
         if fragment & 0x3FFF:
             name = addresses + ident.to_bytes(4, "big")
             data = buf[start:stop] if stop <= end else None
-            return self._defragmented(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses)
+            return self._add_fragment(name, (fragment & 0x1FFF) * 8, bool(fragment & 0x2000), protocol, data, addresses)
         return protocol, buf, start, end, stop, addresses
 
-    def _ip6(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
+    def _read_ip6(self, buf: bytes, at: int, end: int, stop: int) -> _Payload | str:
         if at + 40 > end:
             return "unreadable"
         version, length, protocol = _unpack_ipv6(buf, at)
@@ -311,17 +311,17 @@ class Dissector:
             stop = at + 40 + length
         addresses = buf[at + 8 : at + 40]
         at += 40
-        protocol, at = _past_extensions(buf, at, min(end, stop), protocol)
+        protocol, at = _skip_extensions(buf, at, min(end, stop), protocol)
         if protocol < 0:
             return "unreadable"
         if protocol == _FRAGMENT:
             word = int.from_bytes(buf[at + 2 : at + 4], "big")
             name = addresses + buf[at + 4 : at + 8]
             data = buf[at + 8 : stop] if stop <= end else None
-            return self._defragmented(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
+            return self._add_fragment(name, word & 0xFFF8, bool(word & 1), buf[at], data, addresses)
         return protocol, buf, at, end, stop, addresses
 
-    def _defragmented(
+    def _add_fragment(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> _Payload | str:
         """The payload of the whole packet, where this fragment was the last one missing; else `fragments`."""
@@ -331,7 +331,7 @@ class Dissector:
         protocol, data = whole
         return protocol, data, 0, len(data), len(data), addresses
 
-    def cut_at(self, size: int, count: int = 1) -> None:
+    def count_cut(self, size: int, count: int = 1) -> None:
         """Count packets that are cut at `size`; beyond CUT_SIZES_MAX sizes the smallest counts as a greater one."""
         if size not in self.cut and len(self.cut) >= CUT_SIZES_MAX:
             least = min(self.cut)
@@ -342,7 +342,7 @@ class Dissector:
         self.cut[size] = self.cut.get(size, 0) + count
 
 
-def _past_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
+def _skip_extensions(buf: bytes, at: int, end: int, protocol: int) -> tuple[int, int]:
     """(protocol, offset) after the IPv6 extension headers, or of a whole fragment header; protocol -1 where cut off."""
     for _ in range(_EXTENSIONS_MAX):
         if protocol not in EXTENSION_HEADERS:

@@ -61,7 +61,7 @@ class PcapngWriter:
         return _block(_SECRETS, Struct("<II").pack(_TLS_KEY_LOG, len(key_log)) + padded)
 
     @staticmethod
-    def commented(
+    def packet_with_comments(
         time_ns: int, data: bytes, comments: Sequence[str], *, wire: int | None = None, interface: int = 0
     ) -> bytes:
         """One packet as in `packet`, with comments."""

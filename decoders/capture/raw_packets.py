@@ -81,16 +81,16 @@ class _Copying(Dissector):
         found: Segment = copy
         return found
 
-    def _tcp(
+    def _read_tcp(
         self, buf: bytes, at: int, end: int, stop: int, addresses: bytes, time_ns: int, packet: int
     ) -> Segment | None:
         self._head = buf[at : at + (buf[at + _OFFSET_AT] >> 4) * 4] if at + _OFFSET_AT < end else b""
-        return super()._tcp(buf, at, end, stop, addresses, time_ns, packet)
+        return super()._read_tcp(buf, at, end, stop, addresses, time_ns, packet)
 
-    def _defragmented(
+    def _add_fragment(
         self, name: bytes, at: int, more: bool, protocol: int, data: bytes | None, addresses: bytes
     ) -> Any:
-        found = super()._defragmented(name, at, more, protocol, data, addresses)
+        found = super()._add_fragment(name, at, more, protocol, data, addresses)
         if isinstance(found, str):
             if name not in self._fragments and len(self._fragments) >= FRAGMENTED_MAX:
                 del self._fragments[next(iter(self._fragments))]
@@ -113,7 +113,7 @@ class _Pcap(Pcap):
 
 
 class _Pcapng(Pcapng):
-    def _packet(
+    def _take_packet(
         self,
         buf: bytes,
         at: int,
@@ -127,16 +127,16 @@ class _Pcapng(Pcapng):
         assert isinstance(self._dissector, _Copying)
         interface = self.interfaces[number]
         self._dissector.source = (interface.link_type, interface.name)
-        super()._packet(buf, at, end, number, captured, wire, time_ns, out)
+        super()._take_packet(buf, at, end, number, captured, wire, time_ns, out)
 
-    def _cut(self, note: CutNote, before: int, out: list[Segment]) -> None:
+    def _replace_segment(self, note: CutNote, before: int, out: list[Segment]) -> None:
         copies: list[Any] = out
         copy = copies[before]
         if not copy.key:
             return
         span = copy.spans[0]
         segment = (copy.key, copy.time_ns, copy.packet, span.seq, 0, 0, bytes(span.size), 0)
-        meant = [each for each in CutSegments().segments(segment, note) if not each[5] & _SYN]
+        meant = [each for each in CutSegments().restore_segments(segment, note) if not each[5] & _SYN]
         if note.parts and meant != [segment]:
             spans = tuple(StreamSpan(each[3], part.at, part.size) for each, part in zip(meant, note.parts, strict=True))
             copy = copy._replace(spans=spans)

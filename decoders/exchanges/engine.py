@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from uuid import UUID
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merged
+from decoders.capture.merge import merge_segments
 from decoders.errors import DecodeError, Malformed
 from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.exchange import Exchange, Settled, Summary
@@ -241,7 +241,7 @@ def read_settled(
     engine = Engine(ports, needs, keys=keys)
     problems: list[DecodeError] = []
     streams = [_segments(source, problems, engine, keys) for source in sources]
-    for segments in merged(streams):
+    for segments in merge_segments(streams):
         yield from engine.feed(segments)
     yield from engine.finish()
     if strict and problems:
@@ -250,7 +250,7 @@ def read_settled(
 
 def _segments(source: Source, problems: list[DecodeError], engine: Engine, keys: KeyLog) -> Iterator[list[Segment]]:
     reader = CaptureReader()
-    reader.on_secrets = keys.add
+    reader.on_secrets = keys.add_text
     reader.cut_receiver = engine
     for piece in pieces(source):
         yield reader.feed(piece)

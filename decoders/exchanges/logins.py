@@ -26,7 +26,14 @@ from decoders.errors import Malformed
 from decoders.exchanges.exchange import Exchange, Login, rfc3339
 from decoders.limits import HISTORY_MAX, USER_MAX
 from decoders.protocol_facts.keys import CREATE_DELEGATION_TOKEN, DESCRIBE_DELEGATION_TOKEN
-from decoders.protocols.sasl_messages import FINAL_ANSWERS, REFUSAL, SaslStep, family, guess_mechanism, read_step
+from decoders.protocols.sasl_messages import (
+    FINAL_ANSWERS,
+    REFUSAL,
+    SaslStep,
+    guess_mechanism,
+    mechanism_family,
+    read_step,
+)
 from decoders.schema.json_form import json_text
 from decoders.schema.model import Side
 from decoders.wire.state_serialization import fields
@@ -79,7 +86,7 @@ class LoginAttempt:
         """Take the broker's answer, without an error code, to the latest step; returns who is logged in then."""
         step = None if data is None else read_step(self.mechanism or "", data, "response")
         _note(exchange, "response", step)
-        last = FINAL_ANSWERS.get(family(self.mechanism or ""))
+        last = FINAL_ANSWERS.get(mechanism_family(self.mechanism or ""))
         self.over = last is None or step is None or (self.step, step.name) in last
         refused = step is not None and (step.name == REFUSAL or "refusal" in step.said)
         return self.before if refused else self.login

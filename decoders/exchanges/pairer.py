@@ -367,7 +367,7 @@ class Pairer:
             if facts is not None:
                 self._skip_tls(connection, facts, facts.size, facts.time_ns)
             self._over(connection, how)
-        connection.untie()
+        connection.drop_references()
 
     def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
         """Report a TLS connection of which nothing was decrypted."""
@@ -401,9 +401,9 @@ class Pairer:
         self.context.undecided[connection.number] = undecided
         known = ""
         if connection.opened and isinstance(data, bytes) and not may_begin_frame(data):
-            from decoders.protocols.signatures import certain  # no connection of Kafka comes here
+            from decoders.protocols.signatures import certain_protocol  # no connection of Kafka comes here
 
-            known = certain(data)
+            known = certain_protocol(data)
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
         elif self._named(connection) is None:
@@ -499,7 +499,7 @@ class Pairer:
             ended.login = pairing.login
             self._give(ended)
         if not pairing.resting:
-            del pairing.requests, pairing.responses  # they refer to the pairing: see Connection.untie
+            del pairing.requests, pairing.responses  # they refer to the pairing: see Connection.drop_references
         pairing.client = None
 
     def _note_sides(self, connection: Connection, *, client_first: bool) -> bool:

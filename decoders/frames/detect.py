@@ -114,9 +114,9 @@ class UndecidedConnection:
             fresh = len(side.first) < MARK_MAX
             side.first = (side.first + data)[:FIRST_BYTES_MAX]
             if fresh and side.opening and not (self.foreign or may_begin_frame(side.first)):
-                from decoders.protocols.signatures import certain  # no connection of Kafka comes here
+                from decoders.protocols.signatures import certain_protocol  # no connection of Kafka comes here
 
-                self.foreign = certain(side.first)
+                self.foreign = certain_protocol(side.first)
                 if self.foreign:
                     self._drop_held()
         if self.foreign:
@@ -285,16 +285,16 @@ class UndecidedConnection:
 
     def name(self) -> str:
         """What the connection looks like, when it is no Kafka."""
-        from decoders.protocols.signatures import likely
+        from decoders.protocols.signatures import likely_protocol
 
-        return self.foreign or likely(self.sides[True].first) or likely(self.sides[False].first)
+        return self.foreign or likely_protocol(self.sides[True].first) or likely_protocol(self.sides[False].first)
 
     def detail(self) -> str:
         """What the connection looks like, with what exactly each side began with."""
-        from decoders.protocols.signatures import described
+        from decoders.protocols.signatures import describe_protocol
 
         name = self.name()
-        first, second = described(self.sides[True].first), described(self.sides[False].first)
+        first, second = describe_protocol(self.sides[True].first), describe_protocol(self.sides[False].first)
         if not name or not (first.startswith(name) or second.startswith(name)):
             return name
         answer = second.removeprefix(f"{name}: ").removeprefix("answer ")

@@ -13,7 +13,7 @@ from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
-from decoders.protocols.detect_sasl import token
+from decoders.protocols.detect_sasl import find_token
 from decoders.protocols.signatures import (
     CERTAIN,
     LIKELY,
@@ -269,7 +269,7 @@ def explain_bytes(data: bytes) -> list[Finding]:
 
 def _describe_mark(mark: Signature, data: bytes) -> Finding:
     remedy = remedy_of_tls(data) if mark.name == TLS else ""
-    return Finding(mark.name, mark.tell(data), remedy or mark.remedy)
+    return Finding(mark.name, mark.describe(data), remedy or mark.remedy)
 
 
 def _describe_request(data: bytes, at: int) -> str:
@@ -298,7 +298,7 @@ def _has_known_version(data: bytes) -> bool:
 def _find_token(data: bytes) -> Iterator[Finding]:
     size = int.from_bytes(data[:4], "big")
     for start in (4, 0) if len(data) > 4 and size == len(data) - 4 else (0,):
-        found = token(data[start:])
+        found = find_token(data[start:])
         if found is not None:
             framed = "" if start else ", without a size field"
             yield Finding("SASL token", f"{found.mechanism}: {found.detail}{framed}", _SASL_REMEDY)

@@ -325,10 +325,15 @@ def _cut_frames(direction: FrameDirection, first: tuple[int, int], here: tuple[i
             return stop
         reason = direction.owner.find_objection(direction, data, at, size)
         if reason is not None:
-            from decoders.protocols.signatures import surely  # few captures lose their step
+            from decoders.protocols.signatures import describe_certain_protocol  # few captures lose their step
 
             direction.doubt = False
-            lose_step(direction, reason, surely(data[at : at + FIRST_BYTES_MAX]) or _DETAILS[reason], *first)
+            lose_step(
+                direction,
+                reason,
+                describe_certain_protocol(data[at : at + FIRST_BYTES_MAX]) or _DETAILS[reason],
+                *first,
+            )
             return at
         after = at + 4 + size
         if after > stop:

@@ -16,7 +16,7 @@ from hmac import compare_digest
 from typing import Any, Final
 
 from decoders.mocking.cluster import Call, MockCluster, MockLogin, Refusal
-from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_proofs, xor
+from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_proofs, xor_bytes
 
 __all__ = ["TAKEN_MECHANISMS", "UNPROVEN_MECHANISMS", "handle_sasl_authenticate", "handle_sasl_handshake"]
 
@@ -88,7 +88,7 @@ class ScramLogin:
             shown = b64decode(found[3], validate=True)
         except NotBase64:
             shown = b""
-        if not compare_digest(shown, xor(proofs.client_key, proofs.client_signature)):
+        if not compare_digest(shown, xor_bytes(proofs.client_key, proofs.client_signature)):
             text = f"user {self._user[:100]!r} logs in by {self._mechanism} with a password that the mock does not know"
             self._cluster.note(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
             raise Refusal(SASL_AUTHENTICATION_FAILED, text)

@@ -38,14 +38,14 @@ class Token(NamedTuple):
     detail: str
 
 
-def token(data: bytes) -> Token | None:
+def find_token(data: bytes) -> Token | None:
     """The token that begins at the first byte of `data`; None where there is none."""
     if not data:
         return None
-    return _gssapi(data) or _scram(data) or _plain(data)
+    return _find_gssapi(data) or _find_scram(data) or _find_plain(data)
 
 
-def _scram(data: bytes) -> Token | None:
+def _find_scram(data: bytes) -> Token | None:
     if _BEARER.match(data):
         return Token("OAUTHBEARER", "client's first message, with a bearer token")
     if found := _SCRAM_FIRST.match(data):
@@ -59,18 +59,18 @@ def _scram(data: bytes) -> Token | None:
     return None
 
 
-def _plain(data: bytes) -> Token | None:
+def _find_plain(data: bytes) -> Token | None:
     found = _PLAIN.fullmatch(data)
-    if found is None or not all(map(_readable, found.groups())):
+    if found is None or not all(map(_is_readable, found.groups())):
         return None
     password = data.rpartition(b"\0")[2]
-    if not _readable(password):
+    if not _is_readable(password):
         return None
     acting = f" acting as {_text(found[1])}" if found[1] and found[1] != found[2] else ""
     return Token("PLAIN", f"user {_text(found[2])}{acting}, with a password of {in_bytes(len(password))} in clear")
 
 
-def _gssapi(data: bytes) -> Token | None:
+def _find_gssapi(data: bytes) -> Token | None:
     if data[0] == _NEGOTIATION and data[1:2] and b"\x30" in data[2:6]:
         return Token("GSSAPI", "SPNEGO answer")
     if data[:2] == _WRAP and data[3:4] == b"\xff":
@@ -88,7 +88,7 @@ def _gssapi(data: bytes) -> Token | None:
     return Token("GSSAPI", f"{name} {kind}" if kind else f"{name} token")
 
 
-def _readable(data: bytes) -> bool:
+def _is_readable(data: bytes) -> bool:
     try:
         return data.decode().isprintable()
     except UnicodeDecodeError:

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from decoders.limits import SASL_TOKEN_READ_MAX, USER_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.protocols.detect_sasl import token
+from decoders.protocols.detect_sasl import find_token
 from decoders.schema.model import Side
 
-__all__ = ["FINAL_ANSWERS", "REFUSAL", "SaslStep", "family", "guess_mechanism", "read_step"]
+__all__ = ["FINAL_ANSWERS", "REFUSAL", "SaslStep", "guess_mechanism", "mechanism_family", "read_step"]
 
 GSSAPI: Final = "GSSAPI"
 OAUTHBEARER: Final = "OAUTHBEARER"
@@ -44,7 +44,7 @@ def _text(data: bytes) -> str:
 # PLAIN.
 
 
-def _plain(data: bytes, side: Side) -> SaslStep | None:
+def _read_plain(data: bytes, side: Side) -> SaslStep | None:
     if side == "response":
         return SaslStep("accepted") if not data else None
     parts = data.split(b"\0")
@@ -63,7 +63,7 @@ _FIRST: Final = re.compile(
 _CHALLENGE: Final = re.compile(rb"(?:m=[^,]*,)?r=[^,]*,s=[^,]*,i=(\d{1,9})")
 
 
-def _scram(data: bytes, side: Side) -> SaslStep | None:
+def _read_scram(data: bytes, side: Side) -> SaslStep | None:
     if side == "response":
         if found := _CHALLENGE.match(data):
             return SaslStep("server-first", None, {"iterations": int(found[1])})
@@ -75,15 +75,15 @@ def _scram(data: bytes, side: Side) -> SaslStep | None:
     found = _FIRST.match(data)
     if found is None:
         return None
-    user, said = _saslname(found[2]), {}
-    if found[1] and _saslname(found[1]) != user:
-        said["acting_as"] = _saslname(found[1])
+    user, said = _unescape_name(found[2]), {}
+    if found[1] and _unescape_name(found[1]) != user:
+        said["acting_as"] = _unescape_name(found[1])
     if b"tokenauth=true" in found[3].lower().split(b","):
         said["token_id"] = user
     return SaslStep("client-first", user, said)
 
 
-def _saslname(data: bytes) -> str:
+def _unescape_name(data: bytes) -> str:
     """A name in which `=2C` stands for a comma and `=3D` for an equals sign."""
     return _text(data.replace(b"=2C", b",").replace(b"=3D", b"="))
 
@@ -96,7 +96,7 @@ _REFUSAL: Final = re.compile(rb'\s*\{[^\x01]*?"status"\s*:\s*"([^"\\]{1,100})"',
 _LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 
 
-def _oauthbearer(data: bytes, side: Side) -> SaslStep | None:
+def _read_oauthbearer(data: bytes, side: Side) -> SaslStep | None:
     if side == "response":
         if not data:
             return SaslStep("accepted")
@@ -107,8 +107,8 @@ def _oauthbearer(data: bytes, side: Side) -> SaslStep | None:
     found = _BEARER.match(data)
     if found is None:
         return None
-    user, said = _claims(data[found.end() :])
-    acting = _saslname(found[1]) if found[1] else None
+    user, said = _read_claims(data[found.end() :])
+    acting = _unescape_name(found[1]) if found[1] else None
     if acting is not None and acting != user:
         if user is None:  # the token names no user: the broker holds the client to the name that it gives
             user = acting
@@ -117,17 +117,17 @@ def _oauthbearer(data: bytes, side: Side) -> SaslStep | None:
     return SaslStep("client-first", user, said)
 
 
-def _claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
+def _read_claims(pairs: bytes) -> tuple[str | None, dict[str, Any]]:
     """The subject of a JWT, and when it expires; None and an empty dict for a token that is no JWT."""
     for pair in pairs[:SASL_TOKEN_READ_MAX].split(b"\x01"):
         name, _, value = pair.partition(b"=")
         parts = value.split(b".")
         if name == b"auth" and value[:7].lower() == b"bearer " and len(parts) == 3:
-            return _payload(parts[1])
+            return _read_payload(parts[1])
     return None, {}
 
 
-def _payload(part: bytes) -> tuple[str | None, dict[str, Any]]:
+def _read_payload(part: bytes) -> tuple[str | None, dict[str, Any]]:
     from base64 import urlsafe_b64decode
 
     import orjson
@@ -162,24 +162,24 @@ _WAY_TO_TICKET: Final = b"\x6e\x30\xa3\x61\x30"
 _REALM, _SERVICE, _NAMES = 0xA1, 0xA2, 0xA1
 
 
-def _gssapi(data: bytes, side: Side) -> SaslStep | None:
+def _read_gssapi(data: bytes, side: Side) -> SaslStep | None:
     if not data:
         return SaslStep("empty")
     if data[:2] == _WRAP:
-        return _wrapped(data, side)
+        return _read_wrapped(data, side)
     at = data.find(_KERBEROS)
     while at >= 0:
         at += len(_KERBEROS)
         name = _KERBEROS_STEPS.get(data[at : at + 2])
         if name == "AP-REQ":
-            return SaslStep(name, None, _ticket(data, at + 2))
+            return SaslStep(name, None, _read_ticket(data, at + 2))
         if name is not None:
             return SaslStep(name)
         at = data.find(_KERBEROS, at)
     return SaslStep("negotiation") if data[:1] in (b"\x60", b"\xa1") else None
 
 
-def _wrapped(data: bytes, side: Side) -> SaslStep:
+def _read_wrapped(data: bytes, side: Side) -> SaslStep:
     """The broker's offer of security layers, or the client's choice with the name that it logs in by."""
     name = "security-layer" if side == "request" else "security-layers"
     if len(data) < _WRAP_HEAD or data[2] & _SEALED or side == "response":
@@ -193,34 +193,34 @@ def _wrapped(data: bytes, side: Side) -> SaslStep:
     return SaslStep(name, _text(plain[_LAYERS:]).rstrip("\0") or None)
 
 
-def _ticket(data: bytes, at: int) -> dict[str, Any]:
+def _read_ticket(data: bytes, at: int) -> dict[str, Any]:
     """Realm and service of the ticket in an AP-REQ (RFC 4120, 5.3 and 5.5.1); the name of its owner is encrypted."""
     end = len(data)
     for tag in _WAY_TO_TICKET:
-        span = next(((begun, until) for its, begun, until in _elements(data, at, end) if its == tag), None)
+        span = next(((begun, until) for its, begun, until in _der_elements(data, at, end) if its == tag), None)
         if span is None:
             return {}
         at, end = span
     said: dict[str, Any] = {}
-    for tag, begun, until in _elements(data, at, end):
+    for tag, begun, until in _der_elements(data, at, end):
         if tag == _REALM:
-            for _, first, last in _elements(data, begun, until):
+            for _, first, last in _der_elements(data, begun, until):
                 said["realm"] = _text(data[first:last])
         elif tag == _SERVICE:
             parts = [
                 _text(data[a:b])
-                for _, outer, outer_end in _elements(data, begun, until)
-                for name, inner, inner_end in _elements(data, outer, outer_end)
+                for _, outer, outer_end in _der_elements(data, begun, until)
+                for name, inner, inner_end in _der_elements(data, outer, outer_end)
                 if name == _NAMES
-                for _, names, names_end in _elements(data, inner, inner_end)
-                for _, a, b in _elements(data, names, names_end)
+                for _, names, names_end in _der_elements(data, inner, inner_end)
+                for _, a, b in _der_elements(data, names, names_end)
             ]
             if parts:
                 said["service"] = "/".join(parts)[:USER_MAX]
     return said
 
 
-def _elements(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _der_elements(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
     """(tag, begin, end) of the contents of each DER element between two offsets, up to the first unreadable one."""
     for _ in range(_ELEMENTS_MAX):
         if at + 2 > end:
@@ -240,10 +240,10 @@ def _elements(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
 
 
 _READERS: Final[dict[str, Callable[[bytes, Side], SaslStep | None]]] = {
-    "PLAIN": _plain,
-    "SCRAM": _scram,
-    OAUTHBEARER: _oauthbearer,
-    GSSAPI: _gssapi,
+    "PLAIN": _read_plain,
+    "SCRAM": _read_scram,
+    OAUTHBEARER: _read_oauthbearer,
+    GSSAPI: _read_gssapi,
 }
 # Family of a mechanism → (the client's step, the broker's answer) after which a login is over.
 FINAL_ANSWERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
@@ -254,18 +254,18 @@ FINAL_ANSWERS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 }
 
 
-def family(mechanism: str) -> str:
+def mechanism_family(mechanism: str) -> str:
     """The family of a mechanism: `SCRAM` for `SCRAM-SHA-512`."""
     return mechanism.partition("-")[0]
 
 
 def read_step(mechanism: str, data: bytes, side: Side) -> SaslStep | None:
     """The step of a message of the client (`request`) or the broker; None where it is no message of the mechanism."""
-    read = _READERS.get(family(mechanism))
+    read = _READERS.get(mechanism_family(mechanism))
     return None if read is None else read(data, side)
 
 
 def guess_mechanism(data: bytes) -> str | None:
     """The mechanism of a client's message, where the capture does not have its SaslHandshake; None where unknown."""
-    found = token(data)
+    found = find_token(data)
     return None if found is None else found.mechanism

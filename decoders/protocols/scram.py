@@ -9,7 +9,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["HASHES", "LEAST_ITERATIONS", "ScramProofs", "make_proofs", "xor"]
+__all__ = ["HASHES", "LEAST_ITERATIONS", "ScramProofs", "make_proofs", "xor_bytes"]
 
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 # RFC 7677 and Kafka's own client ask for 4096 at least.
@@ -27,7 +27,7 @@ class ScramProofs(NamedTuple):
 def make_proofs(mechanism: str, password: str, salt: bytes, iterations: int, signed: bytes) -> ScramProofs:
     """The proofs over `signed`, the AuthMessage (client-first-bare, server-first, client-final-without-proof)."""
     algorithm = HASHES[mechanism]
-    salted = _salted(algorithm, password.encode(), salt, iterations)
+    salted = _salt_password(algorithm, password.encode(), salt, iterations)
     client_key = hmac.digest(salted, b"Client Key", algorithm)
     stored_key = hashlib.new(algorithm, client_key).digest()
     server_key = hmac.digest(salted, b"Server Key", algorithm)
@@ -36,12 +36,12 @@ def make_proofs(mechanism: str, password: str, salt: bytes, iterations: int, sig
     )
 
 
-def xor(one: bytes, other: bytes) -> bytes:
+def xor_bytes(one: bytes, other: bytes) -> bytes:
     """The exclusive or of two byte strings of the same size."""
     return bytes(a ^ b for a, b in zip(one, other, strict=True))
 
 
 @lru_cache(maxsize=16)
-def _salted(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
+def _salt_password(algorithm: str, password: bytes, salt: bytes, iterations: int) -> bytes:
     """The salted password, cached: it takes some ms, and is the same for every connection to a cluster's brokers."""
     return hashlib.pbkdf2_hmac(algorithm, password, salt, iterations)

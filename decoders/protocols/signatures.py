@@ -38,19 +38,19 @@ def first_line(data: bytes) -> bytes:
     return data.partition(b"\n")[0].rstrip(b"\r")
 
 
-def tell_tls(data: bytes) -> str:
+def describe_tls(data: bytes) -> str:
     """A description of the first record of TLS."""
-    from decoders.tls.explain_first_record import tell  # most captures have no TLS
+    from decoders.tls.explain_first_record import describe_first_record  # most captures have no TLS
 
-    return tell(data)
+    return describe_first_record(data)
 
 
-def tell_text(data: bytes) -> str:
+def describe_text(data: bytes) -> str:
     """The first line of a protocol of lines."""
     return text_of(first_line(data))
 
 
-def tell_http1(data: bytes) -> str:
+def describe_http1(data: bytes) -> str:
     """An HTTP/1 request without its query, `GET /metrics`, or a response, `answer 400 Bad Request`."""
     line = first_line(data)
     if line.startswith(b"HTTP/"):
@@ -60,36 +60,36 @@ def tell_http1(data: bytes) -> str:
     return f"{text_of(method)} {text_of(path)}"
 
 
-def tell_ssh(data: bytes) -> str:
+def describe_ssh(data: bytes) -> str:
     """The SSH banner, without `SSH-`."""
     return text_of(first_line(data)[4:])
 
 
-def tell_amqp(data: bytes) -> str:
+def describe_amqp(data: bytes) -> str:
     """The version in the AMQP protocol header."""
     return "version " + ".".join(map(str, data[5:8])) if len(data) >= 8 else ""
 
 
-def tell_proxy(data: bytes) -> str:
+def describe_proxy(data: bytes) -> str:
     """The version of the PROXY protocol, and for whom the proxy speaks."""
     if data.startswith(b"PROXY "):
         return f"version 1, {text_of(first_line(data)[6:])}"
     return f"version 2, {_ADDRESSES.get(data[13], 'another family')}" if len(data) > 13 else "version 2"
 
 
-def tell_mqtt(data: bytes) -> str:
+def describe_mqtt(data: bytes) -> str:
     """The version in an MQTT CONNECT packet."""
     versions = {3: "3.1", 4: "3.1.1", 5: "5.0"}
     size = int.from_bytes(data[2:4], "big")
     return "CONNECT" + (f" {versions[data[4 + size]]}" if len(data) > 4 + size and data[4 + size] in versions else "")
 
 
-def tell_mysql(data: bytes) -> str:
+def describe_mysql(data: bytes) -> str:
     """The server's version in a MySQL greeting."""
     return f"server's greeting, {text_of(data[5:].partition(bytes(1))[0], 40)}"
 
 
-def tell_redis(data: bytes) -> str:
+def describe_redis(data: bytes) -> str:
     """The Redis command, without its arguments; or the first line of the answer."""
     if data.startswith(b"*"):
         lines = data.split(b"\r\n", 3)
@@ -100,12 +100,12 @@ def tell_redis(data: bytes) -> str:
     return ""
 
 
-def tell_mongodb(data: bytes) -> str:
+def describe_mongodb(data: bytes) -> str:
     """The kind of a MongoDB message."""
     return _MONGODB.get(int.from_bytes(data[12:16], "little"), "")
 
 
-def tell_postgresql(data: bytes) -> str:
+def describe_postgresql(data: bytes) -> str:
     """The kind of a PostgreSQL start-up packet, or the server's error."""
     if data[:1] == b"E":
         parts = {part[:1]: part[1:] for part in data[5:].split(b"\0") if part}
@@ -113,7 +113,7 @@ def tell_postgresql(data: bytes) -> str:
     return _POSTGRESQL.get(int.from_bytes(data[4:8], "big"), "")
 
 
-def tell_zookeeper(data: bytes) -> str:
+def describe_zookeeper(data: bytes) -> str:
     """A ZooKeeper connect request or response, or one of the words that administrators send."""
     if data[:1] != b"\0":
         return f"word {text_of(data[:4])}" if data[:4].islower() else text_of(first_line(data))
@@ -138,7 +138,7 @@ _TELNET: Final = (b"\xff\xfb", b"\xff\xfc", b"\xff\xfd", b"\xff\xfe")
 
 
 class Signature(NamedTuple):
-    """One protocol: `known` says whether bytes begin with its mark, `tell` describes them (may be empty).
+    """One protocol: `known` says whether bytes begin with its mark, `describe` describes them (may be empty).
 
     `certain`: no Kafka connection begins with the mark; as the size of a frame it would be far beyond every limit.
     """
@@ -146,7 +146,7 @@ class Signature(NamedTuple):
     name: str
     certain: bool
     known: Callable[[bytes], object]
-    tell: Callable[[bytes], str]
+    describe: Callable[[bytes], str]
     remedy: str
 
 
@@ -163,42 +163,42 @@ class Finding(NamedTuple):
         return f"{self.what}: {self.detail}" if self.detail else self.what
 
 
-def _mongodb(data: bytes) -> bool:
+def _is_mongodb(data: bytes) -> bool:
     size, code = int.from_bytes(data[:4], "little"), int.from_bytes(data[12:16], "little")
     return len(data) >= 16 and 16 <= size <= 48 << 20 and code in _MONGODB_OPCODES
 
 
-def _postgresql(data: bytes) -> bool:
+def _is_postgresql(data: bytes) -> bool:
     size, code = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:8], "big")
     return 8 <= size <= 10000 and code in _POSTGRESQL_CODES
 
 
-def _postgresql_error(data: bytes) -> bool:
+def _is_postgresql_error(data: bytes) -> bool:
     return data[:3] == b"E\0\0" and data[5:6] == b"S" and data[6:11] in (b"FATAL", b"ERROR", b"PANIC")
 
 
-def _zookeeper(data: bytes) -> bool:
+def _is_zookeeper(data: bytes) -> bool:
     connect = data[:4] in (b"\0\0\0\x2c", b"\0\0\0\x2d") and data[4:8] == bytes(4)
     connect = connect and (len(data) < 32 or data[28:32] == b"\0\0\0\x10")  # the size of a password
     answer = data[:4] in (b"\0\0\0\x24", b"\0\0\0\x25") and data[4:8] == bytes(4) and data[20:24] == b"\0\0\0\x10"
     return connect or answer or data.startswith(_FOUR_LETTERS)
 
 
-def _mysql(data: bytes) -> bool:
+def _is_mysql(data: bytes) -> bool:
     return len(data) > 8 and data[3:5] == b"\0\x0a" and data[2] == 0 and data[0] > 8 and data[5:6].isdigit()
 
 
-def _http2_settings(data: bytes) -> bool:
+def _is_http2_settings(data: bytes) -> bool:
     return (
         len(data) >= 9 and data[:2] == b"\0\0" and data[2] % 6 == 0 and data[3:9] in (b"\4\0\0\0\0\0", b"\4\1\0\0\0\0")
     )
 
 
-def _cassandra(data: bytes) -> bool:
+def _is_cassandra(data: bytes) -> bool:
     return len(data) >= 9 and data[0] in (3, 4, 5) and data[1:4] == bytes(3) and data[4] in (1, 5)
 
 
-def _nothing(_data: bytes) -> str:
+def _no_detail(_data: bytes) -> str:
     return ""
 
 
@@ -207,44 +207,50 @@ _WEB: Final = "this is a web server's or client's traffic: check host and port (
 _SPEAKS_TLS: Final = "set security.protocol to SSL or SASL_SSL, or use a port without TLS"
 
 MARKS: Final[tuple[Signature, ...]] = (
-    Signature(TLS, True, _TLS.match, tell_tls, _SPEAKS_TLS),
+    Signature(TLS, True, _TLS.match, describe_tls, _SPEAKS_TLS),
     Signature("HTTP/2", True, lambda data: data.startswith(b"PRI * HTTP/2.0\r\n"), lambda _: "client's preface", _WEB),
-    Signature("HTTP/1", True, _HTTP1.match, tell_http1, _WEB),
-    Signature("SSH", True, lambda data: data.startswith(b"SSH-"), tell_ssh, _OTHER_PORT),
-    Signature("AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), tell_amqp, _OTHER_PORT),
+    Signature("HTTP/1", True, _HTTP1.match, describe_http1, _WEB),
+    Signature("SSH", True, lambda data: data.startswith(b"SSH-"), describe_ssh, _OTHER_PORT),
+    Signature(
+        "AMQP", True, lambda data: data.startswith((b"AMQP\0", b"AMQP\2", b"AMQP\3")), describe_amqp, _OTHER_PORT
+    ),
     Signature(
         "PROXY protocol",
         True,
         lambda data: data.startswith((b"PROXY ", _PROXY_2)),
-        tell_proxy,
+        describe_proxy,
         "a load balancer puts this before the stream: turn it off, Kafka does not understand it",
     ),
     Signature(
         "MQTT",
         True,
         lambda data: data[:1] == b"\x10" and data[2:8] in (b"\0\4MQTT", b"\0\6MQIs"),
-        tell_mqtt,
+        describe_mqtt,
         _OTHER_PORT,
     ),
-    Signature("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _nothing, _OTHER_PORT),
-    Signature("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _nothing, _OTHER_PORT),
+    Signature("Telnet", True, lambda data: data.startswith(_TELNET) and len(data) > 2, _no_detail, _OTHER_PORT),
+    Signature("NATS", True, lambda data: data.startswith((b"INFO {", b"CONNECT {")), _no_detail, _OTHER_PORT),
     Signature(
-        "mail or FTP server", True, lambda data: data.startswith((b"220 ", b"220-", b"* OK ")), tell_text, _OTHER_PORT
+        "mail or FTP server",
+        True,
+        lambda data: data.startswith((b"220 ", b"220-", b"* OK ")),
+        describe_text,
+        _OTHER_PORT,
     ),
-    Signature("MySQL", True, _mysql, tell_mysql, _OTHER_PORT),
-    Signature("PostgreSQL", True, _postgresql_error, tell_postgresql, _OTHER_PORT),
-    Signature("Redis", True, _REDIS.match, tell_redis, _OTHER_PORT),
-    Signature("MongoDB", False, _mongodb, tell_mongodb, _OTHER_PORT),
-    Signature("PostgreSQL", False, _postgresql, tell_postgresql, _OTHER_PORT),
+    Signature("MySQL", True, _is_mysql, describe_mysql, _OTHER_PORT),
+    Signature("PostgreSQL", True, _is_postgresql_error, describe_postgresql, _OTHER_PORT),
+    Signature("Redis", True, _REDIS.match, describe_redis, _OTHER_PORT),
+    Signature("MongoDB", False, _is_mongodb, describe_mongodb, _OTHER_PORT),
+    Signature("PostgreSQL", False, _is_postgresql, describe_postgresql, _OTHER_PORT),
     Signature(
         "ZooKeeper",
         False,
-        _zookeeper,
-        tell_zookeeper,
+        _is_zookeeper,
+        describe_zookeeper,
         "this is a ZooKeeper client or port (2181): Kafka clients go to the brokers themselves",
     ),
-    Signature("HTTP/2", False, _http2_settings, lambda _: "server's settings", _WEB),
-    Signature("Cassandra", False, _cassandra, _nothing, _OTHER_PORT),
+    Signature("HTTP/2", False, _is_http2_settings, lambda _: "server's settings", _WEB),
+    Signature("Cassandra", False, _is_cassandra, _no_detail, _OTHER_PORT),
 )
 CERTAIN: Final = tuple(mark for mark in MARKS if mark.certain)
 LIKELY: Final = tuple(mark for mark in MARKS if not mark.certain)
@@ -259,7 +265,7 @@ def mark_of(data: bytes) -> Signature | None:
     return None
 
 
-def certain(data: bytes) -> str:
+def certain_protocol(data: bytes) -> str:
     """The protocol that these first bytes of a direction prove; empty where they prove none, or begin with a zero."""
     for mark in CERTAIN:
         if mark.known(data):
@@ -267,21 +273,21 @@ def certain(data: bytes) -> str:
     return ""
 
 
-def likely(data: bytes) -> str:
+def likely_protocol(data: bytes) -> str:
     """The most likely protocol of these first bytes of a direction that is not Kafka; empty where none is known."""
     mark = mark_of(data)
     return mark.name if mark else ""
 
 
-def described(data: bytes) -> str:
+def describe_protocol(data: bytes) -> str:
     """The most likely protocol of first bytes, described: `TLS: ClientHello for kafka1.example, TLS 1.2, 1.3`."""
     mark = mark_of(data)
     if mark is None:
         return ""
-    detail = mark.tell(data)
+    detail = mark.describe(data)
     return f"{mark.name}: {detail}" if detail else mark.name
 
 
-def surely(data: bytes) -> str:
-    """`described` of bytes that prove their protocol, else empty: in mid-stream likely marks are chance."""
-    return described(data) if certain(data) else ""
+def describe_certain_protocol(data: bytes) -> str:
+    """`describe_protocol` of bytes that prove their protocol, else empty: in mid-stream likely marks are chance."""
+    return describe_protocol(data) if certain_protocol(data) else ""

@@ -51,7 +51,7 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
     if pairing.sasl.attempt is not None:
         return None
     for half in (client, client.peer):
-        half.sync()
+        half.sync_place()
         if not half.started or half.ended or half.held or half.far:
             return None
     for direction in directions:
@@ -148,7 +148,7 @@ class CleanRun:
         if odd or not self._believed(rows):
             return None
         for half in self.halves:
-            half.sync()
+            half.sync_place()
         self.checkpoint = Checkpoint(self)
         self.orphans += orphans
         self.count += len(rows)

@@ -10,7 +10,7 @@ from decoders.errors import Malformed, Truncated
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, Login, Row
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import endpoints, turned
+from decoders.tcp.connections import endpoints, reverse_key
 from decoders.tls.key_log import Sessions
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -128,7 +128,7 @@ class Facts:
 
 def canonical(key: bytes) -> bytes:
     """The canonical key of a connection: the smaller one of its two keys."""
-    return min(key, turned(key))
+    return min(key, reverse_key(key))
 
 
 def pack_segments(key: bytes, segments: Iterable[Segment]) -> bytes:
@@ -142,7 +142,7 @@ def pack_segments(key: bytes, segments: Iterable[Segment]) -> bytes:
 
 def unpack_segments(key: bytes, blob: bytes) -> list[Segment]:
     """The segments that `pack_segments` has packed. Raises DecodeError if the bytes are no packed segments."""
-    keys = (key, turned(key))
+    keys = (key, reverse_key(key))
     out: list[Segment] = []
     at = 0
     while at < len(blob):

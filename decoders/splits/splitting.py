@@ -44,9 +44,9 @@ from decoders.limits import SEGMENT_COST
 from decoders.splits.clean_run import CleanRun, required_state
 from decoders.splits.parts import END, FACT, ROWS, RUN, SEGMENTS, Facts, Part, canonical, pack_segments
 from decoders.tcp.chunks import Chunk, How, Segment
-from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, turned
+from decoders.tcp.connections import MASK, NOT_TLS, Connection, Half, reverse_key
 from decoders.tcp.reassembly import RST, SYN, Reassembly, replaces
-from decoders.tls.decryption import Decryption, export_connection, lack_of
+from decoders.tls.decryption import Decryption, export_connection, missing_secrets_of
 from decoders.tls.key_log import KeyLog
 from decoders.wire.state_serialization import pack
 
@@ -93,25 +93,27 @@ class Watched(Reassembly):
         if not segment[5] & SYN:
             return False
         first = segment[3] + 1 & MASK
-        return not self._connections.repeats(segment[0], first, segment[1]) if half is None else replaces(half, first)
+        return (
+            not self._connections.repeats_syn(segment[0], first, segment[1]) if half is None else replaces(half, first)
+        )
 
     def is_nothing(self, segment: Segment) -> bool:
         """Whether a segment that neither belongs to an open connection nor begins one is dropped."""
-        return bool(segment[5] & (SYN | RST)) or self._connections.late(segment) is not None
+        return bool(segment[5] & (SYN | RST)) or self._connections.count_late_bytes(segment) is not None
 
-    def _slow(self, half: Half | None, segment: Segment) -> None:
+    def _take_slow_path(self, half: Half | None, segment: Segment) -> None:
         if half is not None and half.connection.drowsy:
             self._watcher.flush()
-        super()._slow(half, segment)
+        super()._take_slow_path(half, segment)
 
-    def _unusual(self, half: Half | None, segment: Segment) -> None:
+    def _take_unusual(self, half: Half | None, segment: Segment) -> None:
         self._watcher.before(half, segment)
-        super()._unusual(half, segment)
+        super()._take_unusual(half, segment)
         self._watcher.after(segment)
 
-    def _close(self, connection: Connection, how: How) -> None:
+    def _close_connection(self, connection: Connection, how: How) -> None:
         self._watcher.closing(connection, self._delivery.packet)
-        super()._close(connection, how)
+        super()._close_connection(connection, how)
 
 
 # The parts that a split hands on for one key, in order; segments are kept until there are enough for a part.
@@ -158,7 +160,7 @@ class OpenedConnection:
                 self.connection_info.began_ns,
                 self.connection_info.tls,
             ]
-        lack = self.lack or lack_of(self.connection)
+        lack = self.lack or missing_secrets_of(self.connection)
         return pack([True, goes_on, self.segment, second.source, late_ns, who, lack])
 
     def pack_end(self, until: int | None, watched: Watched, pairer: Pairer) -> tuple[bytes, int]:
@@ -476,7 +478,7 @@ class Splitter:
         rows = clean_run.commit()
         if rows is None:
             self._roll_back(track, clean_run, None)
-            clean_run.connection.park()
+            clean_run.connection.leave_fast_path()
         else:
             self._size -= track.hand_rows(clean_run, rows)
 
@@ -499,7 +501,7 @@ class Splitter:
     def _roll_back(self, track: Track, clean_run: CleanRun, until: int | None) -> None:
         """End a clean run before the current batch; hand on its segments in the batch up to a packet (None: all)."""
         self._leave(track, clean_run)
-        keys = (track.key, turned(track.key))
+        keys = (track.key, reverse_key(track.key))
         segments: list[Segment] = []
         if self._source is not None and not self._batch:
             self._batch = list(chain.from_iterable(self._source.reread()))
@@ -548,10 +550,10 @@ class Splitter:
                 fresh.connection = connection
                 fresh.numbers.append(connection.number)
                 self._routes[connection.number] = fresh
-        elif self._watched.settled(connection):
+        elif self._watched.is_settled(connection):
             track.countdown -= 1
             if track.countdown > 0 or not self._begin(track, connection, segment[2]):
-                connection.park()
+                connection.leave_fast_path()
 
     def _begin(self, track: Track, connection: Connection, packet: int) -> bool:
         """Begin a clean run if the state allows it; returns whether it does."""

@@ -77,7 +77,7 @@ class AdoptedRun:
         """Whether the engine's state agrees with all that the clean run depends on."""
         pairing, software = self._pairing, self._software
         if (
-            not self._engine.reassembly.settled(self._connection)
+            not self._engine.reassembly.is_settled(self._connection)
             or required_state(self._connection, pairing) != self._required_state
         ):
             return False
@@ -122,7 +122,7 @@ class AdoptedRun:
         for half, row in zip((client, client.peer), halves, strict=True):
             _add(half, row)
         connection.drowsy = False
-        connection.settle()
+        connection.choose_path()
         budget, places = pairing.budget, (self._client_place, self._server_place)
         for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
             state, size, begun, parts = fields(row, list, int, int, list)
@@ -147,7 +147,7 @@ class AdoptedRun:
 
 def _add(half: Half, state: list[Any]) -> None:
     packets, size, last_ns = fields(state, int, int, int)
-    half.sync()
+    half.sync_place()
     half.packets += packets
     half.place += size
     half.last_ns = last_ns if packets else half.last_ns
@@ -176,9 +176,9 @@ class AdoptedConnection:
         self.after: int = packet
         self.rows: list[Settled] = []  # rows of the connection whose ports it takes
         self.agreed = engine.pairer.context.brokers.get(target, FOREVER) >= late_ns
-        self.agreed = self.agreed and not engine.decryption.has_come(lack)
+        self.agreed = self.agreed and not engine.decryption.has_missing_secret(lack)
         if self.agreed:
-            self.agreed, chunks = engine.reassembly.make_way(self.segments[0])
+            self.agreed, chunks = engine.reassembly.end_connection_before_syn(self.segments[0])
             self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
         self._begin(who)
 
@@ -191,7 +191,7 @@ class AdoptedConnection:
         if not self.agreed:
             return
         reassembly = self._engine.reassembly
-        reassembly.count()
+        reassembly.count_connection()
         client, broker, began_ns, tls = fields(who, str, str, int, dict | None)
         number = reassembly.connection_count
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
@@ -268,7 +268,7 @@ class Stitcher:
         """Take the end of the capture; returns the rows that settle with it."""
         last_ns, packet = self._facts.last
         if last_ns:
-            self._engine.reassembly.until(last_ns, packet)
+            self._engine.reassembly.pass_time(last_ns, packet)
         return cast(list[Row], self._engine.finish())
 
     def _feed(self, segments: list[Segment]) -> list[Row]:

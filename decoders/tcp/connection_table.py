@@ -28,7 +28,7 @@ from typing import Final
 from decoders.errors import Malformed
 from decoders.limits import CLOSED_MAX, CONNECTIONS_MAX, IDLE_NS
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import MASK, Connection, Half, ahead, endpoints, turned
+from decoders.tcp.connections import MASK, Connection, Half, endpoints, reverse_key, sequence_difference
 from decoders.wire.state_serialization import fields
 
 __all__ = ["LATE", "LATE_NS", "STALE_MAX", "SWEEP_MIN", "Connections", "Resets", "Waiting"]
@@ -58,7 +58,7 @@ class Connections:
         numbers = sorted(known)
         return known if numbers == list(known) else {number: known[number] for number in numbers}
 
-    def open(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Half:
+    def open_connection(self, key: bytes, time_ns: int, packet: int, *, initiator: bool) -> Half:
         """Add a new connection; gives the half with this key, which is `first` if it is the initiator."""
         self.count += 1
         source, target = endpoints(key)
@@ -69,13 +69,13 @@ class Connections:
             connection = Connection(self.count, target, source, time_ns, opened=False)
             half = connection.second
         connection.began_packet = connection.at_packet = packet
-        half.key, half.peer.key = key, turned(key)
+        half.key, half.peer.key = key, reverse_key(key)
         for each in (half, half.peer):
             self.halves[each.key] = each
             self._ended.pop(each.key, None)
         return half
 
-    def end(self, connection: Connection, *, remembered: bool = True) -> None:
+    def end_connection(self, connection: Connection, *, remembered: bool = True) -> None:
         """Remove a connection that is over; if `remembered`, keep its end for a while, as segments may follow."""
         connection.over = True
         time_ns = connection.last_ns
@@ -89,38 +89,38 @@ class Connections:
     def _oldest_ns(self) -> int:
         return next(iter(self._ended.values()))[2]
 
-    def memory(self, key: bytes) -> tuple[int, int, int] | None:
+    def remembered_end(self, key: bytes) -> tuple[int, int, int] | None:
         """What is remembered of an ended connection of this key: first and next raw number, time of its end."""
         return self._ended.get(key)
 
-    def remember(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
-        """Set what is remembered for a key to what `memory` gave elsewhere."""
+    def set_remembered_end(self, key: bytes, memory: tuple[int, int, int] | None) -> None:
+        """Set what is remembered for a key to what `remembered_end` gave elsewhere."""
         self._ended.pop(key, None)
         if memory is not None:
             self._ended[key] = memory
 
-    def repeats(self, key: bytes, first: int, time_ns: int) -> bool:
+    def repeats_syn(self, key: bytes, first: int, time_ns: int) -> bool:
         """Whether a SYN is a copy of the one that began a connection that has ended less than LATE_NS ago."""
         memory = self._ended.get(key)
         return memory is not None and memory[0] == first and time_ns - memory[2] < LATE_NS
 
-    def late(self, segment: Segment) -> int | None:
+    def count_late_bytes(self, segment: Segment) -> int | None:
         """How many new bytes a segment without SYN adds to an ended connection; None if it belongs to none."""
         key, time_ns, _, seq, _, _, data, cut = segment
         if key not in self._ended:
             return None
         _, after, ended_ns = self._ended[key]
-        if abs(ahead(seq, after)) >= LATE or time_ns - ended_ns >= LATE_NS:
+        if abs(sequence_difference(seq, after)) >= LATE or time_ns - ended_ns >= LATE_NS:
             return None
         size = len(data) + cut
-        return max(min(ahead(seq, after) + size, size), 0)
+        return max(min(sequence_difference(seq, after) + size, size), 0)
 
-    def drowsy(self, now_ns: int) -> list[Connection]:
+    def find_drowsy(self, now_ns: int) -> list[Connection]:
         """Connections that have been silent for half the time after which they are over."""
         known = {id(half.connection): half.connection for half in self.halves.values()}
         return [connection for connection in known.values() if connection.last_ns < now_ns - IDLE_NS // 2]
 
-    def silent(self, now_ns: int) -> list[Connection]:
+    def find_silent(self, now_ns: int) -> list[Connection]:
         """Connections to end before the next is opened, looked for at ever larger numbers of them.
 
         They are the connections that were silent for too long, and when there are too many, the longest silent tenth.
@@ -137,18 +137,18 @@ class Connections:
         self._sweep_at = min(max(SWEEP_MIN, 2 * (len(known) - len(gone))), CONNECTIONS_MAX)
         return gone
 
-    def export_one(self, connection: Connection) -> object:
+    def export_connection(self, connection: Connection) -> object:
         """The state of an open connection, and which half takes the segments: where an endpoint talks to itself
         both have one key.
         """
         return [connection.export(), self.halves[connection.first.key] is connection.first]
 
-    def resume_one(self, state: object, number: int | None = None) -> Connection:
-        """Restore the connection that `export_one` gave, with its own number or another. Raises DecodeError."""
+    def resume_connection(self, state: object, number: int | None = None) -> Connection:
+        """Restore the connection that `export_connection` gave, with its own number or another. Raises DecodeError."""
         row, first_takes = fields(state, list, bool)
-        connection = Connection.resumed(row if number is None else [number, *row[1:]])
+        connection = Connection.from_state(row if number is None else [number, *row[1:]])
         first, second = connection.first, connection.second
-        if turned(first.key) != second.key or first.key in self.halves or second.key in self.halves:
+        if reverse_key(first.key) != second.key or first.key in self.halves or second.key in self.halves:
             raise Malformed("a saved state with a connection twice")
         for half in (second, first) if first_takes else (first, second):
             self.halves[half.key] = half
@@ -156,7 +156,7 @@ class Connections:
 
     def export(self) -> object:
         """The state as built-in values."""
-        connections = [self.export_one(connection) for connection in self.by_number().values()]
+        connections = [self.export_connection(connection) for connection in self.by_number().values()]
         return [connections, self.count, [[key, *row] for key, row in self._ended.items()], self._sweep_at]
 
     def resume(self, state: object) -> None:
@@ -164,7 +164,7 @@ class Connections:
         rows, self.count, ended, self._sweep_at = fields(state, list, int, list, int)
         self.halves = {}
         for row in rows:
-            self.resume_one(row)
+            self.resume_connection(row)
         if len(self.by_number()) < len(rows):
             raise Malformed("a saved state with a connection twice")
         self._ended = OrderedDict()
@@ -199,7 +199,7 @@ class Waiting:
         return connection in self._rows
 
     def add(self, connection: Connection) -> None:
-        """Add a connection that begins to wait; call `note` for it then."""
+        """Add a connection that begins to wait; call `note_due` for it then."""
         self._count += 1
         self._rows[connection] = self._count, _NEVER
 
@@ -208,12 +208,12 @@ class Waiting:
         self._rows.pop(connection, None)
         self._drop_stale()
 
-    def note(self, connection: Connection, reset: tuple[int, int] | None) -> None:
+    def note_due(self, connection: Connection, reset: tuple[int, int] | None) -> None:
         """Note the time of a connection that waits, after segments came or something was done to it."""
         number, noted_ns = self._rows[connection]
         due_ns = connection.early_ns(reset)
         if due_ns < noted_ns:
-            self._put(connection, number, due_ns)
+            self._push_due(connection, number, due_ns)
 
     def take_due(self, time_ns: int, resets: Resets, most: int) -> list[Connection]:
         """The connections whose time has come, at most `most`, in the order in which they began to wait.
@@ -228,13 +228,13 @@ class Waiting:
                 continue
             due_ns = connection.due_ns(resets.get(connection))
             if due_ns > noted_ns:
-                self._put(connection, number, due_ns)
+                self._push_due(connection, number, due_ns)
             else:
                 self._rows[connection] = number, _NEVER
                 found.append((number, connection))
         return [connection for _, connection in sorted(found)]
 
-    def _put(self, connection: Connection, number: int, due_ns: int) -> None:
+    def _push_due(self, connection: Connection, number: int, due_ns: int) -> None:
         self._rows[connection] = number, due_ns
         heappush(self._heap, (due_ns, number, connection))
         self._drop_stale()

@@ -29,10 +29,10 @@ __all__ = [
     "Connection",
     "Entry",
     "Half",
-    "ahead",
-    "deadlocked",
     "endpoints",
-    "turned",
+    "find_deadlock",
+    "reverse_key",
+    "sequence_difference",
 ]
 
 MASK: Final = 0xFFFF_FFFF
@@ -88,7 +88,7 @@ class Half:
         *("state", "acked", "ended", "far", "first", "heard", "held", "held_size", "jumps", "key", "mark", "next"),
         *("place", "sent", "started", "sure", "syn"),
     )
-    __deletable__ = ("connection", "peer")  # for compiled code: by `untie`
+    __deletable__ = ("connection", "peer")  # for compiled code: by `drop_references`
 
     def __init__(self, connection: Connection, source: str) -> None:
         self.connection = connection
@@ -105,7 +105,7 @@ class Half:
 
         self.key = b""
         # The raw sequence number that may take the fast path, or UNSEEN or WAITING. While it is a raw number it is
-        # the low half of `place`, which is brought up to date by `sync`.
+        # the low half of `place`, which is brought up to date by `sync_place`.
         self.next = UNSEEN
         self.place = 0  # 0: not even guessed; a guess until `started`
         self.first = 0
@@ -128,34 +128,34 @@ class Half:
         """host:port of the other side, until the connection is untied."""
         return self.peer.source
 
-    def sync(self) -> None:
+    def sync_place(self) -> None:
         """Bring `place` to where the fast path has come."""
         if 0 <= self.next <= MASK:
             self.place = self.place & ~MASK | self.next
 
-    def long(self, number: int) -> int:
+    def long_number(self, number: int) -> int:
         """A raw sequence or acknowledgement number as the long one nearest to `place`."""
         if not self.place:
             self.place = UNSEEN | number
-        return self.place + ahead(number, self.place)
+        return self.place + sequence_difference(number, self.place)
 
     @property
     def size(self) -> int:
         """Bytes of the stream so far, those of gaps included; 0 where nobody counts them."""
-        self.sync()
+        self.sync_place()
         return max(self.place - self.first - self.ended, 0) if self.started else 0
 
-    def number(self, at: int) -> int:
+    def sequence_number(self, at: int) -> int:
         """The raw sequence number of byte `at` of the stream; at a jump, the number behind the jump."""
         first = next((first for size, first in self.jumps if at < size), self.first)
         return first + at & MASK
 
-    def begin(self, place: int) -> None:
+    def begin_stream(self, place: int) -> None:
         """Set the number at which the stream begins, which is sure from now on."""
         self.place = self.first = place
         self.started = True
 
-    def share(self) -> None:
+    def share_numbers(self) -> None:
         """Use one object for equal numbers, to save memory: connections are many, and most are silent for long."""
         if self.acked == self.place:
             self.acked = self.place
@@ -164,25 +164,25 @@ class Half:
         elif self.heard == self.acked:
             self.heard = self.acked
 
-    def begin_again(self, place: int) -> None:
+    def restart_stream(self, place: int) -> None:
         """Let the stream go on at a number that has nothing to do with the numbers before."""
         size = self.size
-        self.begin(place)
+        self.begin_stream(place)
         self.first = place - size
         self.acked = self.sure = 0
 
-    def behind(self, first: int) -> int:
+    def bytes_before_start(self, first: int) -> int:
         """How far before the beginning, as far as that is known, a raw number lies; 0 when nothing is known."""
         begun = self.first if self.started else self.held[0][0] if self.held else self.place
-        return -ahead(first, begun) if begun else 0
+        return -sequence_difference(first, begun) if begun else 0
 
-    def stray(self, entry: tuple[int, int, int, int, bytes, int]) -> list[Entry]:
+    def keep_stray(self, entry: tuple[int, int, int, int, bytes, int]) -> list[Entry]:
         """Keep a segment far from the stream: number, time, packet, acknowledgement, bytes, size on the wire.
 
         Gives the run of SURE segments, each the continuation of the one before, of which it is the last, or nothing.
         """
         start, time_ns, packet, ack, data, size = entry
-        if self.far and ahead(start, self.far[-1][1]) == 0:
+        if self.far and sequence_difference(start, self.far[-1][1]) == 0:
             start = self.far[-1][1]
         else:
             self.far = ()
@@ -190,7 +190,7 @@ class Half:
         self.far = run if len(run) < SURE else ()
         return [] if self.far else run
 
-    def is_sure(self) -> bool:
+    def is_start_sure(self) -> bool:
         """Whether nothing comes before the first held segment of a half whose SYN is not in the capture."""
         if not self.connection.known:
             return False
@@ -212,17 +212,19 @@ class Half:
         still = since_ns and since_ns == self.last_ns
         self.shut = (time_ns, shut_ns + max(time_ns - since_ns, 0) if still else shut_ns)
 
-    def watch(self, time_ns: int, packet: int) -> None:
+    def check_patience(self, time_ns: int, packet: int) -> None:
         """Let patience run: `sure` follows what was known PATIENCE packets of the connection ago, or a while ago."""
-        if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._waited(time_ns, packet, idle=False):
-            self.lapse(time_ns, packet)
+        if self.packets + self.peer.packets - self.mark[3] >= PATIENCE or self._is_patience_over(
+            time_ns, packet, idle=False
+        ):
+            self.end_patience(time_ns, packet)
 
     @property
     def since(self) -> tuple[int, int]:
         """Time and packet number of the mark."""
         return self.mark[5], self.mark[4]
 
-    def _waited(self, time_ns: int, packet: int, *, idle: bool) -> bool:
+    def _is_patience_over(self, time_ns: int, packet: int, *, idle: bool) -> bool:
         """Whether the mark is PATIENCE_NS old, if PATIENCE packets of the capture came since or it is `idle`.
 
         A pause between two packets alone proves nothing, for packets that change places do so across it.
@@ -230,7 +232,7 @@ class Half:
         _, _, _, _, since_packet, since_ns = self.mark
         return time_ns - since_ns >= PATIENCE_NS and (idle or abs(packet - since_packet) >= PATIENCE)
 
-    def _proven(self) -> int:
+    def _proven_number(self) -> int:
         """What is sure once patience with what the mark holds has ended."""
         acked, top, heard, *_ = self.mark
         # A peer that is not heard at all will not acknowledge either.
@@ -238,23 +240,23 @@ class Half:
 
     def lapses(self, time_ns: int, packet: int, at: tuple[int, int], *, idle: bool) -> bool:
         """Whether patience has ended by now and that changes something; `at`: the connection's latest packet."""
-        return self._waited(time_ns, packet, idle=idle) and self.may_lapse(at)
+        return self._is_patience_over(time_ns, packet, idle=idle) and self.may_lapse(at)
 
     def may_lapse(self, at: tuple[int, int]) -> bool:
         """Whether the end of patience changes something; `at`: the connection's latest packet."""
-        return self.since != at or self._proven() > self.sure
+        return self.since != at or self._proven_number() > self.sure
 
-    def lapse(self, time_ns: int, packet: int) -> None:
+    def end_patience(self, time_ns: int, packet: int) -> None:
         """End patience with what the mark holds, and set the mark to what is known at this time."""
-        self.sure = self._proven()
-        self.remember(time_ns, packet)
+        self.sure = self._proven_number()
+        self.set_mark(time_ns, packet)
 
-    def remember(self, time_ns: int, packet: int) -> None:
+    def set_mark(self, time_ns: int, packet: int) -> None:
         """Set the mark to what is known at this time."""
         top = self.held[-1][1] if self.held else 0
         self.mark = (self.acked, top, self.peer.packets, self.packets + self.peer.packets, packet, time_ns)
 
-    def hold(self, entry: Entry) -> None:
+    def hold_segment(self, entry: Entry) -> None:
         """Keep those bytes of a segment that are not held already: the first copy of a byte wins."""
         start, end, time_ns, packet, ack, data, role = entry
         held = self.held if isinstance(self.held, list) else []
@@ -268,7 +270,7 @@ class Half:
             return
         index = len(held)
         if held and held[-1][1] > start:
-            index = bisect_right(held, start, key=_end)
+            index = bisect_right(held, start, key=_entry_end)
         at = start
         while at < end:
             stop = min(end, held[index][0]) if index < len(held) else end
@@ -282,35 +284,35 @@ class Half:
                 at = max(at, held[index][1])
                 index += 1
 
-    def take_first(self) -> Entry:
+    def take_first_held(self) -> Entry:
         """Remove and give the first segment held."""
         assert isinstance(self.held, list)
         entry: Entry = self.held.pop(0)
         self.held = self.held or ()
         return entry
 
-    def held_until(self) -> int:
+    def held_end(self) -> int:
         """The number behind all that is held: a FIN takes one, as it does when it is given."""
         if not self.held:
             return self.place
         _, end, _, _, _, _, role = self.held[-1]
         return end + (role == ENDS)
 
-    def ready(self) -> Entry | None:
+    def next_segment(self) -> Entry | None:
         """The segment that can be given next, if there is one."""
         if not self.held:
             return None
         entry = self.held[0]
         if not self.started:
-            if not self.is_sure():
+            if not self.is_start_sure():
                 return None
             # Bytes between a first segment without bytes and this one are missing; one byte only: it was a keep-alive.
-            self.begin(self.sent if self.sent and 1 < entry[0] - self.sent < FAR else entry[0])
-        if entry[0] > self.place or (entry[4] >= 0 and self.peer.lacks(entry[4])):
+            self.begin_stream(self.sent if self.sent and 1 < entry[0] - self.sent < FAR else entry[0])
+        if entry[0] > self.place or (entry[4] >= 0 and self.peer.lacks_bytes_before(entry[4])):
             return None
         return entry
 
-    def hole(self) -> int:
+    def hole_end(self) -> int:
         """Where the hole at `place` ends, as far as known; 0 when nothing is missing."""
         if not self.started:
             return 0
@@ -318,15 +320,15 @@ class Half:
         # One number further may be a FIN that is not in the capture.
         return end if end > self.place + (not self.held) else 0
 
-    def lacks(self, number: int) -> bool:
+    def lacks_bytes_before(self, number: int) -> bool:
         """Whether the sender of acknowledgement `number` has bytes of this half that are not given yet."""
         if self.started:
-            return 1 < ahead(number, self.place) < FAR
-        return bool(self.held) and 0 < ahead(number, self.held[0][0]) < FAR
+            return 1 < sequence_difference(number, self.place) < FAR
+        return bool(self.held) and 0 < sequence_difference(number, self.held[0][0]) < FAR
 
     def export(self) -> object:
         """The state as built-in values."""
-        self.sync()
+        self.sync_place()
         return [
             *(self.key, self.source, self.packets, self.last_ns, self.gaps, self.missing, self.again),
             *(self.next, self.place, self.first, self.started, self.syn, self.ended, self.acked, self.heard, self.sent),
@@ -359,8 +361,8 @@ class Half:
         self.heard, self.sent, held, far, mark, self.sure, shut, self.quiet_ns = rest
         since_ns, shut_ns = fields(shut, int, int)
         self.shut = (since_ns, shut_ns) if since_ns else OPEN
-        self.held = [_entry(entry) for entry in held] or ()
-        self.far = [_entry(entry) for entry in far]
+        self.held = [_read_entry(entry) for entry in held] or ()
+        self.far = [_read_entry(entry) for entry in far]
         acked, top, heard, packets, packet, time_ns = fields(mark, *[int] * 6)
         self.mark = (acked, top, heard, packets, packet, time_ns)
         self.held_size = sum(len(entry[5]) + SEGMENT_COST for entry in self.held)
@@ -420,7 +422,7 @@ class Connection:
         self.drowsy = False  # on the slow path only since it may have been silent for too long
         self.known = False  # long enough for segments from before the first one to have come
 
-    def untie(self) -> None:
+    def drop_references(self) -> None:
         """Drop the references between connection and halves, once the Close has been taken: no more chunks come.
 
         The references are cycles. A process that looks for cycles seldom, as kw does, would hold every connection that
@@ -452,18 +454,18 @@ class Connection:
         """Whether the FIN of both sides was reached."""
         return self.first.ended and self.second.ended
 
-    def meet(self, time_ns: int, packet: int, *, idle: bool) -> None:
+    def check_known(self, time_ns: int, packet: int, *, idle: bool) -> None:
         """Decide whether the connection is known long enough for a beginning without SYN to be believed."""
         if abs(packet - self.began_packet) >= MET or (idle and time_ns - self.began_ns >= MET_NS):
             self.known = True
             self.began_packet = 0  # nobody asks again
 
-    def lapsed(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
+    def oldest_lapsed_mark(self, time_ns: int, packet: int, *, idle: bool) -> tuple[int, int] | None:
         """The oldest mark with which patience has ended by now; None where that changes nothing."""
         halves = (self.first, self.second)
         return min((half.since for half in halves if half.lapses(time_ns, packet, self.at, idle=idle)), default=None)
 
-    def lapse(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
+    def end_patience(self, time_ns: int, packet: int, since: tuple[int, int], *, idle: bool) -> None:
         """End patience with what the marks of that time hold.
 
         What is known now was known since the connection's latest packet, so many looks come to the same as one.
@@ -471,7 +473,7 @@ class Connection:
         halves = (self.first, self.second)
         for half in [half for half in halves if half.lapses(time_ns, packet, self.at, idle=idle)]:
             if half.since == since:
-                half.lapse(*self.at)
+                half.end_patience(*self.at)
 
     def due_ns(self, reset: tuple[int, int] | None) -> int:
         """The time before which time alone does nothing to the connection; `reset`: time and packet of a RST."""
@@ -493,31 +495,31 @@ class Connection:
             since_ns = reset[0]
         return min(since_ns + PATIENCE_NS, max(first.last_ns, second.last_ns) + IDLE_NS)
 
-    def park(self) -> None:
+    def leave_fast_path(self) -> None:
         """Send the next segment down the slow path."""
         for half in (self.first, self.second):
-            half.sync()
+            half.sync_place()
             half.next = WAITING
 
-    def doze(self) -> None:
+    def mark_drowsy(self) -> None:
         """Send the next segment down the slow path, where it is seen if the connection was silent for too long."""
         if self.first.next != WAITING:
-            self.park()
+            self.leave_fast_path()
             self.drowsy = True
 
-    def wake(self) -> None:
-        """End `doze`: decide between fast and slow path again."""
+    def clear_drowsy(self) -> None:
+        """End `mark_drowsy`: decide between fast and slow path again."""
         self.drowsy = False
-        self.settle()
+        self.choose_path()
 
-    def settle(self) -> bool:
+    def choose_path(self) -> bool:
         """Decide between fast and slow path for what follows; True when something is held, or missing."""
         first, second = self.first, self.second
-        waits = bool(first.held or second.held or first.hole() or second.hole())
+        waits = bool(first.held or second.held or first.hole_end() or second.hole_end())
         for half in (first, second):
             half.next = WAITING if waits or self.reset else half.place & MASK if half.started else UNSEEN
             if not waits and half.acked is not half.place:
-                half.share()
+                half.share_numbers()
         return waits
 
     def export(self) -> object:
@@ -527,7 +529,7 @@ class Connection:
         return [*facts, self.at, self.first.export(), self.second.export()]
 
     @classmethod
-    def resumed(cls, state: object) -> Connection:
+    def from_state(cls, state: object) -> Connection:
         """The connection from its `export`. Raises DecodeError when it is something else."""
         number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
             state, int, int, bool, int, bool, bool, int, tuple, list, list
@@ -544,7 +546,7 @@ class Connection:
         return connection
 
 
-def _end(entry: Entry) -> int:
+def _entry_end(entry: Entry) -> int:
     return entry[1]
 
 
@@ -553,12 +555,12 @@ def tls_facts(connection: Connection) -> Any:
     return getattr(connection.tls, "facts", None)
 
 
-def ahead(number: int, place: int) -> int:
+def sequence_difference(number: int, place: int) -> int:
     """How far the raw `number` is ahead of the long or raw `place`, negative when it is behind."""
     return ((number - place + 0x8000_0000) & MASK) - 0x8000_0000
 
 
-def deadlocked(first: Half, second: Half) -> tuple[Entry | None, Entry | None]:
+def find_deadlock(first: Half, second: Half) -> tuple[Entry | None, Entry | None]:
     """The next segments of two halves of which each waits for bytes that the other one holds (no real TCP does)."""
     if not (first.held and second.held):
         return None, None
@@ -568,7 +570,7 @@ def deadlocked(first: Half, second: Half) -> tuple[Entry | None, Entry | None]:
     return None, None
 
 
-def _entry(value: object) -> Entry:
+def _read_entry(value: object) -> Entry:
     start, end, time_ns, packet, ack, data, role = fields(value, int, int, int, int, int, bytes, int)
     return start, end, time_ns, packet, ack, data, role
 
@@ -592,7 +594,7 @@ def _address(data: bytes) -> str:
     return f"[{IPv6Address(data)}]"
 
 
-def turned(key: bytes) -> bytes:
+def reverse_key(key: bytes) -> bytes:
     """The key of the other half."""
     size = (len(key) - 4) // 2
     return key[size:-4] + key[:size] + key[-2:] + key[-4:-2]

@@ -5,9 +5,9 @@ length; the beginning of a connection may be before the capture; ports are used 
 a missing packet says nothing, one that never waits cuts frames that would have been whole.
 
 The idea. A segment that continues its half and acknowledges nothing unseen takes the fast path of `feed` (`python
--m tests.bench.capture`). All else goes through `_slow`, which holds segments back in two cases: bytes before them are
-missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a response never
-overtakes its request. The connection stays on the slow path until nothing of it is held.
+-m tests.bench.capture`). All else goes through `_take_slow_path`, which holds segments back in two cases: bytes before
+them are missing, or the sender has acknowledged bytes of the other half that are not given yet, so that a response
+never overtakes its request. The connection stays on the slow path until nothing of it is held.
 
 ```
 client  ──[ 1..100 ]──────────────[ 201..300 ]──►        held: 201..300
@@ -18,10 +18,10 @@ broker  ◄───────────────────────
 
 - The first copy of a byte wins. A keep-alive or window probe (one byte that was already given) is ignored.
 - A hole is lost when the peer has acknowledged past it, or is not heard at all, and patience is at its end
-  (`Half.watch`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the connection's
-  end.
+  (`Half.check_patience`: 32 packets of the connection, or 3 s); at OUT_OF_ORDER_MAX or HELD_MAX; and at the end of the
+  connection.
 - Without a SYN a half begins at its first segment once some packets have passed and none is likely to precede it
-  (`Half.is_sure`).
+  (`Half.is_start_sure`).
 - A FIN waits for what is missing before it. A RST waits for what was under way; its payload, if any, is a message to
   people (RFC 9293 3.5.3) and no part of the stream. What comes after the end is counted in `counts`.
 - A segment far outside every window is believed when others continue it; then the stream goes on there, behind a gap
@@ -29,7 +29,7 @@ broker  ◄───────────────────────
 
 What always holds: the chunks depend on the segments alone, never on how they came in batches, nor on when somebody
 looked. At its next packet a connection is in the same state as if nobody had looked at it before: looks in between
-(`_look`) only give chunks earlier. A look takes the connections whose time has come (`Waiting`), so that the
+(`_look_at_waiting`) only give chunks earlier. A look takes the connections whose time has come (`Waiting`), so that the
 work grows with the packets, not with the connections that wait. `export` and `resume` at any cut give the same chunks.
 
 What is given up: a packet that is late by more than the patience is reported as a gap and its bytes are dropped.
@@ -57,9 +57,9 @@ from decoders.tcp.connections import (
     Connection,
     Entry,
     Half,
-    ahead,
-    deadlocked,
-    turned,
+    find_deadlock,
+    reverse_key,
+    sequence_difference,
 )
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -77,71 +77,71 @@ class Delivery:
         self.time_ns = 0
         self.packet = 0
 
-    def hold(self, half: Half, entry: Entry) -> None:
+    def hold_segment(self, half: Half, entry: Entry) -> None:
         """Keep a segment until it can be given."""
         before = half.held_size
-        half.hold(entry)
+        half.hold_segment(entry)
         self.held += half.held_size - before
 
-    def release(self, connection: Connection) -> None:
+    def release_ready(self, connection: Connection) -> None:
         """Give what can be given, in the order in which it was captured."""
         first, second = connection.first, connection.second
         while True:
-            entry, other = first.ready(), second.ready()
+            entry, other = first.next_segment(), second.next_segment()
             if entry is None and other is None:
-                entry, other = deadlocked(first, second)
+                entry, other = find_deadlock(first, second)
                 if entry is None:
                     return
             if other is None or (entry is not None and entry[3] <= other[3]):
-                self._give(first)
+                self._give_first(first)
             else:
-                self._give(second)
+                self._give_first(second)
 
-    def lose(self, connection: Connection) -> None:
+    def give_up_holes(self, connection: Connection) -> None:
         """Give up the holes that nobody will fill, and give what is behind them, and what begins for sure."""
-        self.release(connection)
+        self.release_ready(connection)
         pending = [connection.first, connection.second]
         while pending:
             half = pending[0]
-            end = half.hole()
+            end = half.hole_end()
             if not half.held:
                 end = min(end, half.sure)
             if half.place < end <= half.sure:
-                self._skip(half, end)
-                self.release(connection)
+                self._skip_to(half, end)
+                self.release_ready(connection)
                 pending = [connection.first, connection.second]
             else:
                 del pending[0]
 
-    def force(self, connection: Connection) -> bool:
+    def give_up_first(self, connection: Connection) -> bool:
         """Give up the first thing that is waited for; False if there is none."""
         halves = (connection.first, connection.second)
         unsure = [half for half in halves if half.held and not half.started]
         if unsure:
             for half in unsure:
-                half.begin(half.held[0][0])
-            self.release(connection)
+                half.begin_stream(half.held[0][0])
+            self.release_ready(connection)
             return True
         for half in halves:
-            end = half.hole()
+            end = half.hole_end()
             if end:
-                self._skip(half, end)
-                self.release(connection)
+                self._skip_to(half, end)
+                self.release_ready(connection)
                 return True
         for half in halves:
             if half.held:  # behind an acknowledgement of bytes that nobody has sent
-                self._give(half)
-                self.release(connection)
+                self._give_first(half)
+                self.release_ready(connection)
                 return True
         return False
 
     def flush(self, connection: Connection) -> None:
         """Give all that is held, and give up all that is waited for."""
-        self.release(connection)
-        while self.force(connection):
+        self.release_ready(connection)
+        while self.give_up_first(connection):
             pass
 
-    def again(self, half: Half, start: int, end: int, *, twice: bool) -> bool:
+    def report_retransmission(self, half: Half, start: int, end: int, *, twice: bool) -> bool:
         """Give an event for bytes that were sent again; True instead where the capture merely has a packet twice."""
         start = max(start, half.first)
         if start >= end or (twice and end == half.place):
@@ -150,13 +150,13 @@ class Delivery:
         self.out.append((half, self.time_ns, self.packet, Retransmission(start - half.first, end - start)))
         return False
 
-    def gap(self, half: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
+    def give_gap(self, half: Half, size: int, why: Why, time_ns: int, packet: int) -> None:
         """Give a gap: bytes that are not there."""
         half.gaps += 1
         half.missing += size
         self.out.append((half, time_ns, packet, Gap(size, why)))
 
-    def jump(self, half: Half, place: int, time_ns: int, packet: int) -> None:
+    def give_jump(self, half: Half, place: int, time_ns: int, packet: int) -> None:
         """Give a jump: the stream goes on farther off than any window reaches, with no number of bytes between."""
         half.gaps += 1
         half.jumps += ((half.place - half.first - half.ended, half.first),)
@@ -164,14 +164,14 @@ class Delivery:
         half.place = place
         self.out.append((half, time_ns, packet, Gap(0, "jump")))
 
-    def forget(self, half: Half) -> None:
+    def drop_held(self, half: Half) -> None:
         """Let go of what a half holds."""
         self.held -= half.held_size
         half.held, half.held_size, half.far = (), 0, ()
 
-    def _give(self, half: Half) -> None:
+    def _give_first(self, half: Half) -> None:
         """Give the first held segment of a half."""
-        start, end, time_ns, packet, _, data, role = half.take_first()
+        start, end, time_ns, packet, _, data, role = half.take_first_held()
         half.held_size -= len(data) + SEGMENT_COST
         self.held -= len(data) + SEGMENT_COST
         half.place = end
@@ -179,7 +179,7 @@ class Delivery:
         if data:
             self.out.append((half, time_ns, packet, data))
         if end - start > len(data):
-            self.gap(half, end - start - len(data), "snaplen", time_ns, packet)
+            self.give_gap(half, end - start - len(data), "snaplen", time_ns, packet)
         if role == ENDS:
             half.ended = True
             half.place += 1
@@ -188,13 +188,13 @@ class Delivery:
         elif connection.reset is half:
             connection.reset = None  # it goes on: that was somebody else's reset
 
-    def _skip(self, half: Half, end: int) -> None:
+    def _skip_to(self, half: Half, end: int) -> None:
         """Give up the bytes up to number `end`: they are lost."""
         _, _, time_ns, packet, *_ = half.held[0] if half.held else (0, 0, self.time_ns, self.packet)
         if end - half.place >= FAR:
-            self.jump(half, end, time_ns, packet)
+            self.give_jump(half, end, time_ns, packet)
         elif end - half.place > 1 or not half.held or half.held[0][6] != RESETS:  # else it is a FIN
-            self.gap(half, end - half.place, "lost", time_ns, packet)
+            self.give_gap(half, end - half.place, "lost", time_ns, packet)
         half.place = end
 
 
@@ -242,7 +242,7 @@ class Reassembly:
             return self._feed_long(segments)
         out: list[Chunk] = []
         self._delivery.out = out
-        append, halves, slow = out.append, self._connections.halves, self._slow
+        append, halves, slow = out.append, self._connections.halves, self._take_slow_path
         for key, time_ns, packet, seq, ack, flags, data, cut in segments:
             try:
                 half = halves[key]
@@ -265,7 +265,7 @@ class Reassembly:
             self._delivery.time_ns, self._delivery.packet = segments[-1][1:3]
         elif now_ns >= self._delivery.time_ns + TICK_NS:
             self._delivery.time_ns = now_ns
-            self._look(idle=True)
+            self._look_at_waiting(idle=True)
         return out
 
     def finish(self) -> list[Chunk]:
@@ -273,12 +273,12 @@ class Reassembly:
         out: list[Chunk] = []
         self._delivery.out = out
         for connection in self.connections().values():
-            self._pass(connection)
+            self._pass_time(connection)
             if not connection.over:
-                self._close(connection, "capture_end")
+                self._close_connection(connection, "capture_end")
         return out
 
-    def until(self, time_ns: int, packet: int) -> None:
+    def pass_time(self, time_ns: int, packet: int) -> None:
         """Note that the capture goes on to this time and packet, without segments of these connections."""
         self._delivery.time_ns, self._delivery.packet = time_ns, packet
 
@@ -286,7 +286,7 @@ class Reassembly:
         """The half with this key of an open connection."""
         return self._connections.halves.get(key)
 
-    def count(self) -> None:
+    def count_connection(self) -> None:
         """Count one connection more, of which no segment comes here."""
         self._connections.count += 1
 
@@ -307,65 +307,65 @@ class Reassembly:
             if segment[1] >= self._drowsy_ns:
                 # All of these are before `_drowsy_ns`, so that feed() does not call this again.
                 out += self.feed(segments[begin:index])
-                for connection in self._connections.drowsy(segment[1]):
-                    connection.doze()
+                for connection in self._connections.find_drowsy(segment[1]):
+                    connection.mark_drowsy()
                 self._drowsy_ns = segment[1] + IDLE_NS // 2
                 begin = index
         return out + self.feed(segments[begin:])
 
-    def _slow(self, half: Half | None, segment: Segment) -> None:
+    def _take_slow_path(self, half: Half | None, segment: Segment) -> None:
         """Take any segment; the fast path is a short cut for some."""
         self._delivery.time_ns, self._delivery.packet = segment[1:3]
         if half is not None:
-            self._pass(half.connection)
+            self._pass_time(half.connection)
             if half.connection.over:
                 half = None
             elif half.connection.drowsy:
-                half.connection.wake()
+                half.connection.clear_drowsy()
                 out = self._delivery.out
                 out += self.feed([segment])
                 self._delivery.out = out
                 return
-        self._unusual(half, segment)
+        self._take_unusual(half, segment)
 
-    def _unusual(self, half: Half | None, segment: Segment) -> None:
+    def _take_unusual(self, half: Half | None, segment: Segment) -> None:
         """Take a segment that the fast path does not take, of a connection that is open or of none."""
         _, time_ns, packet, _, ack, flags, _, _ = segment
-        half = self._synchronize(half, segment) if flags & SYN else half or self._join(segment)
+        half = self._take_syn(half, segment) if flags & SYN else half or self._join_midstream(segment)
         if half is None:
             return
         connection, peer = half.connection, half.peer
         connection.at_ns, connection.at_packet = time_ns, packet
-        connection.park()
+        connection.leave_fast_path()
         if flags & ACK:
-            place = peer.long(ack)
+            place = peer.long_number(ack)
             if abs(place - peer.place) < FAR:
                 peer.acked = max(peer.acked, place)
                 peer.heard = peer.heard or place
         if flags & (RST | ZERO_WINDOW):
             half.note_trouble(time_ns, resets=bool(flags & RST))
-        self._take(half, segment)
+        self._hold_segment(half, segment)
         half.last_ns = time_ns
         half.packets += 1
         if not connection.over:
-            self._advance(connection)
+            self._advance_connection(connection)
         if self._delivery.held > HELD_MAX:
             self._make_room()
-        if self._looks():
-            self._look()
+        if self._is_look_due():
+            self._look_at_waiting()
 
-    def _take(self, half: Half, segment: Segment) -> None:
+    def _hold_segment(self, half: Half, segment: Segment) -> None:
         """Hold the bytes and the end that a segment brings; `_advance` gives them."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         size = len(data) + cut
         role = RESETS if flags & RST else ENDS if flags & FIN else PLAIN
-        start = half.long(seq + (flags & SYN == SYN) & MASK)
+        start = half.long_number(seq + (flags & SYN == SYN) & MASK)
         if role == RESETS:
             data, size = b"", 0
             if not half.started and not half.held:
-                half.begin(start)
+                half.begin_stream(start)
             if start > half.place - FAR:
-                start = max(start, half.held_until())
+                start = max(start, half.held_end())
         elif not size and not role:
             if not (half.started or half.held or half.sent):
                 half.sent = start
@@ -374,7 +374,7 @@ class Reassembly:
             half.sent = half.sent or start  # a keep-alive that carries a byte: no Kafka message has one byte
             return
         if abs(start - half.place) >= FAR:
-            self._stray(half, segment)
+            self._take_stray(half, segment)
             return
         end = start + size
         ack = ack if flags & ACK else -1
@@ -382,69 +382,69 @@ class Reassembly:
         if half.started and start < half.place:
             if size > 1 or end != half.place:
                 twice = time_ns - half.last_ns < TWICE_NS
-                self.counts["twice"] += delivery.again(half, start, min(end, half.place), twice=twice)
+                self.counts["twice"] += delivery.report_retransmission(half, start, min(end, half.place), twice=twice)
             data = data[half.place - start :]
             start = half.place
         if start < end:
-            delivery.hold(half, (start, end, time_ns, packet, ack, data, PLAIN))
+            delivery.hold_segment(half, (start, end, time_ns, packet, ack, data, PLAIN))
         if role == RESETS or (role == ENDS and end >= start and not half.ended):
-            delivery.hold(half, (end, end, time_ns, packet, ack, b"", role))
+            delivery.hold_segment(half, (end, end, time_ns, packet, ack, b"", role))
 
-    def _stray(self, half: Half, segment: Segment) -> None:
+    def _take_stray(self, half: Half, segment: Segment) -> None:
         """Take a segment far from where the stream is: it is believed, with its run, once that has SURE segments."""
         _, time_ns, packet, seq, ack, flags, data, cut = segment
         self.counts["stray"] += 1
         size = len(data) + cut
         if not size or flags & (SYN | RST):
             return
-        run = half.stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
+        run = half.keep_stray((UNSEEN | seq, time_ns, packet, ack if flags & ACK else -1, data, size))
         if not run:
             return
         self.counts["stray"] -= len(run)
         place = run[0][0]
-        if half.peer.place and flags & ACK and abs(ahead(ack, half.peer.place)) >= FAR:
+        if half.peer.place and flags & ACK and abs(sequence_difference(ack, half.peer.place)) >= FAR:
             # Both halves are elsewhere: the ports serve a new connection, whose SYN was not captured.
-            self._close(half.connection, "idle")
-            half = self._open(segment, initiator=True)
+            self._close_connection(half.connection, "idle")
+            half = self._open_connection(segment, initiator=True)
             half.packets, half.last_ns = len(run), time_ns
         else:
             self._delivery.flush(half.connection)
-            step = ahead(place, half.place) if half.started else 0
+            step = sequence_difference(place, half.place) if half.started else 0
             if 0 < step < FAR:  # flush() has brought the stream near it
-                self._delivery.gap(half, step, "lost", *run[0][2:4])
+                self._delivery.give_gap(half, step, "lost", *run[0][2:4])
                 half.place += step
             elif step:
-                self._delivery.jump(half, half.place + step, *run[0][2:4])
-        half.begin_again(place)
+                self._delivery.give_jump(half, half.place + step, *run[0][2:4])
+        half.restart_stream(place)
         for entry in run:
-            self._delivery.hold(half, entry)
-        self._advance(half.connection)
+            self._delivery.hold_segment(half, entry)
+        self._advance_connection(half.connection)
 
-    def _advance(self, connection: Connection) -> None:
+    def _advance_connection(self, connection: Connection) -> None:
         """Give all that can be given of a connection, holes that are lost included; then decide on its path."""
         delivery, time_ns, packet = self._delivery, self._delivery.time_ns, self._delivery.packet
-        connection.meet(time_ns, packet, idle=False)
-        delivery.release(connection)
+        connection.check_known(time_ns, packet, idle=False)
+        delivery.release_ready(connection)
         halves = (connection.first, connection.second)
         if connection in self._waiting:
             for half in halves:
-                half.watch(time_ns, packet)
-            delivery.lose(connection)
-        while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.force(connection):
+                half.check_patience(time_ns, packet)
+            delivery.give_up_holes(connection)
+        while max(half.held_size for half in halves) > OUT_OF_ORDER_MAX and delivery.give_up_first(connection):
             pass
-        self._settle(connection)
+        self._settle_connection(connection)
 
     # Beginning and end of connections
 
-    def _synchronize(self, half: Half | None, segment: Segment) -> Half | None:
+    def _take_syn(self, half: Half | None, segment: Segment) -> Half | None:
         """The half that a SYN begins, or None when it is a copy of one that was seen."""
         key, time_ns, _, seq, ack, flags, _, _ = segment
         first = seq + 1 & MASK
         if half is None:
-            if self._connections.repeats(key, first, time_ns):
+            if self._connections.repeats_syn(key, first, time_ns):
                 return None
         elif replaces(half, first):
-            self._close(half.connection, "idle")
+            self._close_connection(half.connection, "idle")
             half = None
         else:
             if half.syn:
@@ -453,42 +453,42 @@ class Reassembly:
                 half.syn = True  # it comes after the first bytes
                 return None
         if half is None:
-            half = self._open(segment, initiator=not flags & ACK)
+            half = self._open_connection(segment, initiator=not flags & ACK)
         connection = half.connection
-        connection.park()  # from now on `place` alone says where a half is
+        connection.leave_fast_path()  # from now on `place` alone says where a half is
         if not (half.size or half.peer.size):
             # Once chunks were given the beginning counts as unseen, and that stays so: stages may have read it.
             connection.opened = True
         fresh = not (half.started or half.peer.started)
         if fresh and (half is connection.second) != bool(flags & ACK):
             connection.first, connection.second = connection.second, connection.first
-        half.begin(half.long(first))
+        half.begin_stream(half.long_number(first))
         half.syn = True
-        if flags & ACK and not half.peer.started and 0 <= half.peer.behind(ack) < LATE:
-            half.peer.begin(half.peer.long(ack))
+        if flags & ACK and not half.peer.started and 0 <= half.peer.bytes_before_start(ack) < LATE:
+            half.peer.begin_stream(half.peer.long_number(ack))
         return half
 
-    def _join(self, segment: Segment) -> Half | None:
+    def _join_midstream(self, segment: Segment) -> Half | None:
         """A new connection for a segment without SYN; None for a RST, or if it belongs to a connection that is over."""
-        late = self._connections.late(segment)
+        late = self._connections.count_late_bytes(segment)
         if late is not None:
             self.counts["after_close"] += late
             return None
         if segment[5] & RST:
             self.counts["stray"] += 1
             return None
-        return self._open(segment, initiator=True)
+        return self._open_connection(segment, initiator=True)
 
-    def _open(self, segment: Segment, *, initiator: bool) -> Half:
+    def _open_connection(self, segment: Segment, *, initiator: bool) -> Half:
         key, time_ns, packet = segment[:3]
-        for silent in self._connections.silent(time_ns):
-            self._pass(silent)
+        for silent in self._connections.find_silent(time_ns):
+            self._pass_time(silent)
             if not silent.over:
                 self.counts["surplus"] += silent.last_ns >= time_ns - IDLE_NS
-                self._close(silent, "idle")
-        return self._connections.open(key, time_ns, packet, initiator=initiator)
+                self._close_connection(silent, "idle")
+        return self._connections.open_connection(key, time_ns, packet, initiator=initiator)
 
-    def make_way(self, segment: Segment) -> tuple[bool, list[Chunk]]:
+    def end_connection_before_syn(self, segment: Segment) -> tuple[bool, list[Chunk]]:
         """Whether a SYN would begin a connection, and the chunks that end the connection whose ports it takes."""
         delivery = self._delivery
         delivery.time_ns, delivery.packet = segment[1:3]
@@ -497,16 +497,16 @@ class Reassembly:
         first = segment[3] + 1 & MASK
         half = self._connections.halves.get(segment[0])
         if half is not None:
-            self._pass(half.connection)
+            self._pass_time(half.connection)
             if not half.connection.over:
                 if replaces(half, first):
-                    self._close(half.connection, "idle")
+                    self._close_connection(half.connection, "idle")
                 return half.connection.over, out
-        return not self._connections.repeats(segment[0], first, segment[1]), out
+        return not self._connections.repeats_syn(segment[0], first, segment[1]), out
 
     # What the passing of time does, and how a connection ends
 
-    def _pass(self, connection: Connection, *, idle: bool = False) -> None:
+    def _pass_time(self, connection: Connection, *, idle: bool = False) -> None:
         """Do to a connection what the time does that has passed since its latest packet.
 
         However often this is called, and when, the connection is in the same state at its next packet.
@@ -517,23 +517,23 @@ class Reassembly:
         idle = idle or silent  # then the packets of other connections do not matter
         if connection in self._waiting:
             delivery.time_ns, delivery.packet = connection.at
-            connection.meet(time_ns, packet, idle=idle)
-            delivery.release(connection)
-            self._settle(connection)
+            connection.check_known(time_ns, packet, idle=idle)
+            delivery.release_ready(connection)
+            self._settle_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
         while connection in self._waiting:
-            since = connection.lapsed(time_ns, packet, idle=idle)
+            since = connection.oldest_lapsed_mark(time_ns, packet, idle=idle)
             if since is None or (self._reset_is_due(connection, idle=idle) and self._resets[connection] <= since):
                 break
             delivery.time_ns, delivery.packet = connection.at
-            connection.lapse(time_ns, packet, since, idle=idle)
-            delivery.lose(connection)
-            self._settle(connection)
+            connection.end_patience(time_ns, packet, since, idle=idle)
+            delivery.give_up_holes(connection)
+            self._settle_connection(connection)
             delivery.time_ns, delivery.packet = time_ns, packet
         if self._reset_is_due(connection, idle=idle):
-            self._close(connection, "rst")
+            self._close_connection(connection, "rst")
         elif silent and not connection.over:
-            self._close(connection, "idle")
+            self._close_connection(connection, "idle")
 
     def _reset_is_due(self, connection: Connection, *, idle: bool) -> bool:
         if connection not in self._resets:
@@ -542,62 +542,62 @@ class Reassembly:
         passed = abs(self._delivery.packet - packet)
         return self._delivery.time_ns >= reset_ns + PATIENCE_NS and (idle or passed >= PATIENCE)
 
-    def _settle(self, connection: Connection) -> None:
+    def _settle_connection(self, connection: Connection) -> None:
         """Close a connection that has ended; else decide on its path, and whether it waits."""
         if connection.ended:
-            self._close(connection, "fin")
+            self._close_connection(connection, "fin")
             return
-        waits = connection.settle()
+        waits = connection.choose_path()
         if not waits:
             self._waiting.discard(connection)
         elif connection not in self._waiting:
             self._waiting.add(connection)
             for half in (connection.first, connection.second):
                 half.sure = 0
-                half.remember(self._delivery.time_ns, self._delivery.packet)
+                half.set_mark(self._delivery.time_ns, self._delivery.packet)
         if not connection.reset:
             self._resets.pop(connection, None)
         elif connection not in self._resets:
             self._resets[connection] = (self._delivery.time_ns, self._delivery.packet)
         if waits:
-            self._waiting.note(connection, self._resets.get(connection))
+            self._waiting.note_due(connection, self._resets.get(connection))
 
     def _make_room(self) -> None:
         """Give up what was waited for longest, until less is held."""
         for connection in list(self._waiting):
             self._delivery.flush(connection)
-            self._settle(connection)
+            self._settle_connection(connection)
             if self._delivery.held <= HELD_MAX * 9 // 10:
                 return
 
-    def _looks(self) -> bool:
+    def _is_look_due(self) -> bool:
         """Whether to look at connections that wait, with the present packet."""
         if self._delivery.time_ns < self._look_ns:
             return False
         return len(self._waiting) <= LOOK_MAX or abs(self._delivery.packet - self._look_packet) >= LOOK_PACKETS
 
-    def _look(self, *, idle: bool = False) -> None:
+    def _look_at_waiting(self, *, idle: bool = False) -> None:
         """Do to connections that wait what the passing of time does; `idle`: it passes without packets."""
         time_ns = self._delivery.time_ns
         self._look_packet = self._delivery.packet
         if len(self._waiting) <= LOOK_MAX:
             self._look_ns = time_ns + PATIENCE_NS
         for connection in self._waiting.take_due(time_ns, self._resets, LOOK_MAX):
-            self._pass(connection, idle=idle)
+            self._pass_time(connection, idle=idle)
             if not connection.over:
-                connection.park()
+                connection.leave_fast_path()
         while self._resets:
             connection = next(iter(self._resets))
             if not self._reset_is_due(connection, idle=idle):
                 break
-            self._pass(connection, idle=idle)
+            self._pass_time(connection, idle=idle)
 
-    def _close(self, connection: Connection, how: How) -> None:
+    def _close_connection(self, connection: Connection, how: How) -> None:
         """End a connection; what it holds is given first."""
         delivery = self._delivery
         time_ns, packet = delivery.time_ns, delivery.packet
         delivery.time_ns, delivery.packet = connection.at
-        connection.park()  # from now on `place` alone says how far a half has come
+        connection.leave_fast_path()  # from now on `place` alone says how far a half has come
         delivery.flush(connection)
         delivery.time_ns, delivery.packet = time_ns, packet
         self._waiting.discard(connection)
@@ -610,37 +610,37 @@ class Reassembly:
             time_ns = connection.last_ns
         delivery.out.append((connection.first, time_ns, packet, _CLOSES[how]))
         for half in (connection.first, connection.second):
-            delivery.forget(half)
-        self._connections.end(connection, remembered=how != "capture_end")
+            delivery.drop_held(half)
+        self._connections.end_connection(connection, remembered=how != "capture_end")
 
     # Handing over
 
-    def settled(self, connection: Connection) -> bool:
+    def is_settled(self, connection: Connection) -> bool:
         """Whether a connection waits for nothing."""
         return connection not in self._waiting and connection not in self._resets
 
     def export_key(self, key: bytes, connection: Connection) -> object:
         """The state of one connection, open or over, whose one key this is, for `resume_key`."""
-        memories = [self._connections.memory(its) for its in (key, turned(key))]
+        memories = [self._connections.remembered_end(its) for its in (key, reverse_key(key))]
         if connection.over:
             return [None, False, None, memories]
-        row = self._connections.export_one(connection)
+        row = self._connections.export_connection(connection)
         return [row, connection in self._waiting, self._resets.get(connection), memories]
 
     def resume_key(self, key: bytes, state: object) -> Connection | None:
         """Restore what `export_key` gave, as the connection that was counted last; None when it is over."""
         row, waiting, reset, memories = fields(state, list | None, bool, tuple | None, list)
-        for its, memory in zip((key, turned(key)), memories, strict=True):
-            self._connections.remember(its, memory)
+        for its, memory in zip((key, reverse_key(key)), memories, strict=True):
+            self._connections.set_remembered_end(its, memory)
         if row is None:
             return None
-        connection = self._connections.resume_one(row, self._connections.count)
+        connection = self._connections.resume_connection(row, self._connections.count)
         self._delivery.held += connection.held_size
         if reset is not None:
             self._resets[connection] = reset
         if waiting:
             self._waiting.add(connection)
-            self._waiting.note(connection, reset)
+            self._waiting.note_due(connection, reset)
         return connection
 
     def export(self) -> bytes:
@@ -671,12 +671,12 @@ class Reassembly:
         self._waiting = Waiting()
         for connection in dict.fromkeys(known[number] for number in waiting):
             self._waiting.add(connection)
-            self._waiting.note(connection, self._resets.get(connection))
+            self._waiting.note_due(connection, self._resets.get(connection))
         self._delivery.held = sum(connection.held_size for connection in known.values())
 
 
 def replaces(half: Half, first: int) -> bool:
     """Whether a SYN begins another connection than that of `half`; `first` is the raw number behind the SYN."""
-    half.sync()
-    behind = half.behind(first)
+    half.sync_place()
+    behind = half.bytes_before_start(first)
     return behind != 0 if half.syn else not 0 <= behind < LATE

@@ -92,7 +92,7 @@ class TlsConnection:
     def __init__(
         self, connection: Connection, client: Half, keys: KeyLog, time_ns: int, sessions: Sessions | None = None
     ) -> None:
-        keys.begin()
+        keys.ensure_read()
         self.connection = connection
         self.keys = keys
         self.sessions = Sessions() if sessions is None else sessions
@@ -136,25 +136,25 @@ class TlsConnection:
             side.unread += size
             return
         if isinstance(data, bytes):
-            side.add(time_ns, packet, data)
+            side.add_bytes(time_ns, packet, data)
             if side.have >= side.need and not side.held:
-                self._process(side)
-                self._release(side)
+                self._process_records(side)
+                self._release_peer(side)
         elif isinstance(data, Gap):
-            self._gap(side, data)
+            self._take_gap(side, data)
         elif isinstance(data, Retransmission):
-            again = side.again(data.at, data.size)
+            again = side.find_retransmission(data.at, data.size)
             if again is not None:
                 self.out.append((half, time_ns, packet, again))
 
     def close(self, time_ns: int, packet: int) -> None:
         """End the connection before its Close chunk: give the gaps for the bytes that were not read."""
         if self.phase == "waiting":
-            self.go_on(patient=False)
+            self.retry(patient=False)
         if self.early_pending:
             self._resolve_early(accepted=False, known=False)
         if not self.facts.opened:
-            self._explain()
+            self._note_reason()
             return
         for side in (self.client, self.server):
             unread = side.unread
@@ -164,7 +164,7 @@ class TlsConnection:
                 why = side.why if side.why in (_KEYLESS, _RENEGOTIATED) else "encrypted"
                 self.out.append((side.half, time_ns, packet, Gap(unread, why)))
 
-    def go_on(self, *, patient: bool = True) -> None:
+    def retry(self, *, patient: bool = True) -> None:
         """Try again where a key was missing; with `patient` false, the connection does not wait for keys any more."""
         self.phase = "open"
         self.impatient = self.impatient or not patient
@@ -173,13 +173,13 @@ class TlsConnection:
         stalled = self._sides[self.stalled_first]
         for side in (stalled, self.server if stalled is self.client else self.client):
             if self.phase == "open":
-                self._process(side)
-                self._release(side)
+                self._process_records(side)
+                self._release_peer(side)
         for chunk in waiting:
             self.feed(chunk)
         self.facts.size = size  # the waiting chunks were counted when they came
 
-    def _explain(self) -> None:
+    def _note_reason(self) -> None:
         """Note why nothing was decrypted, unless a reason is noted already."""
         if self.facts.problem:
             return
@@ -188,26 +188,26 @@ class TlsConnection:
                 return  # nobody answered: there is nothing to decrypt
             self.facts.problem = f"{NO_START}: no ClientHello in the capture"
         elif self.client.searching or self.server.searching or self.client.dead or self.server.dead:
-            self.facts.problem = DAMAGED if self._find_cipher(self.server, APPLICATION) else self._why_no_key()
+            self.facts.problem = DAMAGED if self._find_cipher(self.server, APPLICATION) else self._keyless_reason()
 
-    def _release(self, side: TlsSide) -> None:
+    def _release_peer(self, side: TlsSide) -> None:
         """Go on with the other side, which may have waited for a message of this side."""
         other = self.server if side is self.client else self.client
         if self.phase == "open" and not other.held and other.have >= other.need:
-            self._process(other)
+            self._process_records(other)
 
     # Records.
 
-    def _process(self, side: TlsSide) -> None:
+    def _process_records(self, side: TlsSide) -> None:
         """Take the whole records among the buffered bytes of a side."""
         if side.held or side.dead or self.phase != "open" or side.have < side.need or not side.parts:
             return
-        buf = side.take()
+        buf = side.take_buffer()
         view = memoryview(buf)
         size, at, need = len(buf), 0, HEADER_SIZE
         while True:
             if side.searching:
-                at = self._search(side, buf, view, at)
+                at = self._search_record(side, buf, view, at)
                 if side.searching or side.dead:
                     need = side.need
                     break
@@ -216,13 +216,13 @@ class TlsConnection:
                 break
             kind, version, length = RECORD_HEADER.unpack_from(buf, at)
             if not CHANGE_CIPHER <= kind <= HEARTBEAT or version >> 8 != 3 or length > RECORD_MAX:
-                self._lose(side, side.place + at, 0, synced=False)
+                self._lose_record(side, side.place + at, 0, synced=False)
                 continue
             end = at + HEADER_SIZE + length
             if end > size:
                 need = end - at
                 break
-            if not self._record(side, buf, view, at, end):
+            if not self._take_record(side, buf, view, at, end):
                 need = end - at
                 break
             at = end
@@ -231,29 +231,29 @@ class TlsConnection:
         if self._is_over(side):
             side.unread += size - at
             at, need = size, HEADER_SIZE
-        side.keep(buf, at, need)
+        side.keep_rest(buf, at, need)
 
     def _is_over(self, side: TlsSide) -> bool:
         return side.dead or self.phase == "over"
 
-    def _record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+    def _take_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Take one record; False where it has to wait."""
         if side.epoch == PLAIN:
-            return self._plain_record(side, buf, at, end)
+            return self._take_plain_record(side, buf, at, end)
         kind = buf[at]
         if self.version == TLS_1_3 and kind != APPLICATION_DATA:
             # A change of cipher for the sake of middleboxes, or an alert of a side that has no keys yet.
             if kind == ALERT and end - at == HEADER_SIZE + 2:
-                self._alert(side, buf[at + HEADER_SIZE : end])
+                self._take_alert(side, buf[at + HEADER_SIZE : end])
             return True
         cipher = side.cipher
         if cipher is None:
             cipher = side.cipher = self._find_cipher(side, side.epoch)
             if cipher is None:
-                return self._without_cipher(side, buf, view, at, end)
+                return self._handle_keyless_record(side, buf, view, at, end)
         opened = cipher.open(side.number, buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end])
         if opened is None:
-            self._not_opened(side, at, end)
+            self._handle_unopened_record(side, at, end)
             return True
         side.number += 1
         side.opened = True
@@ -261,19 +261,19 @@ class TlsConnection:
         if content == APPLICATION_DATA:
             self.facts.opened = True
             if size:
-                side.give(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+                side.give_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
         else:
-            self._message_record(side, content, data[:size], at)
+            self._take_message_record(side, content, data[:size], at)
         return True
 
-    def _plain_record(self, side: TlsSide, buf: bytes, at: int, end: int) -> bool:
+    def _take_plain_record(self, side: TlsSide, buf: bytes, at: int, end: int) -> bool:
         kind = buf[at]
         body = buf[at + HEADER_SIZE : end]
         if kind == HANDSHAKE_RECORD:
             side.discards = False
-            self._message_record(side, kind, body, at)
+            self._take_message_record(side, kind, body, at)
         elif kind == ALERT and len(body) == 2:
-            self._alert(side, body)
+            self._take_alert(side, body)
         elif kind == CHANGE_CIPHER:
             if side is self.server and self.client.epoch == PLAIN and self.ticket and self.version == TLS_1_2:
                 self.facts.resumed = True  # in a full handshake the client's comes first (RFC 5077, 3.1)
@@ -285,21 +285,21 @@ class TlsConnection:
             side.held = True  # early data: the ServerHello tells which key opens it
             return False
         elif kind == APPLICATION_DATA:
-            self._lose(side, side.place + at, end - at, synced=True)
+            self._lose_record(side, side.place + at, end - at, synced=True)
         return True
 
-    def _message_record(self, side: TlsSide, kind: int, data: bytes, at: int) -> None:
+    def _take_message_record(self, side: TlsSide, kind: int, data: bytes, at: int) -> None:
         """Take a record that holds no application data."""
         if kind == HANDSHAKE_RECORD:
-            time_ns, _ = side.when(at)
+            time_ns, _ = side.time_of(at)
             for message, body in side.messages.feed(data):
-                self._message(side, message, body, time_ns)
+                self._take_message(side, message, body, time_ns)
         elif kind == ALERT:
-            self._alert(side, data)
+            self._take_alert(side, data)
         elif kind == CHANGE_CIPHER and self.version == TLS_1_2:
             self._end_side(side, _RENEGOTIATED)
 
-    def _alert(self, side: TlsSide, data: bytes) -> None:
+    def _take_alert(self, side: TlsSide, data: bytes) -> None:
         """Note an alert, unless it is close_notify."""
         if len(data) == 2 and data[1] and len(self.facts.alerts) < TLS_ALERTS_MAX:
             whose = "client" if side is self.client else "server"
@@ -308,23 +308,23 @@ class TlsConnection:
 
     # Messages.
 
-    def _message(self, side: TlsSide, kind: int, body: bytes, time_ns: int) -> None:
+    def _take_message(self, side: TlsSide, kind: int, body: bytes, time_ns: int) -> None:
         if side.epoch == PLAIN and kind == CLIENT_HELLO and side is self.client and not self.version:
             hello = read_client_hello(body)
             self.client_random, self.session_id = hello.random, hello.session_id
             self.ticket = Sessions.ticket_identity(hello.ticket)
-            self.facts.offer(hello, time_ns)
+            self.facts.take_client_hello(hello, time_ns)
             side.hello = True
         elif side.epoch == PLAIN and kind == SERVER_HELLO and side is self.server and not self.version:
-            self._server_hello(body, time_ns)
+            self._take_server_hello(body, time_ns)
         elif kind == CERTIFICATE:
-            self._certificate(side, body)
+            self._take_certificate(side, body)
         elif kind == NEW_SESSION_TICKET and self.version == TLS_1_2 and side is self.server:
             self.given_ticket = Sessions.ticket_identity(read_ticket(body))
         elif self.version == TLS_1_3:
             self._change_epoch(side, kind, body)
 
-    def _server_hello(self, body: bytes, time_ns: int) -> None:
+    def _take_server_hello(self, body: bytes, time_ns: int) -> None:
         hello = read_server_hello(body)
         client, server = self.client, self.server
         if hello.retry:
@@ -333,7 +333,7 @@ class TlsConnection:
                 self.facts.early_data = "rejected"
             client.held, client.discards = False, True
             return
-        self.facts.choose(hello, time_ns)
+        self.facts.take_server_hello(hello, time_ns)
         self.version, self.suite_number = hello.version, hello.suite
         self.server_random = hello.random
         self.encrypt_then_mac = hello.encrypt_then_mac
@@ -349,7 +349,7 @@ class TlsConnection:
                 self.early_pending = client.held = True
                 client.epoch = EARLY
 
-    def _certificate(self, side: TlsSide, body: bytes) -> None:
+    def _take_certificate(self, side: TlsSide, body: bytes) -> None:
         der = read_certificate(body, self.version)
         facts = describe_certificate(der) if der else None
         if facts is not None and side is self.client:
@@ -364,14 +364,14 @@ class TlsConnection:
             if self.early_pending:
                 self._resolve_early(accepted=accepted, known=True)
         elif kind == END_OF_EARLY_DATA and side.epoch == EARLY:
-            self._enter(side, HANDSHAKE)
+            self._enter_epoch(side, HANDSHAKE)
         elif kind == FINISHED and side.epoch == HANDSHAKE:
-            self._enter(side, APPLICATION)
+            self._enter_epoch(side, APPLICATION)
         elif kind == KEY_UPDATE and side.epoch >= APPLICATION:
-            self._enter(side, side.epoch + 1)
+            self._enter_epoch(side, side.epoch + 1)
 
     @staticmethod
-    def _enter(side: TlsSide, epoch: int) -> None:
+    def _enter_epoch(side: TlsSide, epoch: int) -> None:
         side.epoch, side.number, side.cipher = epoch, 0, None
 
     def _resolve_early(self, *, accepted: bool, known: bool) -> None:
@@ -405,19 +405,19 @@ class TlsConnection:
             return None
         secret = traffic_secret(keys, suite, random, secret_labels(epoch, client=side is self.client))
         if secret is None:
-            self.lacking = keys.count(random)
+            self.lacking = keys.count_secrets(random)
             return None
         return tls13_cipher(suite, secret)
 
     def _master_secret(self) -> bytes | None:
         """The master secret of TLS 1.2: of the connection, or of the session that it resumes; None where not known."""
         origin = self.origin()
-        master = origin.secret(self.keys)
+        master = origin.find_master_secret(self.keys)
         if master is None:
-            self.lacking = self.keys.count(self.client_random)
-            master = self.sessions.secret(origin.resumed, origin.time_ns, self.keys)
+            self.lacking = self.keys.count_secrets(self.client_random)
+            master = self.sessions.find_master_secret(origin.resumed, origin.time_ns, self.keys)
         for given in (self.session_id, self.given_ticket) if len(self.keys) else ():
-            self.sessions.note(given, origin)
+            self.sessions.note_session(given, origin)
         return master
 
     def origin(self) -> Origin:
@@ -425,15 +425,15 @@ class TlsConnection:
         resumed = (self.ticket, self.session_id) if self.facts.resumed else ()
         return Origin(self.client_random, self.session_id, self.facts.hello_ns, resumed)
 
-    def _without_cipher(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+    def _handle_keyless_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Handle a record without a key: wait, search for a record that another key opens, or give up. False: wait."""
-        if self._is_readable() and self.keys.search():
+        if self._is_readable() and self.keys.search_further():
             side.cipher = self._find_cipher(side, side.epoch)
             if side.cipher is not None:
-                return self._record(side, buf, view, at, end)
+                return self._take_record(side, buf, view, at, end)
         if self._can_wait():
             self.phase = "waiting"
-            self.since_ns, _ = side.when(at)
+            self.since_ns, _ = side.time_of(at)
             self.stalled_first = side.half is self.connection.first
             return False
         if side.epoch == HANDSHAKE and self._find_cipher(side, APPLICATION) is not None:
@@ -442,11 +442,11 @@ class TlsConnection:
             self._begin_search(side, silent=True)
             side.spread += 1
         elif side.epoch == EARLY:
-            self._lose(side, side.place + at, end - at, synced=True)
+            self._lose_record(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
             self._end_side(side, _KEYLESS)
         else:
-            self._give_up(self._why_no_key())
+            self._give_up(self._keyless_reason())
         return True
 
     def _can_wait(self) -> bool:
@@ -458,7 +458,7 @@ class TlsConnection:
             bool(self.client_random) and self.version in (TLS_1_2, TLS_1_3) and bool(find_suite(self.suite_number).kind)
         )
 
-    def _why_no_key(self) -> str:
+    def _keyless_reason(self) -> str:
         if self.version not in (TLS_1_2, TLS_1_3):
             return f"{VERSIONS.get(self.version, 'this version')} is not read"
         if not find_suite(self.suite_number).kind:
@@ -472,12 +472,12 @@ class TlsConnection:
         self.facts.problem = self.facts.problem or problem
         self.phase = "over"
         for side in (self.client, self.server):
-            side.messages.drop()
+            side.messages.drop_message()
 
-    def _not_opened(self, side: TlsSide, at: int, end: int) -> None:
+    def _handle_unopened_record(self, side: TlsSide, at: int, end: int) -> None:
         """Handle a record that its key does not open: the key is wrong, or the record is damaged."""
         if side.opened:
-            self._lose(side, side.place + at, end - at, synced=True)
+            self._lose_record(side, side.place + at, end - at, synced=True)
         elif self.facts.opened:
             self._end_side(side, _KEYLESS)
         else:
@@ -489,18 +489,18 @@ class TlsConnection:
 
     # Holes.
 
-    def _gap(self, side: TlsSide, gap: Gap) -> None:
+    def _take_gap(self, side: TlsSide, gap: Gap) -> None:
         """Handle missing bytes of a side."""
         if not side.hello:
             whose = "ClientHello" if side is self.client else "ServerHello"
             self.facts.problem = f"{NO_START}: no {whose} in the capture"
             side.dead = True
-            side.drop()
+            side.drop_buffer()
             if side is self.server:
                 self._give_up(self.facts.problem)
             return
         if not self.server.hello:  # early data, or records after it
-            side.drop()
+            side.drop_buffer()
             side.held = False
             side.dead = True
             return
@@ -513,9 +513,9 @@ class TlsConnection:
         elif before >= HEADER_SIZE:
             left, known = side.need - before, True
         begun = side.place
-        side.drop()
+        side.drop_buffer()
         side.why = gap.why
-        self._lose(side, begun, gap.size, synced=False)
+        self._lose_record(side, begun, gap.size, synced=False)
         side.place += gap.size
         if gap.why == "jump":
             side.lost_at, side.spread = -1, TLS_SEARCH_MAX
@@ -523,7 +523,7 @@ class TlsConnection:
             side.synced, side.skip = True, left - gap.size
             side.need = 1 if side.skip else HEADER_SIZE
 
-    def _lose(self, side: TlsSide, place: int, size: int, *, synced: bool) -> None:
+    def _lose_record(self, side: TlsSide, place: int, size: int, *, synced: bool) -> None:
         """Begin or widen a search: the record at `place` cannot be read; `size` bytes from or after there are lost."""
         if not side.searching:
             side.lost_at = place
@@ -537,9 +537,9 @@ class TlsConnection:
         side.skip = side.spread = side.tries = 0
         if silent:
             side.lost_at = -1
-        side.messages.drop()
+        side.messages.drop_message()
 
-    def _search(self, side: TlsSide, buf: bytes, view: memoryview, at: int) -> int:
+    def _search_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int) -> int:
         """Search from `at` on for a record that opens; the offset after it, or that up to which bytes are skipped.
 
         Sets `need` of the side where more bytes are needed.
@@ -573,10 +573,10 @@ class TlsConnection:
                 return at
             if kind == CHANGE_CIPHER and length == 1:
                 if self.version != TLS_1_3 and side.epoch == PLAIN:
-                    self._enter(side, APPLICATION)
+                    self._enter_epoch(side, APPLICATION)
                     side.searching = False
                     return end
-            elif self._try(side, buf, view, at, end):
+            elif self._try_record(side, buf, view, at, end):
                 return end
             else:
                 side.spread += 1
@@ -601,7 +601,7 @@ class TlsConnection:
         few = range(min(count, TLS_UPDATED_SEARCH_MAX))
         return found + [(epoch + updates, few) for updates in range(2, min(side.spread, TLS_UPDATES_MAX) + 1)]
 
-    def _try(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
+    def _try_record(self, side: TlsSide, buf: bytes, view: memoryview, at: int, end: int) -> bool:
         """Try to open a record with all keys and numbers that it may have."""
         header, body = buf[at : at + HEADER_SIZE], view[at + HEADER_SIZE : end]
         for epoch, numbers in self._candidates(side, side.place + at):
@@ -613,7 +613,7 @@ class TlsConnection:
             for number in numbers:
                 opened = cipher.open(number, header, body)
                 if opened is not None:
-                    self._found(side, (epoch, number, cipher), opened, at, end)
+                    self._resume_at_record(side, (epoch, number, cipher), opened, at, end)
                     return True
             side.tries += len(numbers)
         if side.tries > TLS_TRIES_MAX:
@@ -622,28 +622,30 @@ class TlsConnection:
                 side.unread += side.place + at - side.lost_at
         return False
 
-    def _found(self, side: TlsSide, key: tuple[int, int, RecordCipher], opened: Opened, at: int, end: int) -> None:
+    def _resume_at_record(
+        self, side: TlsSide, key: tuple[int, int, RecordCipher], opened: Opened, at: int, end: int
+    ) -> None:
         """Go on at a record that opened after a hole: give the gap before it, then its content."""
         epoch, number, cipher = key
         if not side.silent:
-            self._tell_missing(side, key, at)
+            self._give_missing_gap(side, key, at)
         side.epoch, side.number, side.cipher = epoch, number + 1, cipher
         side.searching, side.opened = False, True
         side.tries = side.spread = 0
         side.lost_at = -1
         content, data, size = opened
         if content != APPLICATION_DATA:
-            self._message_record(side, content, data[:size], at)
+            self._take_message_record(side, content, data[:size], at)
             return
         self.facts.opened = True
         if size:
             side.mark = 0
-            side.give(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
+            side.give_content(self.out, data, size, at, end, at + HEADER_SIZE + cipher.ahead)
 
-    def _tell_missing(self, side: TlsSide, key: tuple[int, int, RecordCipher], at: int) -> None:
+    def _give_missing_gap(self, side: TlsSide, key: tuple[int, int, RecordCipher], at: int) -> None:
         """Give the gap in the application data before the record at `at`, where there may be one."""
         epoch, number, cipher = key
-        time_ns, packet = side.when(at)
+        time_ns, packet = side.time_of(at)
         # Up to this record number the application has sent nothing: in TLS 1.2 the Finished message has number 0.
         first = 1 if self.version == TLS_1_2 else 0
         handshake = epoch == HANDSHAKE or (side.epoch < APPLICATION and epoch == APPLICATION and number <= first)
@@ -661,21 +663,21 @@ class TlsConnection:
 
     # State.
 
-    def lack(self) -> list[Any] | None:
+    def missing_secrets(self) -> list[Any] | None:
         """Client random, number of known secrets, resumed identities, hello time; None where no secret was missing."""
         if self.lacking < 0:
             return None
         return [self.client_random, self.lacking, list(self.origin().resumed), self.facts.hello_ns]
 
     def export(self) -> list[Any]:
-        """The connection as built-in values, without a key, for `resumed`."""
+        """The connection as built-in values, without a key, for `from_state`."""
         first = self.connection.first
         waiting = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in self.waiting]
         saved = [getattr(self, name) for name in _SAVED]
         return [saved, self.facts.export(), self.client.export(), self.server.export(), waiting]
 
     @classmethod
-    def resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
+    def from_state(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
         """The connection whose `export` gave `state`. Raises DecodeError when it is something else."""
         saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
@@ -685,7 +687,7 @@ class TlsConnection:
             if type(value) is not type(getattr(self, name)):
                 raise Malformed(f"a saved TLS connection with another {name}")
             setattr(self, name, value)
-        self.facts = TlsFacts.resumed_from(facts)
+        self.facts = TlsFacts.from_state(facts)
         self.client.resume(client)
         self.server.resume(server)
         for row in waiting:

@@ -41,7 +41,7 @@ from decoders.wire.state_serialization import fields, pack, unpack
 if TYPE_CHECKING:  # loaded with the first connection of TLS: most captures have none
     from decoders.tls.connection import TlsConnection
 
-__all__ = ["Decryption", "export_connection", "lack_of"]
+__all__ = ["Decryption", "export_connection", "missing_secrets_of"]
 
 # The first bytes of a hello: the header of a handshake record, and the message type.
 _HELLO: Final = re.compile(rb"\x16\x03[\x00-\x04][\x00-\x48].[\x01\x02]", re.DOTALL)
@@ -87,7 +87,7 @@ class Decryption:
         at = 0
         for index in odd:
             out += chunks[at:index]
-            self._take(chunks[index])
+            self._take_chunk(chunks[index])
             at = index + 1
         out += chunks[at:]
         return out
@@ -99,7 +99,7 @@ class Decryption:
             if isinstance(state, TlsLook):
                 self._out += state.chunks
             else:
-                self._end(state, state.facts.time_ns, 0)
+                self._end_connection(state, state.facts.time_ns, 0)
         self._open.clear()
         return self._out
 
@@ -109,41 +109,41 @@ class Decryption:
         if self._keys.version != self._version:
             self._version = self._keys.version
             for state in list(self._waiting.values()):
-                self._go_on(state, patient=True)
+                self._retry_connection(state, patient=True)
         for chunk in chunks:
             if self._waiting:
-                self._lapse(chunk[1])
-            self._take(chunk)
-        self._lapse(now_ns)
+                self._end_waits(chunk[1])
+            self._take_chunk(chunk)
+        self._end_waits(now_ns)
         return out
 
-    def _lapse(self, now_ns: int) -> None:
+    def _end_waits(self, now_ns: int) -> None:
         """End the wait of connections that have waited too long for a key."""
         for state in list(self._waiting.values()):
             if now_ns - state.since_ns < TLS_WAIT_NS:
                 break  # they are (nearly) in the order in which they began to wait
-            self._go_on(state, patient=False)
+            self._retry_connection(state, patient=False)
 
-    def _go_on(self, state: TlsConnection, *, patient: bool) -> None:
+    def _retry_connection(self, state: TlsConnection, *, patient: bool) -> None:
         del self._waiting[state.connection.number]
         self._held -= state.waiting_size
         state.out = self._out
-        state.go_on(patient=patient)
+        state.retry(patient=patient)
         self._held += state.waiting_size
-        self._note(state)
+        self._register_waiting(state)
 
-    def _note(self, state: TlsConnection) -> None:
+    def _register_waiting(self, state: TlsConnection) -> None:
         """Register a connection where it waits; end a wait that is beyond the limits."""
         number = state.connection.number
         if state.phase != "waiting":
             return
         self._waiting[number] = state
         if state.waiting_size > TLS_WAIT_MAX:
-            self._go_on(state, patient=False)
+            self._retry_connection(state, patient=False)
         elif self._held > TLS_WAIT_ALL_MAX:
-            self._go_on(next(iter(self._waiting.values())), patient=False)
+            self._retry_connection(next(iter(self._waiting.values())), patient=False)
 
-    def _take(self, chunk: Chunk) -> None:
+    def _take_chunk(self, chunk: Chunk) -> None:
         """Take a chunk of a connection that is, or may be, TLS."""
         half, time_ns, packet, data = chunk
         connection = half.connection
@@ -156,42 +156,42 @@ class Decryption:
         if isinstance(data, Close):
             self._open.pop(connection.number, None)
             if isinstance(state, TlsLook):
-                self._settle(state, NOT_TLS)
+                self._settle_look(state, NOT_TLS)
             else:
-                self._end(state, time_ns, packet)
+                self._end_connection(state, time_ns, packet)
             self._out.append(chunk)
         elif isinstance(state, TlsLook):
-            self._look(state, chunk)
+            self._look_at_chunk(state, chunk)
         else:
-            self._give(state, chunk)
+            self._give_to_connection(state, chunk)
 
-    def _give(self, state: TlsConnection, chunk: Chunk) -> None:
+    def _give_to_connection(self, state: TlsConnection, chunk: Chunk) -> None:
         before = state.waiting_size
         state.out = self._out
         state.feed(chunk)
         self._held += state.waiting_size - before
         if state.phase == "waiting":
-            self._note(state)
+            self._register_waiting(state)
 
-    def _end(self, state: TlsConnection, time_ns: int, packet: int) -> None:
+    def _end_connection(self, state: TlsConnection, time_ns: int, packet: int) -> None:
         self._waiting.pop(state.connection.number, None)
         self._held -= state.waiting_size
         state.out = self._out
         state.close(time_ns, packet)
-        lack = state.lack()
+        lack = state.missing_secrets()
         if self.lacks is not None and lack is not None:
             self.lacks[state.connection.number] = lack
 
     # Recognition by the first bytes.
 
-    def _look(self, look: TlsLook, chunk: Chunk) -> None:
+    def _look_at_chunk(self, look: TlsLook, chunk: Chunk) -> None:
         half, time_ns, _, data = chunk
         connection = half.connection
         if isinstance(data, Gap):
             look.begun = False
         if not isinstance(data, bytes):
             look.chunks.append(chunk)
-            self._pass(look)
+            self._give_held_chunks(look)
             return
         first = half is connection.first
         head = look.heads[first] + data[:_HELLO_SIZE] if look.begun else data[:_HELLO_SIZE]
@@ -209,19 +209,19 @@ class Decryption:
             chunks = [*look.chunks, chunk]
             connection.tls = self._open[connection.number] = state
             for each in chunks:
-                self._give(state, each)
+                self._give_to_connection(state, each)
         elif look.begun:
             look.chunks.append(chunk)
-            self._settle(look, NOT_TLS)
+            self._settle_look(look, NOT_TLS)
         else:
-            self._look_on(look, chunk, data)
+            self._look_midstream(look, chunk, data)
 
-    def _look_on(self, look: TlsLook, chunk: Chunk, data: bytes) -> None:
+    def _look_midstream(self, look: TlsLook, chunk: Chunk, data: bytes) -> None:
         """Look at a chunk of a connection whose beginning is not in the capture; it may start inside a record."""
         half, time_ns, _, _ = chunk
         look.chunks.append(chunk)
         if half.state is not None:
-            self._settle(look, NOT_TLS)  # it was recognised as something else
+            self._settle_look(look, NOT_TLS)  # it was recognised as something else
         elif _is_record(data):
             from decoders.tls.connection import NO_START, TlsConnection
 
@@ -229,19 +229,19 @@ class Decryption:
             state.facts.problem = f"{NO_START}: neither ClientHello nor ServerHello is in the capture"
             state.phase = "over"
             chunks, look.chunks = look.chunks, []
-            self._settle(look, state)
+            self._settle_look(look, state)
             for each in chunks:
-                self._give(state, each)
+                self._give_to_connection(state, each)
         else:
-            self._pass(look)
+            self._give_held_chunks(look)
 
-    def _pass(self, look: TlsLook) -> None:
+    def _give_held_chunks(self, look: TlsLook) -> None:
         """Give the held chunks of a connection whose beginning is missing: they decide nothing."""
         if not look.begun:
             self._out += look.chunks
             look.chunks = []
 
-    def _settle(self, look: TlsLook, state: TlsConnection | bool) -> None:
+    def _settle_look(self, look: TlsLook, state: TlsConnection | bool) -> None:
         """Set whether a connection is TLS, and give its held chunks."""
         connection = look.connection
         connection.tls = state
@@ -252,17 +252,20 @@ class Decryption:
         else:
             self._open[connection.number] = state
 
-    def has_come(self, lack: list[Any] | None) -> bool:
-        """Whether a secret is known now that a connection lacked when it was read; `lack` is what `lack_of` gave then.
+    def has_missing_secret(self, lack: list[Any] | None) -> bool:
+        """Whether a secret is known now that a connection lacked when it was read.
 
-        Raises DecodeError when `lack` is something else.
+        `lack` is what `missing_secrets_of` gave then. Raises DecodeError when it is something else.
         """
         if lack is None:
             return False
-        self._keys.begin()
+        self._keys.ensure_read()
         client_random, count, resumed, time_ns = fields(lack, bytes, int, list, int)
         by = list(fields(resumed, *(bytes for _ in resumed)))
-        return self._keys.count(client_random) > count or self.sessions.secret(by, time_ns, self._keys) is not None
+        return (
+            self._keys.count_secrets(client_random) > count
+            or self.sessions.find_master_secret(by, time_ns, self._keys) is not None
+        )
 
     # State.
 
@@ -293,22 +296,22 @@ class Decryption:
         kind, saved = fields(state, str, list)
         try:
             if kind == "tls":
-                found = TlsConnection.resumed(saved, connection, self._keys, self.sessions)
+                found = TlsConnection.from_state(saved, connection, self._keys, self.sessions)
                 if found.phase == "waiting":
                     self._waiting[connection.number] = found
                     self._held += found.waiting_size
                     self._version = -1  # keys may have come meanwhile
                 connection.tls = self._open[connection.number] = found
                 return
-            connection.tls = self._open[connection.number] = _look_of(saved, connection)
+            connection.tls = self._open[connection.number] = _read_look(saved, connection)
         except (TypeError, ValueError) as problem:
             raise Malformed(f"no saved TLS connection: {problem}") from None
 
 
-def lack_of(connection: Connection) -> list[Any] | None:
-    """The secrets that a connection lacks, as `Decryption.has_come` takes them; None where it lacks none."""
+def missing_secrets_of(connection: Connection) -> list[Any] | None:
+    """The secrets that a connection lacks, as `Decryption.has_missing_secret` takes them; None where it lacks none."""
     state = connection.tls
-    return cast("TlsConnection", state).lack() if state and not isinstance(state, TlsLook) else None
+    return cast("TlsConnection", state).missing_secrets() if state and not isinstance(state, TlsLook) else None
 
 
 def export_connection(state: object) -> list[Any] | None:
@@ -322,7 +325,7 @@ def export_connection(state: object) -> list[Any] | None:
     return ["tls", cast("TlsConnection", state).export()] if state else None
 
 
-def _look_of(state: object, connection: Connection) -> TlsLook:
+def _read_look(state: object, connection: Connection) -> TlsLook:
     from decoders.tls.sides import event_of
 
     begun, first_head, second_head, rows = fields(state, bool, bytes, bytes, list)

@@ -7,7 +7,7 @@ from typing import Final
 from decoders.tls.handshake import ALERTS, CLIENT_HELLO, SERVER_HELLO, VERSIONS, read_client_hello, read_server_hello
 from decoders.wire.readable_text import clean
 
-__all__ = ["remedy_of_tls", "tell"]
+__all__ = ["describe_first_record", "remedy_of_tls"]
 
 _ALERT: Final = 0x15
 _HANDSHAKE: Final = 0x16
@@ -34,7 +34,7 @@ def remedy_of_tls(data: bytes) -> str:
     return _REMEDIES.get(data[6], "") if data[:1] == bytes([_ALERT]) and len(data) > 6 and data[3:5] == b"\0\2" else ""
 
 
-def tell(data: bytes) -> str:
+def describe_first_record(data: bytes) -> str:
     """The first record of a TLS connection in words."""
     kind = data[0] if data else -1
     if kind == _ALERT:
@@ -45,20 +45,20 @@ def tell(data: bytes) -> str:
         return f"{'fatal ' if data[5] == 2 else ''}alert {ALERTS.get(data[6], data[6])}"
     if kind == _HANDSHAKE:
         if len(data) < 6:
-            return f"handshake, {VERSIONS.get(_number(data, 1, 2), 'TLS')} record"
+            return f"handshake, {VERSIONS.get(_read_number(data, 1, 2), 'TLS')} record"
         if data[5] == CLIENT_HELLO:
-            return _client_hello(data)
+            return _describe_client_hello(data)
         if data[5] == SERVER_HELLO:
-            return _server_hello(data)
+            return _describe_server_hello(data)
         return _HANDSHAKES.get(data[5], "handshake")
     return "hello in the form of SSL 2" if kind >= 0x80 else _RECORDS.get(kind, "a record")
 
 
-def _number(data: bytes, at: int, size: int) -> int:
+def _read_number(data: bytes, at: int, size: int) -> int:
     return int.from_bytes(data[at : at + size], "big")
 
 
-def _client_hello(data: bytes) -> str:
+def _describe_client_hello(data: bytes) -> str:
     """Name, versions and protocols that the client asks for."""
     hello = read_client_hello(data, 9)
     versions = [VERSIONS[number] for number in sorted(set(hello.versions) & VERSIONS.keys())]
@@ -70,6 +70,6 @@ def _client_hello(data: bytes) -> str:
     return ", ".join(parts)
 
 
-def _server_hello(data: bytes) -> str:
+def _describe_server_hello(data: bytes) -> str:
     version = read_server_hello(data, 9).version
     return f"ServerHello, {VERSIONS[version]}" if version in VERSIONS else "ServerHello"

@@ -53,7 +53,7 @@ class TlsFacts:
         self.size = 0
         self.opened = False
 
-    def offer(self, hello: ClientHello, time_ns: int) -> None:
+    def take_client_hello(self, hello: ClientHello, time_ns: int) -> None:
         """Take over the fields of a ClientHello."""
         self.sni = hello.server_name
         self.offered = hello.versions
@@ -62,7 +62,7 @@ class TlsFacts:
             self.early_data = "offered"
         self.hello_ns = self.hello_ns or time_ns
 
-    def choose(self, hello: ServerHello, time_ns: int) -> None:
+    def take_server_hello(self, hello: ServerHello, time_ns: int) -> None:
         """Take over the fields of a ServerHello."""
         self.version = VERSIONS.get(hello.version, f"version 0x{hello.version:04X}")
         self.cipher = find_suite(hello.suite).name
@@ -111,12 +111,12 @@ class TlsFacts:
         return "; ".join(filter(None, [", ".join(parts), self.problem]))
 
     def export(self) -> list[Any]:
-        """The facts as built-in values, for `resumed_from`."""
+        """The facts as built-in values, for `from_state`."""
         state = [getattr(self, name) for name in _SAVED]
         return [list(value) if isinstance(value, CertificateFacts) else value for value in state]
 
     @classmethod
-    def resumed_from(cls, state: object) -> TlsFacts:
+    def from_state(cls, state: object) -> TlsFacts:
         """The facts whose `export` gave `state`. Raises DecodeError when it is something else."""
         facts = cls()
         if not isinstance(state, list) or len(state) != len(_SAVED):

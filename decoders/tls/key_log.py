@@ -87,8 +87,8 @@ class KeyLog:
     TLS_SECRETS_MAX are kept.
 
     `read_first` reads the key logs: most captures have no TLS, so it is called when the first TLS connection begins
-    (`begin`). `look_further` adds secrets from elsewhere, such as from behind the packets of a file: it takes a while,
-    and is called once, when a secret is missing.
+    (`ensure_read`). `look_further` adds secrets from elsewhere, such as from behind the packets of a file: it takes a
+    while, and is called once, when a secret is missing.
     """
 
     __slots__ = ("_order", "_secrets", "counts", "grows", "look_further", "read_first", "version")
@@ -105,13 +105,13 @@ class KeyLog:
     def __repr__(self) -> str:
         return f"<KeyLog of {len(self._secrets)} sessions>"
 
-    def begin(self) -> None:
+    def ensure_read(self) -> None:
         """Call `read_first` unless it was called before."""
         if self.read_first is not None:
             self.read_first()
             self.read_first = None  # where reading failed, the next connection fails as well
 
-    def add(self, text: bytes) -> None:
+    def add_text(self, text: bytes) -> None:
         """Take over all lines of a text."""
         at = 0
         while at < len(text):  # a block of newlines alone has millions of lines
@@ -124,18 +124,18 @@ class KeyLog:
         """Take over one line; comments and empty lines are ignored."""
         line = line.strip(b" \t\r\n\v\f\0\xef\xbb\xbf")
         if line and not line.startswith(b"#"):
-            self.counts[self._take(line)] += 1
+            self.counts[self._take_line(line)] += 1
 
-    def secret(self, label: str, client_random: bytes) -> bytes | None:
+    def find_secret(self, label: str, client_random: bytes) -> bytes | None:
         """The secret with a label of a client random (SESSION_SECRET: of a session id); None where no line has it."""
         found = self._secrets.get(client_random)
         return None if found is None else found.get(label)
 
-    def count(self, client_random: bytes) -> int:
+    def count_secrets(self, client_random: bytes) -> int:
         """The number of known secrets of a client random."""
         return len(self._secrets.get(client_random, ()))
 
-    def search(self) -> bool:
+    def search_further(self) -> bool:
         """Call `look_further` unless it was called before; whether new secrets were found."""
         look, self.look_further = self.look_further, None
         before = self.version
@@ -143,11 +143,11 @@ class KeyLog:
             look()
         return self.version > before
 
-    def lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
+    def session_lines(self, client_random: bytes, session_id: bytes = b"") -> bytes:
         """The key log lines of one session, and none of another session."""
         found = self._secrets.get(client_random, {})
         lines = [f"{label} {client_random.hex()} {secret.hex()}\n" for label, secret in found.items()]
-        master = self.secret(SESSION_SECRET, session_id)
+        master = self.find_secret(SESSION_SECRET, session_id)
         if master is not None and MASTER_SECRET not in found:
             lines.append(f"RSA {_SESSION_ID}{session_id.hex()} {_MASTER_KEY}{master.hex()}\n")
         return "".join(lines).encode()
@@ -155,7 +155,7 @@ class KeyLog:
     def __len__(self) -> int:
         return len(self._secrets)
 
-    def _take(self, line: bytes) -> str:
+    def _take_line(self, line: bytes) -> str:
         """Take over one line; the key of `counts` under which it falls."""
         if len(line) > KEY_LOG_LINE_MAX:
             return "unreadable"
@@ -165,7 +165,7 @@ class KeyLog:
             return self._take_session(parts)
         if label in _UNUSED:
             return "unused"
-        sizes = _sizes(label)
+        sizes = _secret_sizes(label)
         try:
             client_random, secret = (bytes.fromhex(part.decode("ascii")) for part in parts[1:])
         except ValueError:
@@ -174,7 +174,7 @@ class KeyLog:
             return "unused"
         if len(client_random) != _RANDOM_SIZE or len(secret) not in sizes:
             return "unreadable"
-        return self._put(label, client_random, secret)
+        return self._put_secret(label, client_random, secret)
 
     def _take_session(self, parts: list[bytes]) -> str:
         """Take over a line with a session id; all other lines labelled RSA hold pre-master secrets."""
@@ -188,9 +188,9 @@ class KeyLog:
             return "unreadable"
         if not 0 < len(session_id) <= _SESSION_ID_MAX or len(secret) != _MASTER_SIZE:
             return "unreadable"
-        return self._put(SESSION_SECRET, session_id, secret)
+        return self._put_secret(SESSION_SECRET, session_id, secret)
 
-    def _put(self, label: str, identity: bytes, secret: bytes) -> str:
+    def _put_secret(self, label: str, identity: bytes, secret: bytes) -> str:
         session = self._secrets.get(identity)
         if session is None:
             if len(self._secrets) >= TLS_SECRETS_MAX:
@@ -207,7 +207,7 @@ class KeyLog:
         return "secrets"
 
 
-def _sizes(label: str) -> frozenset[int]:
+def _secret_sizes(label: str) -> frozenset[int]:
     """The sizes that a secret with this label may have; empty for a label that is not used."""
     if label == MASTER_SECRET:
         return frozenset({_MASTER_SIZE})
@@ -241,12 +241,12 @@ class KeyLogFeed:
         whole, newline, rest = (self._rest + data).rpartition(b"\n")
         self._rest = rest[-KEY_LOG_LINE_MAX:] if newline else (self._rest + data)[-KEY_LOG_LINE_MAX:]
         if newline:
-            self.key_log.add(whole)
+            self.key_log.add_text(whole)
 
     def finish(self) -> None:
         """End the source: its last line needs no newline."""
         rest, self._rest = self._rest, b""
-        self.key_log.add(rest)
+        self.key_log.add_text(rest)
 
 
 # Longer than any session id.
@@ -263,9 +263,9 @@ class Origin(NamedTuple):
     time_ns: int
     resumed: tuple[bytes, ...] = ()
 
-    def secret(self, keys: KeyLog) -> bytes | None:
+    def find_master_secret(self, keys: KeyLog) -> bytes | None:
         """The connection's master secret; None where the key log has no line for it."""
-        return keys.secret(MASTER_SECRET, self.client_random) or keys.secret(SESSION_SECRET, self.session_id)
+        return keys.find_secret(MASTER_SECRET, self.client_random) or keys.find_secret(SESSION_SECRET, self.session_id)
 
 
 class Sessions:
@@ -283,7 +283,7 @@ class Sessions:
 
         return blake2b(ticket, digest_size=_DIGEST_SIZE).digest() if ticket else b""
 
-    def note(self, identity: bytes, origin: Origin) -> None:
+    def note_session(self, identity: bytes, origin: Origin) -> None:
         """Note a session id or ticket digest that a connection gave; of several connections the earliest counts."""
         if not identity:
             return
@@ -293,23 +293,23 @@ class Sessions:
         if known is None or origin.time_ns < known.time_ns:
             self._origins[identity] = origin
 
-    def secret(self, identities: Sequence[bytes], time_ns: int, keys: KeyLog) -> bytes | None:
+    def find_master_secret(self, identities: Sequence[bytes], time_ns: int, keys: KeyLog) -> bytes | None:
         """The master secret of the session that a connection at this time resumes; None where it is not known."""
-        for origin in self._before(identities, time_ns):
-            found = origin.secret(keys)
+        for origin in self._earlier_connections(identities, time_ns):
+            found = origin.find_master_secret(keys)
             if found is not None:
                 return found
         return None
 
-    def lines(self, origin: Origin, keys: KeyLog) -> bytes:
+    def connection_lines(self, origin: Origin, keys: KeyLog) -> bytes:
         """The key log lines that open this connection, and none of another connection."""
-        lines = keys.lines(origin.client_random, origin.session_id)
-        master = None if lines else self.secret(origin.resumed, origin.time_ns, keys)
+        lines = keys.session_lines(origin.client_random, origin.session_id)
+        master = None if lines else self.find_master_secret(origin.resumed, origin.time_ns, keys)
         if master is not None:
             lines = f"{MASTER_SECRET} {origin.client_random.hex()} {master.hex()}\n".encode()
         return lines
 
-    def _before(self, identities: Sequence[bytes], time_ns: int) -> Iterator[Origin]:
+    def _earlier_connections(self, identities: Sequence[bytes], time_ns: int) -> Iterator[Origin]:
         """The earlier connections of the session, the latest first."""
         for _ in range(_CHAIN_MAX):
             found = [self._origins[each] for each in identities if each in self._origins]
@@ -330,4 +330,4 @@ class Sessions:
             client_random, session_id, time_ns, resumed = fields(row, bytes, bytes, int, list)
             by = tuple(fields(resumed, *(bytes for _ in resumed)))
             (given,) = fields([identity], bytes)
-            self.note(given, Origin(client_random, session_id, time_ns, by))
+            self.note_session(given, Origin(client_random, session_id, time_ns, by))

@@ -64,7 +64,7 @@ def next_secret(secret: bytes, suite: Suite) -> bytes:
 def traffic_secret(keys: KeyLog, suite: Suite, client_random: bytes, labels: Sequence[str]) -> bytes | None:
     """The secret of the first label that the key log has, moved on by one key update for each label before it."""
     for updates, label in enumerate(labels):
-        found = keys.secret(label, client_random)
+        found = keys.find_secret(label, client_random)
         if found is not None and len(found) == HASH_SIZES[suite.hash_name]:
             for _ in range(updates):
                 found = next_secret(found, suite)

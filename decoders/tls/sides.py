@@ -76,18 +76,18 @@ class TlsSide:
         self.unread = 0  # bytes that cannot be read
         self.recent: deque[tuple[int, int, int, int]] = deque(maxlen=_RECENT)
 
-    def add(self, time_ns: int, packet: int, data: bytes) -> None:
+    def add_bytes(self, time_ns: int, packet: int, data: bytes) -> None:
         """Buffer the next bytes of the stream."""
         self.marks.append((self.have, time_ns, packet))
         self.parts.append(data)
         self.have += len(data)
 
-    def take(self) -> bytes:
-        """All buffered bytes; `keep` takes back those that are no whole record."""
+    def take_buffer(self) -> bytes:
+        """All buffered bytes; `keep_rest` takes back those that are no whole record."""
         self.mark = 0
         return self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
 
-    def keep(self, buf: bytes, at: int, need: int) -> None:
+    def keep_rest(self, buf: bytes, at: int, need: int) -> None:
         """Buffer the bytes of `buf` from `at` on until there are `need`."""
         self.need = need
         self.place += at
@@ -101,7 +101,7 @@ class TlsSide:
             self.have = len(buf) - at
         self.mark = 0
 
-    def drop(self) -> None:
+    def drop_buffer(self) -> None:
         """Drop the buffered bytes."""
         self.place += self.have
         self.parts, self.marks, self.have, self.need = [], [], 0, HEADER_SIZE
@@ -114,12 +114,12 @@ class TlsSide:
             index += 1
         return index
 
-    def when(self, at: int) -> tuple[int, int]:
+    def time_of(self, at: int) -> tuple[int, int]:
         """Time and packet number of the buffered byte at `at`."""
         _, time_ns, packet = self.marks[self.locate(at, 0)]
         return time_ns, packet
 
-    def give(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
+    def give_content(self, out: list[Chunk], data: bytes, size: int, at: int, end: int, body: int) -> None:
         """Append the content of the record at `at`: the first `size` bytes of `data`, encrypted from `body` on."""
         half, marks = self.half, self.marks
         index = self.mark = self.locate(body, self.mark)
@@ -137,7 +137,7 @@ class TlsSide:
         self.recent.append((self.place + at, self.place + end, self.plain, size))
         self.plain += size
 
-    def again(self, at: int, size: int) -> Retransmission | None:
+    def find_retransmission(self, at: int, size: int) -> Retransmission | None:
         """The content that `size` bytes at place `at` of the stream sent again; None where there was none."""
         hit = [(plain, length) for begin, end, plain, length in self.recent if begin < at + size and end > at]
         if hit:

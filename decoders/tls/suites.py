@@ -283,7 +283,7 @@ _HASHES: Final[dict[str, tuple[str, str, int]]] = {
 }
 
 
-def _suite(number: int, exchange: str, rest: str) -> Suite:
+def _make_suite(number: int, exchange: str, rest: str) -> Suite:
     name = f"TLS_{exchange}_WITH_{rest}" if exchange else f"TLS_{rest}"
     cipher, _, hash_name = rest.rpartition("_")
     if rest in _CIPHERS:  # names of CCM suites leave out SHA-256
@@ -296,7 +296,7 @@ def _suite(number: int, exchange: str, rest: str) -> Suite:
 
 
 _SUITES: Final = {
-    number: _suite(number, exchange, rest) for exchange, rows in _NAMES.items() for rest, number in rows.items()
+    number: _make_suite(number, exchange, rest) for exchange, rows in _NAMES.items() for rest, number in rows.items()
 }
 
 

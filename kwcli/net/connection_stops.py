@@ -281,7 +281,7 @@ def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
         return None
     if mark.name == TLS:
         return ConnectionStop(Cause.FOREIGN, "speaks TLS", remedy=tls_remedy(sasl))
-    detail = mark.tell(head)
+    detail = mark.describe(head)
     what = f"{mark.name} ({detail})" if detail else mark.name
     return ConnectionStop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
 

@@ -29,7 +29,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final
 
-from decoders.capture.merge import before
+from decoders.capture.merge import number_before_file
 from decoders.capture.packet_index import Mark, Walk
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.daemon_thread import BackgroundCall
@@ -113,7 +113,7 @@ class FileWalk:
 
     def __iter__(self) -> Iterator[FileRange]:
         source = self._job.source
-        walk = Walk(before=before(self._job.file))
+        walk = Walk(before=number_before_file(self._job.file))
         count = 0
         try:
             with open_ranges(source.path, source.name) as file:

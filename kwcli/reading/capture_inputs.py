@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import before, merged
+from decoders.capture.merge import merge_segments, number_before_file
 from decoders.limits import MERGED_MAX
 from kwcli.reading.capture_sources import (
     CaptureSource,
@@ -188,10 +188,10 @@ class Captures:
         if len(feeds) == 1:
             yield from feeds[0]
         else:
-            yield from merged(feeds, [_first_ns(source) for source in self._sources])
+            yield from merge_segments(feeds, [_first_ns(source) for source in self._sources])
 
     def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
-        reader = self._reading[number] = self._reader(before=before(number) if self._numbered else 0)
+        reader = self._reading[number] = self._reader(before=number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         reader.cut_receiver = self._cut_receiver
         taken = 0

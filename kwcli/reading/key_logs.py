@@ -72,7 +72,7 @@ def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
                 continue
             with open(name, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
                 for lines in secrets_blocks(data):
-                    keys.add(lines)
+                    keys.add_text(lines)
         except (OSError, ValueError):
             continue  # reported when the capture is read
 

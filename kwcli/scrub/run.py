@@ -79,7 +79,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
             (settings.source,),
             env_reading(env, spooled),
             numbered=True,
-            on_secrets=key_logs.keys.add,
+            on_secrets=key_logs.keys.add_text,
             cut_receiver=reading.engine,
         )
         key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)

@@ -12,7 +12,7 @@ from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.capture.raw_packets import PacketCopy
 from decoders.scrubbing.batches import GARBAGE
 from decoders.scrubbing.packets import RAW, PacketScrubber
-from decoders.tcp.connections import ahead
+from decoders.tcp.connections import sequence_difference
 from kwcli.proxy.log.capture_file import SyntheticTcp
 from kwcli.proxy.log.log_protocol import CLIENT, SERVER
 from kwcli.scrub.reading import FIN, PAYLOAD, PLAIN_SAYS, RST, SEQ, Reading, TlsEnds
@@ -112,14 +112,14 @@ class _Writer:
         if interface is None:
             interface = self._interfaces[link_type] = len(self._interfaces)
             self._out.write(PcapngWriter.describe(link_type, ""))
-        self._out.write(PcapngWriter.commented(time_ns, frame, [*comments], wire=wire, interface=interface))
+        self._out.write(PcapngWriter.packet_with_comments(time_ns, frame, [*comments], wire=wire, interface=interface))
         self._counts["packets"] += 1
 
 
 def _overwrite_payload(payload: bytearray, packet: PacketCopy, seq: int, data: bytes) -> None:
     """Put bytes into a payload by their sequence number."""
     for span in packet.spans:
-        step = ahead(seq, span.seq)
+        step = sequence_difference(seq, span.seq)
         if 0 <= step < span.size:
             at = span.at + step
             size = min(len(data), len(payload) - at, span.size - step)

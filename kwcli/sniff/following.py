@@ -28,7 +28,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import before
+from decoders.capture.merge import number_before_file
 from decoders.capture.packet_index import Walk
 from decoders.named_tuple import NamedTuple
 from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_offset, capture_pieces, error_reason
@@ -216,7 +216,7 @@ class Follower:
         number = len(self.names)
         if self._numbered:
             self.names.append(member.path)
-        reader = CaptureReader(before=before(number) if self._numbered else 0)
+        reader = CaptureReader(before=number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         try:
             self._file = _Growing(member.path, reader, member.begun_ns)

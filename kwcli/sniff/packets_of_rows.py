@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.exchanges.engine import Engine
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Chunk, Close, Segment
-from decoders.tcp.connections import MASK, Connection, Half, ahead, turned
+from decoders.tcp.connections import MASK, Connection, Half, reverse_key, sequence_difference
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
@@ -44,7 +44,7 @@ class Side:
 
     def number(self, place: int) -> int:
         """The sequence number of a place in the stream."""
-        return self.half.number(place)
+        return self.half.sequence_number(place)
 
     def place_of(self, ack: int) -> int | None:
         """The place that an acknowledgement names; None while nothing is known of the stream."""
@@ -52,7 +52,7 @@ class Side:
         if not half.started:
             return None
         size = half.size
-        return max(size + ahead(ack, half.first + size & MASK), 0)
+        return max(size + sequence_difference(ack, half.first + size & MASK), 0)
 
 
 class MetConnection:
@@ -145,7 +145,7 @@ class SegmentLog:
         met = self._connections[connection.number] = MetConnection(connection)
         met.began_ns = min(met.began_ns, time_ns)  # what came far off may be older than what it was found by
         key = met.sides[0].half.key
-        for each in (key, turned(key)):
+        for each in (key, reverse_key(key)):
             before = self._by_key.get(each)
             if before is not None:
                 before.ended_ns = met.began_ns
@@ -155,7 +155,7 @@ class SegmentLog:
     def _forget(self, number: int, time_ns: int) -> None:
         met = self._connections.pop(number)
         key = met.sides[0].half.key
-        for each in (key, turned(key)):
+        for each in (key, reverse_key(key)):
             if self._by_key.get(each) is met:
                 del self._by_key[each]
                 buckets = self._log.pop(each, {})
@@ -218,7 +218,7 @@ class SegmentLog:
         for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
             found.update(dict.fromkeys(buckets.get(bucket % _BUCKETS, ())))
         for time_ns, packet, seq, length, ack in found:
-            step = ahead(seq, first)
+            step = sequence_difference(seq, first)
             begin, end = max(step, 0), min(step + length, size)
             if begin < end and met.began_ns <= time_ns < met.ended_ns:
                 yield FrameBytes(begin, end - begin, packet, first + begin & MASK, ack)

@@ -309,7 +309,7 @@ class Sniffing:
             names,
             env,
             numbered=self._names_files or self._cut is not None or self._tables is not None,
-            on_secrets=self._keys.add,
+            on_secrets=self._keys.add_text,
             cut_receiver=self._engine,
         )
         self._take_names(captures.names)
@@ -420,7 +420,7 @@ class Sniffing:
         from kwcli.sniff.following import Follower
 
         numbered = self._names_files or self._tables is not None
-        follower = Follower(word, self._env, numbered=numbered, on_secrets=self._keys.add)
+        follower = Follower(word, self._env, numbered=numbered, on_secrets=self._keys.add_text)
         self._take_names(follower.names)
         finish = True
         try:

@@ -62,7 +62,11 @@ class OutFile:
         if source is None:
             source = self._sources[packet.source] = len(self._sources)
             self.write(PcapngWriter.describe(*packet.source))
-        self.write(PcapngWriter.commented(packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source))
+        self.write(
+            PcapngWriter.packet_with_comments(
+                packet.time_ns, packet.frame, comments, wire=packet.wire, interface=source
+            )
+        )
         self.packets += 1
 
     def flush(self) -> str:

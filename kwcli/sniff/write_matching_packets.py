@@ -48,7 +48,7 @@ from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import ENVELOPE
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import ahead, turned
+from decoders.tcp.connections import reverse_key, sequence_difference
 from decoders.wire.primitives import uuid_bytes
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
@@ -228,7 +228,7 @@ class CutOut:
             some = not self._whole and pieces.until_ns != NEVER_NS
             taken = _Taken(met, pieces.client_key, pieces.broker, met.latest_ns, some=some)
             self._taken[met.number] = taken
-            for key in (pieces.client_key, turned(pieces.client_key)):
+            for key in (pieces.client_key, reverse_key(pieces.client_key)):
                 self._taken_by_key.setdefault(key, []).append(taken)
         taken.until_ns = max(taken.until_ns, met.latest_ns)
         taken.broker = taken.broker or pieces.broker
@@ -307,7 +307,7 @@ class CutOut:
         out.write(PcapngWriter(0, comments=(MARK, *write_topics(names))).section())
         if self._with_keys and self.segments.engine is not None:
             sessions = self.segments.engine.decryption.sessions
-            lines = b"".join(sessions.lines(each, self._keys) for each in self._sessions.values())
+            lines = b"".join(sessions.connection_lines(each, self._keys) for each in self._sessions.values())
             if lines:
                 out.write(PcapngWriter.secrets(lines))
         noted = PacketRecords(self._noted)
@@ -386,7 +386,7 @@ def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
             direction, seq, size, place = _PART_SAYS.unpack_from(record, BY_PACKET.size)
             broker = broker or record[BY_PACKET.size + _PART_SAYS.size :]
             for span in packet.spans:
-                step = ahead(seq, span.seq)
+                step = sequence_difference(seq, span.seq)
                 if 0 <= step < span.size:
                     parts.append(PayloadPart(span.at + step, min(size, span.size - step), place))
                     break

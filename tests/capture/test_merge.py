@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoders.capture.merge import merged
+from decoders.capture.merge import merge_segments
 from decoders.tcp.chunks import Segment
 
 
@@ -22,7 +22,7 @@ def cut(segments: list[Segment], size: int) -> list[list[Segment]]:
 @given(st.lists(st.lists(st.integers(0, 50)), max_size=4), st.integers(1, 5))
 def test_sorted_captures_come_out_sorted(times: list[list[int]], size: int) -> None:
     captures = [[segment(i, n, t) for n, t in enumerate(sorted(one))] for i, one in enumerate(times)]
-    out = [one for batch in merged([cut(capture, size) for capture in captures]) for one in batch]
+    out = [one for batch in merge_segments([cut(capture, size) for capture in captures]) for one in batch]
     assert [one[1] for one in out] == sorted(time for one in times for time in one)
     for number, capture in enumerate(captures):
         assert [one for one in out if one[0] == bytes([number])] == capture
@@ -31,7 +31,7 @@ def test_sorted_captures_come_out_sorted(times: list[list[int]], size: int) -> N
 @given(st.lists(st.lists(st.integers(0, 50)), max_size=4), st.integers(1, 5))
 def test_a_clock_that_jumps_back_loses_nothing(times: list[list[int]], size: int) -> None:
     captures = [[segment(i, n, t) for n, t in enumerate(one)] for i, one in enumerate(times)]
-    out = [one for batch in merged([cut(capture, size) for capture in captures]) for one in batch]
+    out = [one for batch in merge_segments([cut(capture, size) for capture in captures]) for one in batch]
     for number, capture in enumerate(captures):
         assert [one for one in out if one[0] == bytes([number])] == capture
 
@@ -39,7 +39,7 @@ def test_a_clock_that_jumps_back_loses_nothing(times: list[list[int]], size: int
 @given(st.lists(st.lists(st.integers(0, 9)), max_size=4), st.integers(1, 5), st.integers(1, 5))
 def test_batches_make_no_difference(times: list[list[int]], size: int, other: int) -> None:
     captures = [[segment(i, n, t) for n, t in enumerate(one)] for i, one in enumerate(times)]
-    one, two = ([x for batch in merged([cut(c, s) for c in captures]) for x in batch] for s in (size, other))
+    one, two = ([x for batch in merge_segments([cut(c, s) for c in captures]) for x in batch] for s in (size, other))
     assert one == two
 
 
@@ -54,12 +54,12 @@ def test_a_capture_that_begins_later_is_begun_later(times: list[list[int]], size
         yield from cut(captures[number], size)
 
     out = []
-    for batch in merged([feed(number) for number in range(len(times))], since):
+    for batch in merge_segments([feed(number) for number in range(len(times))], since):
         out += batch
         assert {one[0][0] for one in out} <= set(begun)
         late = [number for number in begun if since[number] > max(one[1] for one in out)]
         assert len(late) <= 1
-    assert out == [x for batch in merged([cut(c, size) for c in captures]) for x in batch]
+    assert out == [x for batch in merge_segments([cut(c, size) for c in captures]) for x in batch]
 
 
 def test_a_capture_is_not_waited_for_before_it_is_its_turn() -> None:
@@ -67,11 +67,11 @@ def test_a_capture_is_not_waited_for_before_it_is_its_turn() -> None:
         yield [segment(0, 0, 5)]
         raise AssertionError("asked for more than was needed")
 
-    captures = merged([live(), [[segment(1, n, n) for n in range(4)], [segment(1, 4, 9)]]])
+    captures = merge_segments([live(), [[segment(1, n, n) for n in range(4)], [segment(1, 4, 9)]]])
     assert [one[1] for one in next(captures)] == [0, 1, 2, 3]
     assert [one[1] for one in next(captures)] == [5]
 
 
 def test_a_capture_alone_is_handed_on_as_it_is() -> None:
     batches = [[segment(0, n, 100 - n)] for n in range(3)]
-    assert list(merged([batches])) == batches
+    assert list(merge_segments([batches])) == batches

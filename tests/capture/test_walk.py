@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import before, file_of, number_of
+from decoders.capture.merge import file_of, number_before_file, number_of
 from decoders.capture.packet_index import Mark, Walk
 from decoders.tcp.chunks import Segment
 from tests.capture.made import capture, damaged
@@ -105,7 +105,7 @@ def test_times_are_those_of_the_packets_since_the_mark_before(seed: int) -> None
 
 def test_numbers_of_packets_carry_the_file() -> None:
     data = capture_bytes(CLEAN[0])
-    one = Walk(before=before(5))
+    one = Walk(before=number_before_file(5))
     one.feed(data[:50_000])
     mark = one.mark()
     _, segments = read(data)

@@ -17,7 +17,7 @@ from threading import Thread
 import pytest
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import merged
+from decoders.capture.merge import merge_segments
 from decoders.limits import MERGED_MAX
 from decoders.tcp.chunks import Segment
 from kwcli.reading import capture_sources
@@ -100,7 +100,7 @@ def at_once(captures: list[bytes]) -> list[Segment]:
         reader = CaptureReader()
         yield reader.feed(zlib.decompressobj(wbits=31).decompress(data) if data[:2] == b"\x1f\x8b" else data)
 
-    return [segment for batch in merged([feed(data) for data in captures]) for segment in batch]
+    return [segment for batch in merge_segments([feed(data) for data in captures]) for segment in batch]
 
 
 def written(folder: Path, captures: list[bytes]) -> list[str]:

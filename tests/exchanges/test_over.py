@@ -14,7 +14,7 @@ from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.tcp import connection_table
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import Connection, turned
+from decoders.tcp.connections import Connection, reverse_key
 from decoders.tcp.reassembly import ACK, FIN, RST, SYN
 
 SECOND = 10**9
@@ -41,7 +41,7 @@ def conversation(number: int, how: str, asked: bytes, answered: bytes, packet: i
         + (40_000 + (number & 255)).to_bytes(2, "big")
         + (9092).to_bytes(2, "big")
     )
-    back = turned(to)
+    back = reverse_key(to)
     begin, other = 1000 + number, 5000 + number
     behind, after = begin + 1 + len(asked), other + 1 + len(answered)
     rows = [

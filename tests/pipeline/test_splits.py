@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import before, merged
+from decoders.capture.merge import merge_segments, number_before_file
 from decoders.capture.packet_index import Walk
 from decoders.tcp.chunks import Segment
 from kwcli.pipeline.plan import SplitPlan, plan_splits, splits_as_found
@@ -43,7 +43,7 @@ def whole(paths: Sequence[Path]) -> Result:
     problems: list[str] = []
     feeds = []
     for number, path in enumerate(paths):
-        reader = CaptureReader(before=before(number))
+        reader = CaptureReader(before=number_before_file(number))
         feed: list[list[Segment]] = []
         source = open_source(str(path), Environment.of_process())
         cut: list[str] = []
@@ -61,7 +61,7 @@ def whole(paths: Sequence[Path]) -> Result:
         if reader.problem is not None and not cut:
             cut.append(str(Problem(str(path), reader.problem.offset, reader.problem.text)))
         problems += cut
-    return [segment for batch in merged(feeds) for segment in batch], +counts, sorted(problems)
+    return [segment for batch in merge_segments(feeds) for segment in batch], +counts, sorted(problems)
 
 
 def split(made: SplitPlan) -> Result:

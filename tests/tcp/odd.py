@@ -12,7 +12,7 @@ from random import Random
 from typing import Final
 
 from decoders.tcp.chunks import Segment
-from decoders.tcp.connections import turned
+from decoders.tcp.connections import reverse_key
 from tests.tcp.conversations import ACK, CLIENT, FIN, MS, RST, SYN
 
 FAR: Final = 1 << 28
@@ -54,7 +54,7 @@ class Odd:
     def connect(self) -> None:
         """Begin a connection, with a random sequence number on each side."""
         starts = [self.rng.choice([0, 1, 100, 2**31 - 5, 2**32 - 1, 2**32 - 30, FAR]) for _ in range(2)]
-        client, broker = Speaker(self.key, starts[0]), Speaker(turned(self.key), starts[1])
+        client, broker = Speaker(self.key, starts[0]), Speaker(reverse_key(self.key), starts[1])
         client.told, broker.told = broker.due, client.due
         self.sides = (client, broker)
         self.shake(self.rng.choice([0, 0, 1, 2, 3]))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from decoders.limits import IDLE_NS
 from decoders.tcp.chunks import Chunk, Close, Segment
-from decoders.tcp.connections import turned
+from decoders.tcp.connections import reverse_key
 from decoders.tcp.reassembly import Reassembly
 from tests.tcp.conversations import ACK, FIN, RST, SYN
 from tests.tcp.test_reassembly_properties import EXAMPLES
@@ -42,7 +42,7 @@ def capture(rng: Random) -> list[Segment]:
         packet += rng.choice([1, 1, 1, 40])
         time_ns += rng.choice(pauses) if rng.random() < 0.3 else rng.choice([0, 1, 10**6])
         if rng.random() >= loss:
-            key = keys[port] if client else turned(keys[port])
+            key = keys[port] if client else reverse_key(keys[port])
             ack = (ack - rng.choice([0] * 9 + [7])) % 2**32 if flags & ACK else 0
             data = bytes(rng.randrange(256) for _ in range(size))
             out.append((key, time_ns, packet, at % 2**32, ack, flags, data, 0))
@@ -68,10 +68,10 @@ def test_a_connection_alone_is_the_same(seed: int) -> None:
     stage = Reassembly()
     together = told(stage.feed(every) + stage.finish())
     alone: dict[str, Told] = {}
-    for key in {min(segment[0], turned(segment[0])) for segment in every}:
+    for key in {min(segment[0], reverse_key(segment[0])) for segment in every}:
         stage = Reassembly()
-        chunks = stage.feed([segment for segment in every if segment[0] in (key, turned(key))])
-        stage.until(*every[-1][1:3])
+        chunks = stage.feed([segment for segment in every if segment[0] in (key, reverse_key(key))])
+        stage.pass_time(*every[-1][1:3])
         alone |= told(chunks + stage.finish())
     note("\n".join(f"{segment[0][-4:-2].hex()} {segment[1:]}" for segment in every))
     assert alone == together

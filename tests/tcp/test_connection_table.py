@@ -12,7 +12,7 @@ from decoders.limits import IDLE_NS
 from decoders.tcp import reassembly
 from decoders.tcp.chunks import Chunk, Close, Gap, Segment
 from decoders.tcp.connection_table import STALE_MAX
-from decoders.tcp.connections import PATIENCE_NS, Connection, turned
+from decoders.tcp.connections import PATIENCE_NS, Connection, reverse_key
 from decoders.tcp.reassembly import Reassembly
 from tests.sampling import sampled
 from tests.tcp.conversations import ACK, CLIENT, MS, RST, SYN
@@ -25,16 +25,16 @@ SECOND = 10**9
 class Plain(Reassembly):
     """Reassembly that looks at all waiting connections each time."""
 
-    def _look(self, *, idle: bool = False) -> None:
+    def _look_at_waiting(self, *, idle: bool = False) -> None:
         self._look_ns = self._delivery.time_ns + PATIENCE_NS
         for connection in list(self._waiting):
-            self._pass(connection, idle=idle)
+            self._pass_time(connection, idle=idle)
             if not connection.over:
-                connection.park()
+                connection.leave_fast_path()
         for connection in list(self._resets):
             if not self._reset_is_due(connection, idle=idle):
                 break
-            self._pass(connection, idle=idle)
+            self._pass_time(connection, idle=idle)
 
 
 class Counted(Reassembly):
@@ -44,9 +44,9 @@ class Counted(Reassembly):
         super().__init__()
         self.looks = 0
 
-    def _pass(self, connection: Connection, *, idle: bool = False) -> None:
+    def _pass_time(self, connection: Connection, *, idle: bool = False) -> None:
         self.looks += 1
-        super()._pass(connection, idle=idle)
+        super()._pass_time(connection, idle=idle)
 
 
 def shown(chunks: list[Chunk]) -> list[tuple[object, ...]]:
@@ -71,14 +71,14 @@ def lossy(connections: int, packets: int, loss: float, step_ns: int = MS // 9) -
     segments: list[Segment] = []
     for number, key in enumerate(keys):
         segments.append((key, number * step_ns, 2 * number, 999, 0, SYN, b"", 0))
-        segments.append((turned(key), number * step_ns, 2 * number + 1, 4999, 1000, SYN | ACK, b"", 0))
+        segments.append((reverse_key(key), number * step_ns, 2 * number + 1, 4999, 1000, SYN | ACK, b"", 0))
     steps = [0] * connections
     for packet in range(2 * connections, 2 * connections + packets):
         at = rng.randrange(connections)
         place, step = places[at], steps[at]
         side, size = (0, 40) if step == 0 else (1, 60) if step == 1 else (0, 0)
         if rng.random() >= loss:
-            key = turned(keys[at]) if side else keys[at]
+            key = reverse_key(keys[at]) if side else keys[at]
             segments.append((key, packet * step_ns, packet, place[side], place[1 - side], ACK, bytes(size), 0))
         place[side] += size
         steps[at] = (step + 1) % 3

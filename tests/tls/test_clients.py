@@ -158,7 +158,7 @@ def session_rows(capture: Path, keys: Path) -> tuple[list[dict[str, Any]], set[s
 def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The generations of keys that the connections of a capture have used."""
     found: set[int] = set()
-    entered = TlsConnection._enter
+    entered = TlsConnection._enter_epoch
 
     def enter(side: Any, epoch: int) -> None:
         found.add(epoch)

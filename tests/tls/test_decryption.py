@@ -520,7 +520,7 @@ def resumed(*, begun: bool) -> Connection:
     """A connection as reassembly resumes it, with or without bytes already seen."""
     connection = Connection(1, CLIENT, SERVER, SECOND, opened=True)
     for half in (connection.first, connection.second) if begun else ():
-        half.begin(1)
+        half.begin_stream(1)
         half.place += 1
     return connection
 
@@ -550,7 +550,7 @@ def test_ciphertext_waits_for_its_key() -> None:
     lines = talk.key_log.splitlines()
     out: list[Chunk] = []
     for number, line in enumerate(lines):
-        keys.add(line)
+        keys.add_text(line)
         out += stage.feed([])
         out += stage.feed(chunks[10 + number : 11 + number])
     out += stage.feed(chunks[10 + len(lines) :])
@@ -567,7 +567,7 @@ def test_it_does_not_wait_for_ever() -> None:
     assert stage._waiting
     assert stage.feed([], chunks[0][1] + TLS_WAIT_NS * 2) == []
     assert not stage._waiting
-    keys.add(talk.key_log)
+    keys.add_text(talk.key_log)
     assert stage.feed(chunks[20:]) == chunks[-1:]
     facts = tls_facts(chunks[0][0].connection)
     assert facts is not None

@@ -81,7 +81,7 @@ def test_names_that_a_terminal_would_take_for_commands_are_kept_but_not_said() -
         "0303" + "11" * 32 + "00" + "00021301" + "0100" + "000d" + "00000009000700 0004 1b5b324a".replace(" ", "")
     )
     facts = TlsFacts()
-    facts.offer(read_client_hello(hello), 0)
+    facts.take_client_hello(read_client_hello(hello), 0)
     assert facts.sni == "\x1b[2J"
     assert r"for \x1b[2J" in facts.text()
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from decoders.capture.files import CaptureReader
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.tcp.chunks import Close, Gap, Segment
-from decoders.tcp.connections import Half, turned
+from decoders.tcp.connections import Half, reverse_key
 from decoders.tcp.reassembly import Reassembly
 from tests.captures.plain import read_bytes
 from tests.tls.conversations import Talk
@@ -36,7 +36,7 @@ class _Wire:
     """One TLS connection as it is turned into segments."""
 
     def __init__(self, key: bytes, options: dict[str, Any]) -> None:
-        self.keys = {True: key, False: turned(key)}
+        self.keys = {True: key, False: reverse_key(key)}
         self.next = {True: 1000, False: 9000}
         self.options = options
         self.talk: Talk | None = None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.merge import before, merged
+from decoders.capture.merge import merge_segments, number_before_file
 from decoders.errors import DecodeError
 from decoders.named_tuple import NamedTuple
 from kwcli.pipeline.read.captures import as_capture_source, open_ranges
@@ -86,14 +86,14 @@ class SplitReader:
     def __iter__(self) -> Iterator[list[Segment]]:
         feeds = [self._read_piece(number, piece) for number, piece in enumerate(self.split.pieces)]
         if self.split.merged:
-            yield from merged(feeds, [piece.low_ns or 0 for piece in self.split.pieces])
+            yield from merge_segments(feeds, [piece.low_ns or 0 for piece in self.split.pieces])
         else:
             for feed in feeds:
                 yield from feed
 
     def _read_piece(self, number: int, piece: FileRange) -> Iterator[list[Segment]]:
         """The segments of a piece; what is wrong with it is added to `problems`, not raised."""
-        reader = CaptureReader(before=before(piece.file))
+        reader = CaptureReader(before=number_before_file(piece.file))
         if piece.grows and piece.state and not _is_readable(piece.state):  # another version of kw left it
             piece = replace(piece, state=b"", lead=0)
         reader.cut_receiver = self._cut_receiver
@@ -178,7 +178,7 @@ def _is_readable(state: bytes) -> bool:
 def read_between(split: Split, place: ReadPosition, end: int | None = None) -> Iterator[list[Segment]]:
     """The segments of a piece from a place on, up to a byte, or to the piece's end."""
     piece = split.pieces[place.piece]
-    reader = CaptureReader(before=before(piece.file))
+    reader = CaptureReader(before=number_before_file(piece.file))
     if place.state or piece.state:
         reader.resume(place.state or piece.state)
     stop = piece.end if end is None else end

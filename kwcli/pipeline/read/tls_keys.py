@@ -62,7 +62,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
     keys.look_further = partial(search_captures, keys, files)
     for path in captures:
         reader = CaptureReader()
-        reader.on_secrets = keys.add
+        reader.on_secrets = keys.add_text
         try:
             with open_ranges(path, path) as source:
                 taken = 0
