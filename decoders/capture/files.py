@@ -146,11 +146,7 @@ def _record_error(fraction: int, ticks: int, captured: int, wire: int, at: int) 
     return Malformed(f"no packet record: {text}", offset=at)
 
 
-# The blocks of a pcapng file in, TCP segments out (draft-ietf-opsawg-pcapng).
-#
-# Enhanced packet blocks of usual packets go through one fused loop (`python -m tests.bench.capture`); other blocks are
-# read by their handler in `_BLOCKS`, and passed over where they have none. Sections may be in either byte order.
-
+# Blocks of pcapng
 MAGIC: Final = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
 
 ENHANCED: Final = 6
@@ -195,7 +191,10 @@ class Interface:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pcapng:
-    """One pcapng file. `read` takes whole blocks; `packets` counts, `interfaces` are those of the current section."""
+    """One pcapng file (draft-ietf-opsawg-pcapng); `interfaces` are those of the current section, of any byte order.
+
+    Usual packets go through one fused loop (`python -m tests.bench.capture`), other blocks to a handler in `_BLOCKS`.
+    """
 
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
         self.packets = 0
