@@ -191,10 +191,7 @@ class Interface:
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Pcapng:
-    """One pcapng file (draft-ietf-opsawg-pcapng); `interfaces` are those of the current section, of any byte order.
-
-    Usual packets go through one fused loop (`python -m tests.bench.capture`), other blocks to a handler in `_BLOCKS`.
-    """
+    """One pcapng file (draft-ietf-opsawg-pcapng); `interfaces` are those of the current section, of any byte order."""
 
     def __init__(self, dissector: Dissector, *, fused: bool = True) -> None:
         self.packets = 0
@@ -256,7 +253,7 @@ class Pcapng:
     def _read_enhanced_blocks(
         self, buf: bytes, at: int, out: list[Segment], number: int, interface: Interface, safe: int, shape: Shape
     ) -> int:
-        """The fused loop over enhanced packet blocks of interface `number`; the offset of the first other block."""
+        """The fused loop (tests/bench/capture.py) over packets of interface `number`; the offset of another block."""
         unpack, network, version, mask, wanted, base, sizes = shape
         block: Callable[[bytes, int], tuple[int, int, int, int, int, int, int]]
         block = _struct(self._order + BLOCK_HEAD).unpack_from
