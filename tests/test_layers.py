@@ -105,7 +105,7 @@ OTHER_VERBS: Final = {
     **dict.fromkeys(("restore", "load_state", "from_state"), "resume"),
 }
 # What takes an exported state.
-RESUMING: Final = frozenset({"resume", "resumed", "resumed_from", "add"})
+RESUMING: Final = frozenset({"resume", "make_resumed", "add"})
 DECLARATIONS: Final = {f"decoders.apis.{name}" for name in NAMES.values()}
 
 

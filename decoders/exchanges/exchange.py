@@ -647,7 +647,7 @@ class Ended(Seen):
         return [getattr(self, name) for name in ENDED_KEYS]
 
     @classmethod
-    def resumed(cls, info: ConnectionInfo, state: object) -> Ended:
+    def make_resumed(cls, info: ConnectionInfo, state: object) -> Ended:
         """The end of a connection, with the state that `export` gave. Raises DecodeError for anything else."""
         if not isinstance(state, list) or len(state) != len(ENDED_KEYS):
             raise Malformed("no end of a connection")

@@ -130,7 +130,7 @@ class FetchSessionState:
         return [self.identity, self.epoch, topics, {name: identity.bytes for name, identity in self.ids.items()}]
 
     @classmethod
-    def resumed(cls, state: object) -> FetchSessionState:
+    def make_resumed(cls, state: object) -> FetchSessionState:
         """The session that `export` gave. Raises DecodeError or ValueError when the state is something else."""
         identity, epoch, topics, ids = fields(state, int, int, dict, dict)
         session = cls(identity, epoch)
@@ -635,7 +635,7 @@ class History:
             state, *[dict] * 2, list, *[dict] * 4
         )
         for number, row in sessions.items():
-            self._keep(number, FetchSessionState.resumed(row))
+            self._keep(number, FetchSessionState.make_resumed(row))
         for number, row in members.items():
             (host, client_id), said = fields(row, list, dict)
             self._members[number] = said
@@ -648,7 +648,7 @@ class History:
             node, rack, cluster = fields(row, int, str | None, str | None)
             self._nodes[address] = node, rack, cluster
         for number, row in traits.items():
-            its = self._traits[number] = Traits.resumed(row)
+            its = self._traits[number] = Traits.make_resumed(row)
             its.library = library_of(its, LIBRARIES)
         self._news += 1
 

@@ -90,7 +90,7 @@ class Traits:
         return [self.opened, self.client_id, self.versions, self.offered, self.values, self.replica]
 
     @classmethod
-    def resumed(cls, state: object) -> Traits:
+    def make_resumed(cls, state: object) -> Traits:
         """The traits that `export` gave. Raises DecodeError when the state is something else."""
         opened, client_id, versions, offered, values, replica = fields(state, bool, str | None, *[dict] * 3, bool)
         traits = cls(opened=opened)

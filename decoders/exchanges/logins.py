@@ -96,7 +96,7 @@ class LoginAttempt:
         return [self.mechanism, self.before, self.user, self.step]
 
     @classmethod
-    def resumed(cls, state: object) -> LoginAttempt:
+    def make_resumed(cls, state: object) -> LoginAttempt:
         """The attempt that `export` gave. Raises DecodeError when the state is something else."""
         mechanism, before, user, step = fields(state, str | None, dict | None, str | None, str)
         attempt = cls(mechanism, read_login(before))

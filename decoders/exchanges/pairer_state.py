@@ -192,7 +192,7 @@ def resume_pairing(context: Context, state: object) -> None:
     if attempt is not None:
         from decoders.exchanges.logins import LoginAttempt
 
-        pairing.sasl.attempt = LoginAttempt.resumed(attempt)
+        pairing.sasl.attempt = LoginAttempt.make_resumed(attempt)
     if phase not in PHASES:
         raise Malformed("a saved phase of another kind")
     pairing.sasl.phase = phase

@@ -296,7 +296,7 @@ class Stitcher:
         if not isinstance(more, list):
             raise Malformed("a run with something else beside its rows")
         if isinstance(run, AdoptedConnection):
-            return [Ended.resumed(run.patch().connection_info, row) for row in more], run.patch()
+            return [Ended.make_resumed(run.patch().connection_info, row) for row in more], run.patch()
         with _read():
             run.answer(more)
         return cast(list[Row], self._engine.pairer.feed([])), run.patch()

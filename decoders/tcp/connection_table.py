@@ -146,7 +146,7 @@ class Connections:
     def resume_connection(self, state: object, number: int | None = None) -> Connection:
         """Restore the connection that `export_connection` gave, with its own number or another. Raises DecodeError."""
         row, first_takes = fields(state, list, bool)
-        connection = Connection.from_state(row if number is None else [number, *row[1:]])
+        connection = Connection.make_resumed(row if number is None else [number, *row[1:]])
         first, second = connection.first, connection.second
         if reverse_key(first.key) != second.key or first.key in self.halves or second.key in self.halves:
             raise Malformed("a saved state with a connection twice")

@@ -529,7 +529,7 @@ class Connection:
         return [*facts, self.at, self.first.export(), self.second.export()]
 
     @classmethod
-    def from_state(cls, state: object) -> Connection:
+    def make_resumed(cls, state: object) -> Connection:
         """The connection from its `export`. Raises DecodeError when it is something else."""
         number, began_ns, opened, began_packet, known, drowsy, reset, at, first, second = fields(
             state, int, int, bool, int, bool, bool, int, tuple, list, list

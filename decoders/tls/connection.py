@@ -670,14 +670,14 @@ class TlsConnection:
         return [self.client_random, self.lacking, list(self.origin().resumed), self.facts.hello_ns]
 
     def export(self) -> list[Any]:
-        """The connection as built-in values, without a key, for `from_state`."""
+        """The connection as built-in values, without a key, for `make_resumed`."""
         first = self.connection.first
         waiting = [[half is first, time_ns, packet, event_state(data)] for half, time_ns, packet, data in self.waiting]
         saved = [getattr(self, name) for name in _SAVED]
         return [saved, self.facts.export(), self.client.export(), self.server.export(), waiting]
 
     @classmethod
-    def from_state(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
+    def make_resumed(cls, state: object, connection: Connection, keys: KeyLog, sessions: Sessions) -> TlsConnection:
         """The connection whose `export` gave `state`. Raises DecodeError when it is something else."""
         saved, facts, client, server, waiting = fields(state, list, list, list, list, list)
         if len(saved) != len(_SAVED) or not isinstance(saved[1], bool) or saved[0] not in ("open", "waiting", "over"):
@@ -687,7 +687,7 @@ class TlsConnection:
             if type(value) is not type(getattr(self, name)):
                 raise Malformed(f"a saved TLS connection with another {name}")
             setattr(self, name, value)
-        self.facts = TlsFacts.from_state(facts)
+        self.facts = TlsFacts.make_resumed(facts)
         self.client.resume(client)
         self.server.resume(server)
         for row in waiting:

@@ -296,7 +296,7 @@ class Decryption:
         kind, saved = fields(state, str, list)
         try:
             if kind == "tls":
-                found = TlsConnection.from_state(saved, connection, self._keys, self.sessions)
+                found = TlsConnection.make_resumed(saved, connection, self._keys, self.sessions)
                 if found.phase == "waiting":
                     self._waiting[connection.number] = found
                     self._held += found.waiting_size

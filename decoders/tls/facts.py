@@ -111,12 +111,12 @@ class TlsFacts:
         return "; ".join(filter(None, [", ".join(parts), self.problem]))
 
     def export(self) -> list[Any]:
-        """The facts as built-in values, for `from_state`."""
+        """The facts as built-in values, for `make_resumed`."""
         state = [getattr(self, name) for name in _SAVED]
         return [list(value) if isinstance(value, CertificateFacts) else value for value in state]
 
     @classmethod
-    def from_state(cls, state: object) -> TlsFacts:
+    def make_resumed(cls, state: object) -> TlsFacts:
         """The facts whose `export` gave `state`. Raises DecodeError when it is something else."""
         facts = cls()
         if not isinstance(state, list) or len(state) != len(_SAVED):

@@ -76,7 +76,7 @@ def read_ended(row: Mapping[str, Any], number: int) -> Ended:
     values["client_software"] = None if name is None else {"name": name, "version": version or ""}
     nobody = user is None and mechanism is None
     values["login"] = None if nobody else {"user": user, "mechanism": mechanism}
-    return Ended.resumed(info, [values[name] for name in ENDED_KEYS])
+    return Ended.make_resumed(info, [values[name] for name in ENDED_KEYS])
 
 
 def _text_of(cell: str | None) -> str | None:
