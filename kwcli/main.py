@@ -186,9 +186,9 @@ def run(words: Sequence[str], env: Environment) -> int:
 def _run(words: Sequence[str], env: Environment) -> int:
     try:
         if words and words[0] == COMPLETE:
-            from kwcli.completion.complete import complete
+            from kwcli.completion.complete import answer_completion
 
-            return complete(env, words[1:], kw, {name: text for name, (_, text) in COMMANDS.items()})
+            return answer_completion(env, words[1:], kw, {name: text for name, (_, text) in COMMANDS.items()})
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:

@@ -69,12 +69,12 @@ class Terminal:
     def write(self, data: bytes | memoryview, /) -> int:
         """Write all of the data, escaped where necessary; returns the size of the data as given."""
         given = bytes(data)
-        self._put(given if self._is_harmless(given) else self._escape(given))
+        self._write_all(given if self._is_harmless(given) else self._escape(given))
         return len(given)
 
     def redraw(self, line: str) -> None:
         """Replace the line that the cursor is on by `line`."""
-        self._put(ERASE + clean(line).encode())
+        self._write_all(ERASE + clean(line).encode())
 
     def flush(self) -> None:
         """Flush the stream beneath."""
@@ -99,7 +99,7 @@ class Terminal:
         """The data, escaped. A character cut off at its end waits for the next piece: terminals join the halves."""
         return self._replace(_as_number, self._decoder.decode(data)).encode()
 
-    def _put(self, data: bytes) -> None:
+    def _write_all(self, data: bytes) -> None:
         left = memoryview(data)
         while left:  # an unbuffered stream (PYTHONUNBUFFERED) may take a part
             left = left[self.beneath.write(left) :]

@@ -78,15 +78,15 @@ def read_line(text: str, breaks: str) -> Cursor | None:
             if one in breaks:
                 broke = word.removesuffix("@")
     words.append(word)
-    return Cursor(tuple(map(_joined, words)), quote, _joined(cut if quote else broke), tilde)
+    return Cursor(tuple(map(_join_bytes, words)), quote, _join_bytes(cut if quote else broke), tilde)
 
 
-def _joined(word: str) -> str:
+def _join_bytes(word: str) -> str:
     """A word in which bytes that were given one by one are characters again."""
     return word.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
-def offered(words: Iterable[str], cursor: Cursor, active: str = "") -> list[str]:
+def reply_words(words: Iterable[str], cursor: Cursor, active: str = "") -> list[str]:
     """The words for COMPREPLY, where readline takes them as they are, behind a line with options for `compopt`.
 
     Each is quoted so that every beginning of it is, too, since readline inserts what several have in common; and so
@@ -97,10 +97,10 @@ def offered(words: Iterable[str], cursor: Cursor, active: str = "") -> list[str]
     size = len(cut)
     texts = [word[size:] for word in words if word[:size].lower() == cut.lower() and len(word) > size]
     goes_on = any(text.endswith(("=", ".", ":", "/", "(")) for text in texts)
-    return ["-o nospace" if goes_on else "", *(end + _quoted(text, cursor.quote, active) + end for text in texts)]
+    return ["-o nospace" if goes_on else "", *(end + _quote_word(text, cursor.quote, active) + end for text in texts)]
 
 
-def _quoted(text: str, quote: str, active: str) -> str:
+def _quote_word(text: str, quote: str, active: str) -> str:
     out = ""
     for at, one in enumerate(text):
         plain = one not in _ACTIVE[quote] if quote else one in active or one.isalnum() or one in _PLAIN

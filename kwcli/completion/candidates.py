@@ -48,7 +48,7 @@ class Typed(NamedTuple):
 # -X: names of properties, then their values.
 
 
-def _properties(typed: Typed) -> Iterator[Candidate]:
+def _complete_property(typed: Typed) -> Iterator[Candidate]:
     from kwcli.net.config.client_properties import BY_NAME
 
     name, equals, value = typed.word.partition("=")
@@ -60,11 +60,11 @@ def _properties(typed: Typed) -> Iterator[Candidate]:
     if row is None:
         return
     if row.form == "path":
-        yield from ((f"{name}={path}", "") for path in _paths(value))
+        yield from ((f"{name}={path}", "") for path in _complete_file(value))
     yield from ((f"{name}={each}", "") for each in row.values)
 
 
-def _paths(begun: str) -> Iterator[str]:
+def _complete_file(begun: str) -> Iterator[str]:
     folder, _, start = begun.rpartition("/")
     where = os.path.expanduser(folder + "/") if "/" in begun else "."
     head = folder + "/" if "/" in begun else ""
@@ -90,7 +90,7 @@ _NODES: Final = (
 )
 
 
-def _nodes(typed: Typed) -> Iterator[Candidate]:
+def _node_candidates(typed: Typed) -> Iterator[Candidate]:
     kind, colon, _ = typed.word.partition(":")
     if kind == "coordinator" and colon:
         yield from ((f"{kind}:{name}", "") for name in typed.names("groups"))
@@ -112,12 +112,12 @@ _INDEX: Final = re.compile(r"\[\d+\]")
 _BRACKETS: Final = re.compile(r"\[\d*\]")
 
 
-def _body(typed: Typed) -> Iterator[Candidate]:
+def _complete_body(typed: Typed) -> Iterator[Candidate]:
     path, equals, _ = typed.word.partition("=")
     if not equals:
-        yield from _body_words(typed)
+        yield from _complete_body_word(typed)
         return
-    what = _SHORT.get(path) or _entity(typed, _INDEX.sub("[]", path.removesuffix(":")))
+    what = _SHORT.get(path) or _kind_of_names(typed, _INDEX.sub("[]", path.removesuffix(":")))
     if what is None:
         return
     for row in typed.names(what):
@@ -128,7 +128,7 @@ def _body(typed: Typed) -> Iterator[Candidate]:
             yield f"{path}={name}", meaning
 
 
-def _body_words(typed: Typed) -> Iterator[Candidate]:
+def _complete_body_word(typed: Typed) -> Iterator[Candidate]:
     """The fields of the request, each with what it means; `[0]` in the word stands for `[]`."""
     from kwcli.completion.body_words import body_words
     from kwcli.reference.abouts import api_abouts
@@ -144,15 +144,15 @@ def _body_words(typed: Typed) -> Iterator[Candidate]:
             yield (word if begun == typed.word else typed.word + word[len(begun) :]), about
 
 
-def _entity(typed: Typed, path: str) -> What | None:
+def _kind_of_names(typed: Typed, path: str) -> What | None:
     """The kind of names that a request's field holds, by its declaration."""
-    field = _field(typed, path)
+    field = _find_field(typed, path)
     if field is None:
         return None
     return "topics" if path.endswith("resource_name") else _ENTITIES.get(field.entity)  # most resources are topics
 
 
-def _field(typed: Typed, path: str) -> Field | None:
+def _find_field(typed: Typed, path: str) -> Field | None:
     """The field of the API's request at a path."""
     found = _named_api(typed)
     fields: Iterable[Field] = found.request.fields if found else ()
@@ -166,7 +166,7 @@ def _field(typed: Typed, path: str) -> Field | None:
 def field_values(typed: Typed) -> Iterator[Candidate]:
     """What a field may hold by its declaration, else the cluster's names for it; without `=` the fields."""
     path, equals, _ = typed.word.partition("=")
-    field = _field(typed, _INDEX.sub("[]", path.removesuffix(":"))) if equals else None
+    field = _find_field(typed, _INDEX.sub("[]", path.removesuffix(":"))) if equals else None
     values: Iterable[Candidate] = ()
     if field is not None and field.kind == "bool":
         values = (("true", ""), ("false", ""))
@@ -175,7 +175,7 @@ def field_values(typed: Typed) -> Iterator[Candidate]:
 
         values = ((str(number), word) for number, word in ENUMS.get(field.means, {}).items())
     known = [(f"{path}={value}", meaning) for value, meaning in values]
-    yield from known or _body(typed)
+    yield from known or _complete_body(typed)
 
 
 def _named_api(typed: Typed) -> Api | None:
@@ -208,7 +208,7 @@ _OPERATORS: Final = (
 )
 
 
-def _filter(typed: Typed) -> Iterator[Candidate]:
+def _complete_filter(typed: Typed) -> Iterator[Candidate]:
     """Candidates for a filter: the expression as typed, with its last word completed or one more word."""
     from decoders.filters.fields import FIELDS
 
@@ -222,7 +222,7 @@ def _filter(typed: Typed) -> Iterator[Candidate]:
         return  # inside a string literal
     if not begun and last[-1:] in (")", "'", '"') and not expression[-1:].isspace():
         head += " "
-    found = [(word, meaning) for word, meaning in _next(before, typed) if word.lower().startswith(begun.lower())]
+    found = [(word, meaning) for word, meaning in _next_words(before, typed) if word.lower().startswith(begun.lower())]
     if typed.quoted and len(found) == 1 and found[0][0] in FIELDS:
         # A shell would close the quotes after a single candidate, but an expression goes on after a field.
         head, found = f"{head}{found[0][0]} ", [*_OPERATORS]
@@ -233,15 +233,15 @@ def _is_word(token: str) -> bool:
     return token[0] not in "\"'()," and token not in _COMPARISONS
 
 
-def _next(before: list[str], typed: Typed) -> Iterator[Candidate]:
+def _next_words(before: list[str], typed: Typed) -> Iterator[Candidate]:
     """The words that may follow these words of a filter expression."""
     last = before[-1] if before else "("
     if last in _COMPARISONS and len(before) > 1:
-        yield from _values(before[-2], typed)
+        yield from _values_of_field(before[-2], typed)
     elif last in ("(", ",") and "in" in before and _open_list(before) is not None:
-        yield from _values(_open_list(before) or "", typed)
+        yield from _values_of_field(_open_list(before) or "", typed)
     elif last in _JOINTS:
-        yield from _fields(typed)
+        yield from _complete_fields(typed)
     elif last == "in":
         yield "(", ""
     elif len(before) > 1 and (before[-2] in _COMPARISONS or last == ")"):
@@ -260,7 +260,7 @@ def _open_list(before: list[str]) -> str | None:
     return None
 
 
-def _fields(typed: Typed) -> Iterator[Candidate]:
+def _complete_fields(typed: Typed) -> Iterator[Candidate]:
     from decoders.filters.fields import FIELDS, HEADER, RECORD
 
     yield from ((name, row.text) for name, row in FIELDS.items())
@@ -271,7 +271,7 @@ def _fields(typed: Typed) -> Iterator[Candidate]:
         from decoders.filters.internal_topic_fields import structure_paths
         from kwcli.reference.abouts import structure_abouts
 
-        abouts = _unanimous(structure_abouts(module) for modules in TOPICS.values() for module in modules)
+        abouts = _meanings_shared_by_all(structure_abouts(module) for modules in TOPICS.values() for module in modules)
         yield from ((f"{RECORD}.{path}", abouts.get(path, "")) for path in structure_paths())
     else:
         yield f"{RECORD}.", "a field of records of internal topics"
@@ -291,13 +291,13 @@ def _body_paths(begun: str) -> Iterator[Candidate]:
             continue
         head, dot, _ = begun.rpartition(".")
         start = _BRACKETS.sub("", f"{head}{dot}".removeprefix(f"{side}."))
-        known = {_step(path, start) for path in all_paths(BODIES[side][0]) if path.startswith(start)}
-        abouts = _unanimous(map(api_abouts, KEYS), BODIES[side][0])
+        known = {_first_step(path, start) for path in all_paths(BODIES[side][0]) if path.startswith(start)}
+        abouts = _meanings_shared_by_all(map(api_abouts, KEYS), BODIES[side][0])
         for path in sorted(known):
             yield f"{head}{dot}{path.removeprefix(start)}", abouts.get(path, "")
 
 
-def _unanimous(many: Iterable[Mapping[str, str]], side: str = "") -> dict[str, str]:
+def _meanings_shared_by_all(many: Iterable[Mapping[str, str]], side: str = "") -> dict[str, str]:
     """What fields mean, by path without brackets, of which all APIs (of this side) or structures say the same."""
     found: dict[str, set[str]] = {}
     for abouts in many:
@@ -308,7 +308,7 @@ def _unanimous(many: Iterable[Mapping[str, str]], side: str = "") -> dict[str, s
     return {path: next(iter(said)) for path, said in found.items() if len(said) == 1}
 
 
-def _step(path: str, start: str) -> str:
+def _first_step(path: str, start: str) -> str:
     """A path cut off after the first step behind `start`."""
     return start + path[len(start) :].partition(".")[0]
 
@@ -325,7 +325,7 @@ _WORDS: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _values(field: str, typed: Typed) -> Iterator[Candidate]:
+def _values_of_field(field: str, typed: Typed) -> Iterator[Candidate]:
     from decoders.filters.fields import BODIES
 
     if field == "api":
@@ -337,14 +337,14 @@ def _values(field: str, typed: Typed) -> Iterator[Candidate]:
 
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
     elif field in _LIVE:
-        yield from ((_literal(name), "") for name in typed.names(_LIVE[field]))
+        yield from ((_filter_literal(name), "") for name in typed.names(_LIVE[field]))
     elif field.partition(".")[0] in BODIES:
         yield from _words_of_numbers(field)
     else:
         yield from ((word, "") for word in _WORDS.get(field, ()))
 
 
-def _literal(name: str) -> str:
+def _filter_literal(name: str) -> str:
     """A name as a value of a filter: in quotes where it has signs, or is a word, that mean something there."""
     if _BARE.fullmatch(name) and name.lower() not in _NULLS:
         return name
@@ -370,7 +370,7 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
 # -e, --columns: paths of the record of an exchange, with commas between them
 
 
-def _columns(typed: Typed) -> Iterator[Candidate]:
+def _complete_columns(typed: Typed) -> Iterator[Candidate]:
     from decoders.exchanges.exchange_fields import names_below
     from decoders.filters.exchange_paths import words
     from decoders.filters.fields import BODIES, FIELDS, HEADER
@@ -401,28 +401,28 @@ _LIMITS: Final = (
 )
 
 
-def _fault(typed: Typed) -> Iterator[Candidate]:
+def _complete_fault(typed: Typed) -> Iterator[Candidate]:
     """Candidates for a fault rule: `ACTION[, LIMIT]…[, when FILTER]`."""
     head, when, expression = typed.word.partition(_WHEN)
     before, comma, begun = typed.word.rpartition(",")
     if when:
-        yield from _conditions(head, typed._replace(word=expression))
+        yield from _complete_condition(head, typed._replace(word=expression))
     elif comma:
         yield from ((f"{before}, {word}", meaning) for word, meaning in _LIMITS)
         if begun.strip():
-            yield from _conditions(before, typed._replace(word=""))
+            yield from _complete_condition(before, typed._replace(word=""))
         else:
             yield f"{before}{_WHEN}".rstrip(), "a filter"
     else:
-        yield from _actions(typed.word)
+        yield from _complete_action(typed.word)
 
 
-def _conditions(head: str, typed: Typed) -> Iterator[Candidate]:
+def _complete_condition(head: str, typed: Typed) -> Iterator[Candidate]:
     """Candidates for a fault rule: `head`, and the filter with its last word completed or one more word."""
-    yield from ((f"{head}{_WHEN}{expression}", meaning) for expression, meaning in _filter(typed))
+    yield from ((f"{head}{_WHEN}{expression}", meaning) for expression, meaning in _complete_filter(typed))
 
 
-def _actions(begun: str) -> Iterator[Candidate]:
+def _complete_action(begun: str) -> Iterator[Candidate]:
     from decoders.protocol_facts.errors.error_codes import ERRORS
     from kwcli.proxy.faults.grammar import ACTIONS
 
@@ -433,48 +433,48 @@ def _actions(begun: str) -> Iterator[Candidate]:
             yield action.name, action.text
 
 
-def _fault_files(typed: Typed) -> Iterator[Candidate]:
+def _complete_fault_file(typed: Typed) -> Iterator[Candidate]:
     from kwcli.proxy.faults.rule_files import presets
 
     yield from ((f"preset:{each.name}", each.about) for each in presets().values())
-    yield from ((path, "") for path in _paths(typed.word))
+    yield from ((path, "") for path in _complete_file(typed.word))
 
 
 # What commands and declarations have: APIs, versions, errors, releases; profiles and network interfaces.
 
 
-def _apis(_typed: Typed) -> Iterator[Candidate]:
+def _api_candidates(_typed: Typed) -> Iterator[Candidate]:
     from decoders.apis import NAMES, api_name
 
     yield from ((api_name(key), "") for key in NAMES)
 
 
-def _versions(typed: Typed) -> Iterator[Candidate]:
+def _version_candidates(typed: Typed) -> Iterator[Candidate]:
     """The versions of the API that the line names, the newest first."""
     found = _named_api(typed) if typed.api else None
     if found is not None:
         yield from ((str(version), "") for version in range(found.versions.high, found.versions.low - 1, -1))
 
 
-def _errors(_typed: Typed) -> Iterator[Candidate]:
+def _error_candidates(_typed: Typed) -> Iterator[Candidate]:
     from decoders.protocol_facts.errors.error_codes import ERRORS
 
     yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
 
 
-def _releases(_typed: Typed) -> Iterator[Candidate]:
+def _release_candidates(_typed: Typed) -> Iterator[Candidate]:
     from decoders.protocol_facts.releases import RELEASES
 
     yield from ((release, "") for release in reversed(RELEASES))
 
 
-def _profiles(typed: Typed) -> Iterator[Candidate]:
+def _profile_candidates(typed: Typed) -> Iterator[Candidate]:
     for name in os.listdir(os.path.join(own_folder_name("config", typed.variables), "profiles")):
         if name.endswith(".properties"):
             yield name.removesuffix(".properties"), ""
 
 
-def _interfaces(_typed: Typed) -> Iterator[Candidate]:
+def _interface_candidates(_typed: Typed) -> Iterator[Candidate]:
     import socket
 
     yield "any", ""
@@ -483,23 +483,23 @@ def _interfaces(_typed: Typed) -> Iterator[Candidate]:
 
 # KIND that a script asks for → the function that knows its candidates.
 KINDS: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
-    "property": _properties,
-    "node": _nodes,
-    "body": _body,
-    "fault": _fault,
-    "faults": _fault_files,
-    "filter": _filter,
-    "columns": _columns,
+    "property": _complete_property,
+    "node": _node_candidates,
+    "body": _complete_body,
+    "fault": _complete_fault,
+    "faults": _complete_fault_file,
+    "filter": _complete_filter,
+    "columns": _complete_columns,
 }
 # Kinds that only a whole line has. They may have more words than fit, so that a shell may match them in its own way.
 SHORT: Final[dict[str, Callable[[Typed], Iterable[Candidate]]]] = {
     "words": lambda typed: typed.own,
-    "api": _apis,
-    "version": _versions,
-    "error": _errors,
-    "release": _releases,
-    "profile": _profiles,
-    "interface": _interfaces,
+    "api": _api_candidates,
+    "version": _version_candidates,
+    "error": _error_candidates,
+    "release": _release_candidates,
+    "profile": _profile_candidates,
+    "interface": _interface_candidates,
 }
 # Kinds whose candidates stand in an order of their own; others are sorted.
 ORDERED: Final = frozenset({"version", "error", "release"})

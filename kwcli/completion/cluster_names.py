@@ -60,7 +60,7 @@ class ClusterWords(NamedTuple):
     dial_map: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> ClusterWords:
+    def from_words(cls, words: Sequence[str]) -> ClusterWords:
         """The connection options among words: `-b host:1`, `-bhost:1`, `--profile=prod`; other words are left out."""
         found: dict[str, list[str]] = {}
         at = 0
@@ -107,41 +107,41 @@ def cluster_names(
     env: Environment, what: What, words: Sequence[str], wait_s: float, *, apart: bool = True
 ) -> list[str]:
     """The cluster's names, sorted; empty where no answer comes in time. `apart`: ask in a separate process."""
-    asked = ClusterWords.of(words)
+    asked = ClusterWords.from_words(words)
     try:
-        path = path_of(env, what, asked)
-        found = _kept(path)
+        path = cache_path(env, what, asked)
+        found = _read_cache(path)
         if found is not None or wait_s <= 0:
             return found or []
         if apart:
-            _ask_apart(env, what, asked, path)
+            _ask_in_process(env, what, asked, path)
         else:
-            _ask(env, what, asked, path)
+            _ask_cluster(env, what, asked, path)
         end = time.monotonic() + wait_s
-        while (found := _kept(path)) is None and time.monotonic() < end:
+        while (found := _read_cache(path)) is None and time.monotonic() < end:
             time.sleep(_PAUSE_S)
         return found or []
     except OSError:
         return []
 
 
-def path_of(env: Environment, what: What, asked: ClusterWords) -> str:
+def cache_path(env: Environment, what: What, asked: ClusterWords) -> str:
     """The cache file of a cluster's names: its name is a hash of everything that the connection depends on."""
     import hashlib
 
     config = own_folder("config", env.variables)
     files = [*asked.files, str(config / "active-profile")]
-    profile = asked.profile[-1] if asked.profile else env.variables.get("KW_PROFILE") or _text(files[-1])
+    profile = asked.profile[-1] if asked.profile else env.variables.get("KW_PROFILE") or _read_text(files[-1])
     files.append(str(config / "profiles" / f"{profile}.properties"))
     variables = sorted(pair for pair in env.variables.items() if pair[0].startswith("KW_") and pair[0] not in _OTHERS)
-    told = json.dumps([asked, profile, variables, [_changed(file) for file in files]])
+    told = json.dumps([asked, profile, variables, [_path_and_change_time(file) for file in files]])
     name = hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     folder = str(own_folder("cache", env.variables) / "completion")
     make_folder(folder)
     return os.path.join(folder, f"{name}.{what}")
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(100).strip()
@@ -149,14 +149,14 @@ def _text(path: str) -> str:
         return ""
 
 
-def _changed(path: str) -> tuple[str, int]:
+def _path_and_change_time(path: str) -> tuple[str, int]:
     try:
         return os.path.abspath(path), os.stat(path).st_mtime_ns
     except OSError:
         return os.path.abspath(path), 0
 
 
-def _kept(path: str) -> list[str] | None:
+def _read_cache(path: str) -> list[str] | None:
     """The names in a fresh cache file; None where there is none. An empty file, of a failed attempt, ages sooner."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -169,7 +169,7 @@ def _kept(path: str) -> list[str] | None:
     return [name for name in names if isinstance(name, str)]
 
 
-def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
+def _ask_in_process(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     """Start a process that asks the cluster, unless one does already. It has no terminal, and ends by itself."""
     lock = f"{path}.asking"
     with suppress(OSError):
@@ -187,14 +187,14 @@ def _ask_apart(env: Environment, what: What, asked: ClusterWords, path: str) -> 
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nothing, descriptor)
-        _ask(env, what, asked, path)
+        _ask_cluster(env, what, asked, path)
     finally:
         with suppress(OSError):
             os.unlink(lock)
         os._exit(0)
 
 
-def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
+def _ask_cluster(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     """Ask the cluster and write its names to the cache file; an empty list where it does not answer."""
     from kwcli.net.cluster import ClusterClient
     from kwcli.net.deadline import Deadline
@@ -207,7 +207,7 @@ def _ask(env: Environment, what: What, asked: ClusterWords, path: str) -> None:
     write_private(path, json.dumps(names).encode())
 
 
-def _topics(client: ClusterClient) -> list[str]:
+def _list_topics(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.keys import METADATA
     from kwcli.net import metadata_requests
 
@@ -217,7 +217,7 @@ def _topics(client: ClusterClient) -> list[str]:
     return [topic.name for topic in metadata_requests.topics(answer) if topic.name]
 
 
-def _groups(client: ClusterClient) -> list[str]:
+def _list_groups(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.keys import LIST_GROUPS
 
     names: set[str] = set()
@@ -229,12 +229,12 @@ def _groups(client: ClusterClient) -> list[str]:
     return [name for name in names if name]
 
 
-def _nodes(client: ClusterClient) -> list[str]:
+def _list_nodes(client: ClusterClient) -> list[str]:
     return [f"{number}\t{node.address[0]}:{node.address[1]}" for number, node in client.nodes().items()]
 
 
 _ASKED: Final[dict[What, Callable[[ClusterClient], list[str]]]] = {
-    "topics": _topics,
-    "groups": _groups,
-    "nodes": _nodes,
+    "topics": _list_topics,
+    "groups": _list_groups,
+    "nodes": _list_nodes,
 }

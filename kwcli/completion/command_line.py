@@ -53,12 +53,12 @@ class Slot(NamedTuple):
     api: str = ""
 
 
-def slot_at(program: click.Group, texts: Mapping[str, str], words: Sequence[str], word: str) -> Slot:
+def read_slot(program: click.Group, texts: Mapping[str, str], words: Sequence[str], word: str) -> Slot:
     """What may stand in the place of `word`, behind these words of the program; `texts` say what its commands do."""
     line = _HalfTypedLine(program, texts)
     for each in words:
         line.read_word(each)
-    return line.slot(word)
+    return line.slot_of(word)
 
 
 class _HalfTypedLine:
@@ -68,9 +68,9 @@ class _HalfTypedLine:
         self._texts = texts
         self._api = ""
         self._waiting: list[click.Parameter] = []  # options whose values come next
-        self._enter(program, click.Context(program, info_name=program.name, **program.context_settings))
+        self._enter_command(program, click.Context(program, info_name=program.name, **program.context_settings))
 
-    def _enter(self, command: click.Command, ctx: click.Context) -> None:
+    def _enter_command(self, command: click.Command, ctx: click.Context) -> None:
         self._command, self._ctx = command, ctx
         shown = [param for param in command.get_params(ctx) if not getattr(param, "hidden", False)]
         self._options = {name: each for each in shown if isinstance(each, click.Option) for name in each.opts}
@@ -89,9 +89,9 @@ class _HalfTypedLine:
         elif isinstance(self._command, click.Group):
             inner = self._command.get_command(self._ctx, word)
             if inner is not None:
-                self._enter(inner, click.Context(inner, self._ctx, info_name=word))
+                self._enter_command(inner, click.Context(inner, self._ctx, info_name=word))
         else:
-            self._read_value(self._argument(), word)
+            self._read_value(self._next_argument(), word)
             self._place += 1
 
     def _read_option(self, word: str) -> None:
@@ -117,44 +117,44 @@ class _HalfTypedLine:
         return None, word
 
     def _read_value(self, param: click.Parameter | None, word: str) -> None:
-        if param is not None and self.kind(param)[0] == "api":
+        if param is not None and self.kind_of_values(param)[0] == "api":
             self._api = word
 
-    def _argument(self) -> click.Parameter | None:
+    def _next_argument(self) -> click.Parameter | None:
         """The argument at this place; the last one may take all that follow."""
         if self._place < len(self._arguments):
             return self._arguments[self._place]
         return self._arguments[-1] if self._arguments and self._arguments[-1].nargs == -1 else None
 
-    def slot(self, word: str) -> Slot:
+    def slot_of(self, word: str) -> Slot:
         if self._waiting:
-            return self._value(self._waiting[-1], word)
+            return self._slot_of_value(self._waiting[-1], word)
         if word.startswith("-") and not self._ended:
             option, head = self._option_in(word)
             if (option is not None and head != word) or head.endswith("="):
-                return self._value(option, word[len(head) :], head)
+                return self._slot_of_value(option, word[len(head) :], head)
             return Slot("words", word, own=tuple(self._unused_options()))
         if isinstance(self._command, click.Group):
-            return Slot("words", word, own=tuple(self._commands(self._command)))
-        return self._value(self._argument(), word)
+            return Slot("words", word, own=tuple(self._command_candidates(self._command)))
+        return self._slot_of_value(self._next_argument(), word)
 
     def _unused_options(self) -> Iterator[Candidate]:
         for name, option in self._options.items():
             if option.name not in self._used or option.multiple or option.count:
                 yield name, option.help or ""
 
-    def _commands(self, group: click.Group) -> Iterator[Candidate]:
+    def _command_candidates(self, group: click.Group) -> Iterator[Candidate]:
         for name in group.list_commands(self._ctx):
             if self._ctx.parent is None:
                 yield name, self._texts[name]
             elif (inner := group.get_command(self._ctx, name)) is not None and not inner.hidden:
                 yield name, inner.get_short_help_str(limit=100)
 
-    def _value(self, param: click.Parameter | None, word: str, head: str = "") -> Slot:
-        kind, own = self.kind(param) if param is not None and _takes_value(param) else ("", ())
+    def _slot_of_value(self, param: click.Parameter | None, word: str, head: str = "") -> Slot:
+        kind, own = self.kind_of_values(param) if param is not None and _takes_value(param) else ("", ())
         return Slot(kind, word, head, tuple((each, "") for each in own), self._api)
 
-    def kind(self, param: click.Parameter) -> tuple[str, Sequence[str]]:
+    def kind_of_values(self, param: click.Parameter) -> tuple[str, Sequence[str]]:
         """The kind of a parameter's values, and those that its type knows."""
         kind = _BY_NAME.get(param.name or "", "")
         argument = isinstance(param, click.Argument)

@@ -43,23 +43,23 @@ _QUOTED: Final = "-quoted"  # behind a KIND: see Typed.quoted
 _JOINERS: Final = {0x200C: None, 0x200D: None}  # signs of Persian and of emoji: no shell and no terminal minds them
 
 
-class _Asked:
+class _CompletionCall:
     """A call of `__complete`: its environment, its words, and the time that is left to it."""
 
     def __init__(self, env: Environment, words: Sequence[str]) -> None:
         self.env = env
         self.words = words
         self.own = env.variables is os.environ  # a process of its own, not a test's environment
-        self.age_s = _age_s() if self.own else 0.0
-        self.limit_s = _limit_s(env)
+        self.age_s = _process_age() if self.own else 0.0
+        self.limit_s = _time_limit(env)
 
-    def end_in(self, limit_s: float) -> None:
+    def end_process_in(self, limit_s: float) -> None:
         """Let the process end at a time since its start."""
         if self.own:
-            signal.signal(signal.SIGALRM, _give_up)
+            signal.signal(signal.SIGALRM, _exit_at_once)
             signal.setitimer(signal.ITIMER_REAL, max(limit_s - self.age_s - _ENDING_S, 0.01))
 
-    def typed(self, word: str, line: Sequence[str], *, quoted: bool) -> Typed:
+    def typed_word(self, word: str, line: Sequence[str], *, quoted: bool) -> Typed:
         def names(what: What) -> list[str]:
             from kwcli.completion.cluster_names import cluster_names
 
@@ -78,35 +78,35 @@ class _Asked:
         return "UTF8" in name.upper().replace("-", "") or (single_bytes and name in ("", "C", "POSIX"))
 
 
-def complete(env: Environment, words: Sequence[str], program: click.Group, texts: Mapping[str, str]) -> Exit:
+def answer_completion(env: Environment, words: Sequence[str], program: click.Group, texts: Mapping[str, str]) -> Exit:
     """Print the answer to these words of a script; `texts` say what the program's commands do."""
-    asked = _Asked(env, words)
+    call = _CompletionCall(env, words)
     lines: Iterable[str] = ()
     with suppress(Exception):  # a traceback would be drawn into the line being typed
         if words and words[0] in _SHELLS:
-            asked.end_in(max(asked.limit_s, _PATIENCE_S))
-            lines = list(_SHELLS[words[0]](asked, program, texts))
+            call.end_process_in(max(call.limit_s, _PATIENCE_S))
+            lines = list(_SHELLS[words[0]](call, program, texts))
         else:
-            asked.end_in(asked.limit_s)
-            lines = list(_of_kind(asked))
-    if asked.own:
+            call.end_process_in(call.limit_s)
+            lines = list(_answer_kind(call))
+    if call.own:
         signal.setitimer(signal.ITIMER_REAL, 0)
     env.stdout.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
     return Exit.DONE
 
 
-def _limit_s(env: Environment) -> float:
+def _time_limit(env: Environment) -> float:
     try:
         return min(float(env.variables.get(LIMIT_VARIABLE) or LIMIT_S), 3600.0)
     except ValueError:
         return LIMIT_S
 
 
-def _give_up(_number: int, _frame: object) -> NoReturn:
+def _exit_at_once(_number: int, _frame: object) -> NoReturn:
     os._exit(0)
 
 
-def _age_s() -> float:
+def _process_age() -> float:
     """Seconds since this process started; _STARTING_S where the system does not tell."""
     try:
         with open("/proc/self/stat", "rb") as file:
@@ -116,32 +116,32 @@ def _age_s() -> float:
         return _STARTING_S
 
 
-def _of_kind(asked: _Asked) -> Iterator[str]:
-    kind, word, *line = [*asked.words, "", ""] if len(asked.words) < 2 else asked.words
+def _answer_kind(call: _CompletionCall) -> Iterator[str]:
+    kind, word, *line = [*call.words, "", ""] if len(call.words) < 2 else call.words
     row = KINDS.get(kind.removesuffix(_QUOTED))
-    found = row(asked.typed(word, line, quoted=kind.endswith(_QUOTED))) if row else ()
-    begun = [each for each in found if _begins(each[0], word)][:_MOST]
-    yield from map(_line, _safe(begun, only_ascii=not asked.is_utf8(single_bytes=True)))
+    found = row(call.typed_word(word, line, quoted=kind.endswith(_QUOTED))) if row else ()
+    begun = [each for each in found if _begins_with(each[0], word)][:_MOST]
+    yield from map(_candidate_line, _printable_candidates(begun, only_ascii=not call.is_utf8(single_bytes=True)))
 
 
-def _begins(word: str, begun: str) -> bool:
+def _begins_with(word: str, begun: str) -> bool:
     return word.lower().startswith(begun.lower())
 
 
-def _safe(found: Iterable[Candidate], *, only_ascii: bool) -> list[Candidate]:
+def _printable_candidates(found: Iterable[Candidate], *, only_ascii: bool) -> list[Candidate]:
     """The candidates without control characters, which a shell would type."""
     return [each for each in found if each[0].isprintable() and (each[0].isascii() or not only_ascii)]
 
 
-def _line(candidate: Candidate) -> str:
+def _candidate_line(candidate: Candidate) -> str:
     word, meaning = candidate
     return f"{word}\t{meaning}" if meaning and meaning.isprintable() else word
 
 
-# A line in, the candidates for the word at its end out.
+# Answers to a whole line
 
 
-def _files_behind(slot: Slot) -> Slot | None:
+def _slot_of_file(slot: Slot) -> Slot | None:
     """The slot of a file's name where this one takes a file: as a whole, or behind `@` in a request's body."""
     if slot.kind == "body" and (slot.word.startswith("@") or "=@" in slot.word):
         head, at, name = slot.word.partition("@")
@@ -149,7 +149,7 @@ def _files_behind(slot: Slot) -> Slot | None:
     return slot if slot.kind == "files" else None
 
 
-def _values(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]:
+def _values_of_slot(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]:
     """The values of a slot, in order; those that begin as the word does where there are many, or `begun` says so."""
     from kwcli.completion.candidates import field_values
 
@@ -157,88 +157,90 @@ def _values(slot: Slot, typed: Typed, *, begun: bool) -> list[Candidate]:
     found = list(row(typed._replace(word=slot.word, api=slot.api, own=slot.own))) if row else []
     if begun or slot.kind not in SHORT:
         word = slot.word.replace("-", "_") if slot.kind == "error" else slot.word
-        found = [each for each in found if _begins(each[0], word)][:_MOST]
+        found = [each for each in found if _begins_with(each[0], word)][:_MOST]
     return found if slot.kind in ORDERED else sorted(found)
 
 
-def _drawable(names: Iterable[str], *, only_ascii: bool) -> Iterator[str]:
+def _printable_names(names: Iterable[str], *, only_ascii: bool) -> Iterator[str]:
     """The names of files that a shell can show and type: without control characters, and with bytes that are text."""
     return (name for name in names if name.translate(_JOINERS).isprintable() and (name.isascii() or not only_ascii))
 
 
-def _files(folder: str, begun: str, variables: Mapping[str, str], *, tilde: bool) -> list[str]:
+def _list_files(folder: str, begun: str, variables: Mapping[str, str], *, tilde: bool) -> list[str]:
     """The names of files in a folder that begin so; folders have a slash behind them."""
     where = variables.get("HOME", "~") + folder[1:] if tilde and folder.startswith("~/") else folder
     entries = sorted(os.scandir(where or "."), key=lambda entry: entry.name)
     return [entry.name + "/" * entry.is_dir() for entry in entries if entry.name.startswith(begun)]
 
 
-def _for_bash(asked: _Asked, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
-    from kwcli.completion.bash import offered, read_line
-    from kwcli.completion.command_line import slot_at
+def _answer_bash(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
+    from kwcli.completion.bash import read_line, reply_words
+    from kwcli.completion.command_line import read_slot
 
-    _, breaks, text = asked.words
+    _, breaks, text = call.words
     cursor = read_line(text, breaks)
     if cursor is None or len(cursor.words) < 2:
         return
     *line, word = cursor.words[1:]
-    slot = slot_at(program, texts, line, word)
-    files = _files_behind(slot)
-    only_ascii = not asked.is_utf8(single_bytes=False)
+    slot = read_slot(program, texts, line, word)
+    files = _slot_of_file(slot)
+    only_ascii = not call.is_utf8(single_bytes=False)
     if files is None:
-        typed = asked.typed(word, line, quoted=bool(cursor.quote))._replace(meant=False)
-        found = _safe(_values(slot, typed, begun=True), only_ascii=False)
+        typed = call.typed_word(word, line, quoted=bool(cursor.quote))._replace(meant=False)
+        found = _printable_candidates(_values_of_slot(slot, typed, begun=True), only_ascii=False)
         brackets = "][" * (slot.kind == "body" and "=" not in slot.word)
         words = [slot.head + each for each, _ in found]
-        yield from offered([each for each in words if _in_charset(each, cursor.cut, only_ascii)], cursor, brackets)
+        yield from reply_words(
+            [each for each in words if _is_in_charset(each, cursor.cut, only_ascii)], cursor, brackets
+        )
         return
     at = files.word.rfind("/") + 1
     folder = files.word[:at]
-    names = _files(folder, files.word[at:], asked.env.variables, tilde=cursor.tilde)
+    names = _list_files(folder, files.word[at:], call.env.variables, tilde=cursor.tilde)
     # Behind a dash kw would take a name for an option.
     paths = [("./" if not files.head and not at and name.startswith("-") else "") + folder + name for name in names]
-    words = [files.head + path for path in _drawable(paths, only_ascii=False)]
-    how, *quoted = offered(
-        [each for each in words if _in_charset(each, cursor.cut, only_ascii)], cursor, "~" * cursor.tilde
+    words = [files.head + path for path in _printable_names(paths, only_ascii=False)]
+    how, *quoted = reply_words(
+        [each for each in words if _is_in_charset(each, cursor.cut, only_ascii)], cursor, "~" * cursor.tilde
     )
     lists = all(one.isalnum() or one in " _./-" for one in "".join(quoted))  # then readline lists without folders
     yield f"{how} -o filenames".strip() if lists else how
     yield from quoted
 
 
-def _in_charset(word: str, cut: str, only_ascii: bool) -> bool:
+def _is_in_charset(word: str, cut: str, only_ascii: bool) -> bool:
     return not only_ascii or word[len(cut) :].isascii()
 
 
-def _for_words(asked: _Asked, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
+def _answer_zsh_or_fish(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
     """The answer for zsh and fish, which quote candidates themselves."""
-    from kwcli.completion.command_line import slot_at
+    from kwcli.completion.command_line import read_slot
 
-    shell, state, *line, word = asked.words
-    slot = slot_at(program, texts, line, word)
-    files = _files_behind(slot)
+    shell, state, *line, word = call.words
+    slot = read_slot(program, texts, line, word)
+    files = _slot_of_file(slot)
     if files is not None:
-        if shell == "fish" or (not state and asked.is_utf8(single_bytes=True)):
+        if shell == "fish" or (not state and call.is_utf8(single_bytes=True)):
             yield f"files\t{files.head}"
             return
         # zsh's own _files leaves quotes open behind some names, and doubles backslashes.
         yield f"names\t{files.head}"
         folder = files.word[: files.word.rfind("/") + 1]
-        names = _files(folder, "", asked.env.variables, tilde=state == "\\")
-        yield from _drawable(names, only_ascii=not asked.is_utf8(single_bytes=False))
+        names = _list_files(folder, "", call.env.variables, tilde=state == "\\")
+        yield from _printable_names(names, only_ascii=not call.is_utf8(single_bytes=False))
         return
     yield f"words\t{slot.head}"
-    found = _safe(
-        _values(slot, asked.typed(word, line, quoted=state[:1] in ("'", '"')), begun=False),
-        only_ascii=not asked.is_utf8(single_bytes=True),
+    found = _printable_candidates(
+        _values_of_slot(slot, call.typed_word(word, line, quoted=state[:1] in ("'", '"')), begun=False),
+        only_ascii=not call.is_utf8(single_bytes=True),
     )
     if shell == "fish":
-        yield from (_line((slot.head + each, meaning)) for each, meaning in found)
+        yield from (_candidate_line((slot.head + each, meaning)) for each, meaning in found)
         return
     width = max((len(each) for each, meaning in found if meaning), default=0)
     for each, meaning in found:
         shown = f"{each:<{width}}  -- {meaning}" if meaning and meaning.isprintable() else each if slot.head else ""
-        yield _line((slot.head + each, shown))
+        yield _candidate_line((slot.head + each, shown))
 
 
-_SHELLS: Final = {"bash": _for_bash, "zsh": _for_words, "fish": _for_words}
+_SHELLS: Final = {"bash": _answer_bash, "zsh": _answer_zsh_or_fish, "fish": _answer_zsh_or_fish}

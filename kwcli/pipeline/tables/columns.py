@@ -31,15 +31,15 @@ class TableColumn(NamedTuple):
     absent: str | int | float | None = None
 
 
-def _must(name: str, kind: str, text: str) -> TableColumn:
+def _column(name: str, kind: str, text: str) -> TableColumn:
     return TableColumn(name, kind, False, text)
 
 
-def _may(name: str, kind: str, text: str) -> TableColumn:
+def _nullable(name: str, kind: str, text: str) -> TableColumn:
     return TableColumn(name, kind, True, text)
 
 
-def _later(since: int, column: TableColumn, absent: str | int | float | None = None) -> TableColumn:
+def _added_in(since: int, column: TableColumn, absent: str | int | float | None = None) -> TableColumn:
     return column._replace(since=since, absent=absent)
 
 
@@ -53,18 +53,20 @@ def _parse_column(name: str, said: str) -> TableColumn:
 
 
 # Where something was seen: the same columns in every table.
-_POINT: Final = _must("point", "string", "capture point, as `--point` names it")
+_POINT: Final = _column("point", "string", "capture point, as `--point` names it")
 _ADDRESSES: Final = (
-    _must("client_ip", "string", "address of the client"),
-    _must("client_port", "int32", "port of the client"),
-    _must("broker_ip", "string", "address of the broker"),
-    _must("broker_port", "int32", "port of the broker"),
+    _column("client_ip", "string", "address of the client"),
+    _column("client_port", "int32", "port of the client"),
+    _column("broker_ip", "string", "address of the broker"),
+    _column("broker_port", "int32", "port of the broker"),
 )
-_BEGAN: Final = _must(
+_BEGAN: Final = _column(
     *("connection_began_ns", "int64"),
     "first packet of the connection: with `point`, `client` and `broker` what identifies it",
 )
-_SOURCE: Final = _later(2, _must("source", "string", "`wire`: a capture has it; `log`: a broker's request log"), "wire")
+_SOURCE: Final = _added_in(
+    2, _column("source", "string", "`wire`: a capture has it; `log`: a broker's request log"), "wire"
+)
 # The columns of the attributes of an exchange, by name.
 _ATTRIBUTES: Final = {name: _parse_column(name, text) for row in EXCHANGE_FIELDS for name, text in row.columns.items()}
 _CLIENT, _BROKER, _NUMBER = (_ATTRIBUTES[name] for name in ("client", "broker", "connection"))
@@ -86,32 +88,32 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
     *_of_exchange("undecoded_side", "undecoded_reason", "undecoded_path", "undecoded_offset"),
     *_of_exchange("request_layout", "response_layout"),
     *(*_SOFTWARE, *_of_exchange("user", "mechanism")),
-    _must(
+    _column(
         "topics", "list<string>", "topics it is about, each once; the id of one whose name the capture had not shown"
     ),
     *_of_exchange("topic_ids", "topic_names"),
-    _must("groups", "list<string>", "groups it is about, each once"),
-    _may("batches", "int64", "record batches produced or fetched; null where there are none"),
-    _may("records", "int64", "records in them"),
-    _may("record_bytes", "int64", "their bytes on the wire"),
-    _may("throttle_time_ms", "int64", "how long the broker had the client wait; null where it did not"),
-    _may("max_wait_ms", "int64", "of a fetch: how long the broker may wait for records"),
-    _may("min_bytes", "int64", "of a fetch: for how many bytes of them"),
-    _may(
+    _column("groups", "list<string>", "groups it is about, each once"),
+    _nullable("batches", "int64", "record batches produced or fetched; null where there are none"),
+    _nullable("records", "int64", "records in them"),
+    _nullable("record_bytes", "int64", "their bytes on the wire"),
+    _nullable("throttle_time_ms", "int64", "how long the broker had the client wait; null where it did not"),
+    _nullable("max_wait_ms", "int64", "of a fetch: how long the broker may wait for records"),
+    _nullable("min_bytes", "int64", "of a fetch: for how many bytes of them"),
+    _nullable(
         "waited_ns",
         "int64",
         "latency of what waited: a fetch for records in vain (inferred), a member for its group",
     ),
     *_of_exchange("fetch_session_id", "fetch_session_epoch", "fetch_session_incremental"),
-    _must("source_file", "string", "capture with the first packet (of the request, or of a response without one)"),
+    _column("source_file", "string", "capture with the first packet (of the request, or of a response without one)"),
     *_of_exchange("request_packet", "request_packet_end"),
-    _may("request_end_file", "string", "where that is another file than `source_file`: its name"),
+    _nullable("request_end_file", "string", "where that is another file than `source_file`: its name"),
     *_of_exchange("response_packet"),
-    _may("response_file", "string", "where that is another file than `source_file`: its name"),
+    _nullable("response_file", "string", "where that is another file than `source_file`: its name"),
     *_of_exchange("response_packet_end"),
-    _may("response_end_file", "string", "where that is another file than `source_file`: its name"),
+    _nullable("response_end_file", "string", "where that is another file than `source_file`: its name"),
     *_of_exchange("request_body", "response_body"),
-    _may(
+    _nullable(
         *("further_keys", "string"),
         "what else the exchange record says (`tls`, `undecoded`, `envelope` …), as JSON; only with `--bodies`",
     ),
@@ -121,134 +123,143 @@ EXCHANGES: Final[tuple[TableColumn, ...]] = (
 
 # One row for each topic and partition that an exchange names; its first columns are those of the exchange.
 TOPIC_PARTITIONS: Final[tuple[TableColumn, ...]] = (
-    _must("time", "timestamp", "`time` of the exchange"),
-    _must("time_ns", "int64", "`time_ns` of the exchange"),
+    _column("time", "timestamp", "`time` of the exchange"),
+    _column("time_ns", "int64", "`time_ns` of the exchange"),
     _POINT,
     _CLIENT,
     _BROKER,
     _BEGAN,
-    _must("place", "int64", "`place` of the exchange: with the connection it identifies it"),
-    _may("api_key", "int32", "number of the API"),
-    _may("api", "string", "name of the API"),
-    _may("api_version", "int32", "version of the request"),
-    _may("client_id", "string", "client id"),
+    _column("place", "int64", "`place` of the exchange: with the connection it identifies it"),
+    _nullable("api_key", "int32", "number of the API"),
+    _nullable("api", "string", "name of the API"),
+    _nullable("api_version", "int32", "version of the request"),
+    _nullable("client_id", "string", "client id"),
     _SOURCE,
-    _may("topic", "string", "topic; null where only its id is known"),
-    _may("topic_id", "string", "topic id, where the messages have it"),
-    _must("partition", "int32", "partition"),
-    _must("side", "string", "which of the messages names it: `request`, `response` or `both`"),
-    _may("group", "string", "group, where the message is about one"),
-    _may("error_code", "int32", "error code of the partition in the response, 0 where all is well; null without one"),
-    _may("error", "string", "its name; null where it is 0"),
-    _may(
+    _nullable("topic", "string", "topic; null where only its id is known"),
+    _nullable("topic_id", "string", "topic id, where the messages have it"),
+    _column("partition", "int32", "partition"),
+    _column("side", "string", "which of the messages names it: `request`, `response` or `both`"),
+    _nullable("group", "string", "group, where the message is about one"),
+    _nullable(
+        "error_code", "int32", "error code of the partition in the response, 0 where all is well; null without one"
+    ),
+    _nullable("error", "string", "its name; null where it is 0"),
+    _nullable(
         *("offset", "int64"),
         "Produce, ListOffsets, OffsetFetch, OffsetForLeaderEpoch: what the response says; else what the request says",
     ),
-    _may("high_watermark", "int64", "of a fetch: high watermark in the response"),
-    _may("batches", "int64", "record batches produced or fetched; null where the API carries none"),
-    _may("records", "int64", "records in them"),
-    _may("bytes", "int64", "their bytes on the wire"),
-    _may("codec", "string", "their codecs, `none gzip snappy lz4 zstd`, with commas where there are several"),
-    _may("magic", "string", "their formats, `0`, `1`, `2`, with commas where there are several"),
+    _nullable("high_watermark", "int64", "of a fetch: high watermark in the response"),
+    _nullable("batches", "int64", "record batches produced or fetched; null where the API carries none"),
+    _nullable("records", "int64", "records in them"),
+    _nullable("bytes", "int64", "their bytes on the wire"),
+    _nullable("codec", "string", "their codecs, `none gzip snappy lz4 zstd`, with commas where there are several"),
+    _nullable("magic", "string", "their formats, `0`, `1`, `2`, with commas where there are several"),
 )
 
 _ENDS: Final = (
-    _later(
-        3, _may("client_quiet_ns", "int64", "how long the client had sent nothing when it reset the connection, else 0")
+    _added_in(
+        3,
+        _nullable(
+            "client_quiet_ns", "int64", "how long the client had sent nothing when it reset the connection, else 0"
+        ),
     ),
-    _later(3, _may("server_quiet_ns", "int64", "the same of the broker")),
-    _later(3, _may("client_shut_ns", "int64", "how long in all the client took nothing: its window was 0")),
-    _later(3, _may("server_shut_ns", "int64", "the same of the broker")),
+    _added_in(3, _nullable("server_quiet_ns", "int64", "the same of the broker")),
+    _added_in(3, _nullable("client_shut_ns", "int64", "how long in all the client took nothing: its window was 0")),
+    _added_in(3, _nullable("server_shut_ns", "int64", "the same of the broker")),
 )
 
 CONNECTIONS: Final[tuple[TableColumn, ...]] = (
-    _must("time", "timestamp", "first packet"),
-    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
-    _must("last_ns", "int64", "last packet"),
+    _column("time", "timestamp", "first packet"),
+    _column("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _column("last_ns", "int64", "last packet"),
     _POINT,
-    _must("client", "string", "client, or who spoke first of a connection that is not Kafka, `host:port`"),
-    _must("broker", "string", "the other side, `host:port`"),
+    _column("client", "string", "client, or who spoke first of a connection that is not Kafka, `host:port`"),
+    _column("broker", "string", "the other side, `host:port`"),
     *_ADDRESSES,
     _NUMBER,
     _BEGAN,
-    _must("kafka", "bool", "whether it carries Kafka"),
-    _may("reason", "string", "what else it carries: `tls`, `not_kafka`; `one_direction`: only answers of a broker"),
-    _may("detail", "string", "the same in words"),
-    _must("opened", "bool", "whether the capture has its SYN, and it came before the first bytes"),
-    _must("closed", "string", "how it ended: `fin`, `rst`, `idle`, `capture_end`"),
-    _must("client_packets", "int64", "packets of the client"),
-    _must("server_packets", "int64", "packets of the broker"),
-    _must("client_bytes", "int64", "bytes that the client sent, missing ones included"),
-    _must("server_bytes", "int64", "bytes that the broker sent, missing ones included"),
-    _must("client_gaps", "int64", "gaps in what the client sent"),
-    _must("server_gaps", "int64", "gaps in what the broker sent"),
-    _must("client_missing", "int64", "bytes in those of the client"),
-    _must("server_missing", "int64", "bytes in those of the broker"),
-    _must("client_retransmissions", "int64", "segments that the client sent again"),
-    _must("server_retransmissions", "int64", "segments that the broker sent again"),
+    _column("kafka", "bool", "whether it carries Kafka"),
+    _nullable(
+        "reason", "string", "what else it carries: `tls`, `not_kafka`; `one_direction`: only answers of a broker"
+    ),
+    _nullable("detail", "string", "the same in words"),
+    _column("opened", "bool", "whether the capture has its SYN, and it came before the first bytes"),
+    _column("closed", "string", "how it ended: `fin`, `rst`, `idle`, `capture_end`"),
+    _column("client_packets", "int64", "packets of the client"),
+    _column("server_packets", "int64", "packets of the broker"),
+    _column("client_bytes", "int64", "bytes that the client sent, missing ones included"),
+    _column("server_bytes", "int64", "bytes that the broker sent, missing ones included"),
+    _column("client_gaps", "int64", "gaps in what the client sent"),
+    _column("server_gaps", "int64", "gaps in what the broker sent"),
+    _column("client_missing", "int64", "bytes in those of the client"),
+    _column("server_missing", "int64", "bytes in those of the broker"),
+    _column("client_retransmissions", "int64", "segments that the client sent again"),
+    _column("server_retransmissions", "int64", "segments that the broker sent again"),
     *_ENDS,
-    _may("client_id", "string", "last client id"),
+    _nullable("client_id", "string", "last client id"),
     *_SOFTWARE,
-    _may("user", "string", "user who had logged in last by SASL, else the subject of the client's certificate"),
-    _may("mechanism", "string", "SASL mechanism of that login"),
-    _must("exchanges", "int64", "exchanges on it"),
+    _nullable("user", "string", "user who had logged in last by SASL, else the subject of the client's certificate"),
+    _nullable("mechanism", "string", "SASL mechanism of that login"),
+    _column("exchanges", "int64", "exchanges on it"),
 )
 
 SKIPPED: Final[tuple[TableColumn, ...]] = (
-    _must("kind", "string", "`skipped`"),
-    _must("schema", "int32", "version of the record"),
-    _must("time", "timestamp", "its first byte"),
-    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _column("kind", "string", "`skipped`"),
+    _column("schema", "int32", "version of the record"),
+    _column("time", "timestamp", "its first byte"),
+    _column("time_ns", "int64", "the same in nanoseconds since 1970"),
     _POINT,
     _CLIENT,
     _BROKER,
     *_ADDRESSES,
     _NUMBER,
     _BEGAN,
-    _may("direction", "string", "`request` or `response`; null for a whole connection"),
-    _must("size", "int64", "bytes, those that are not in the capture included"),
-    _must(
+    _nullable("direction", "string", "`request` or `response`; null for a whole connection"),
+    _column("size", "int64", "bytes, those that are not in the capture included"),
+    _column(
         "reason",
         "string",
         "`lost`, `midstream`, `garbage`, `oversized`, `encrypted`, `not_kafka`, `one_direction`, `tls` …",
     ),
-    _must("detail", "string", "the same in words"),
+    _column("detail", "string", "the same in words"),
 )
 
 # One row for each finding of a watch with --doctor, and one more where it has got worse or much more frequent.
 FINDINGS: Final[tuple[TableColumn, ...]] = (
-    _must("kind", "string", "`finding`"),
-    _must("schema", "int32", "version of the record of a finding"),
-    _must("time", "timestamp", "the last exchange that shows it so far; the beginning of the date where there is none"),
-    _must("time_ns", "int64", "the same in nanoseconds since 1970"),
-    _must("batch", "int64", "batch of the watch that has it: of rows of one finding and date the last one counts"),
-    _must("id", "string", "kind of the finding; `kw help doctor` lists them"),
-    _must("severity", "string", "`error`, `warning` or `note`"),
-    _must("title", "string", "what was found, in one line"),
-    _must("count", "int64", "exchanges of that date that show it"),
-    _may("first_ns", "int64", "time of the first of them; null where the findings themselves are incomplete"),
-    _may("last_ns", "int64", "time of the last of them"),
-    _may("client_id", "string", "the client that it is about"),
-    _may("clients", "list<string>", "clients, or hosts, that met it, most often first, at most 20"),
-    _may("topic", "string", "the topic"),
-    _may("topics", "list<string>", "several of them"),
-    _may("partition", "int32", "the partition"),
-    _may("partitions", "list<int32>", "several of them, at most 20"),
-    _may("group", "string", "the group"),
-    _may("transactional_id", "string", "the transactional id"),
-    _may("broker", "string", "the broker, `host:port`"),
-    _may("node_id", "int32", "number of the broker"),
-    _may("address", "string", "what is advertised, `host:port`"),
-    _may("api", "string", "the API, where it is one"),
-    _may("api_version", "int32", "its version"),
-    _may("error", "string", "name of the error code"),
-    _may("went_on", "bool", "true where the same client had success with the same afterwards"),
-    _may("nearest_topic", "string", "a topic that may have been meant"),
-    _may("reasons", "list<string>", "what members gave as reasons"),
-    _may("users", "list<string>", "who had logged in as, most often first, at most 20"),
-    _must("evidence", "string", "the earliest exchanges that show it, as JSON: the list of `kw doctor -o ndjson`"),
-    _must("meaning", "string", "what it means"),
-    _must("remedy", "string", "what to do"),
+    _column("kind", "string", "`finding`"),
+    _column("schema", "int32", "version of the record of a finding"),
+    _column(
+        "time", "timestamp", "the last exchange that shows it so far; the beginning of the date where there is none"
+    ),
+    _column("time_ns", "int64", "the same in nanoseconds since 1970"),
+    _column("batch", "int64", "batch of the watch that has it: of rows of one finding and date the last one counts"),
+    _column("id", "string", "kind of the finding; `kw help doctor` lists them"),
+    _column("severity", "string", "`error`, `warning` or `note`"),
+    _column("title", "string", "what was found, in one line"),
+    _column("count", "int64", "exchanges of that date that show it"),
+    _nullable("first_ns", "int64", "time of the first of them; null where the findings themselves are incomplete"),
+    _nullable("last_ns", "int64", "time of the last of them"),
+    _nullable("client_id", "string", "the client that it is about"),
+    _nullable("clients", "list<string>", "clients, or hosts, that met it, most often first, at most 20"),
+    _nullable("topic", "string", "the topic"),
+    _nullable("topics", "list<string>", "several of them"),
+    _nullable("partition", "int32", "the partition"),
+    _nullable("partitions", "list<int32>", "several of them, at most 20"),
+    _nullable("group", "string", "the group"),
+    _nullable("transactional_id", "string", "the transactional id"),
+    _nullable("broker", "string", "the broker, `host:port`"),
+    _nullable("node_id", "int32", "number of the broker"),
+    _nullable("address", "string", "what is advertised, `host:port`"),
+    _nullable("api", "string", "the API, where it is one"),
+    _nullable("api_version", "int32", "its version"),
+    _nullable("error", "string", "name of the error code"),
+    _nullable("went_on", "bool", "true where the same client had success with the same afterwards"),
+    _nullable("nearest_topic", "string", "a topic that may have been meant"),
+    _nullable("reasons", "list<string>", "what members gave as reasons"),
+    _nullable("users", "list<string>", "who had logged in as, most often first, at most 20"),
+    _column("evidence", "string", "the earliest exchanges that show it, as JSON: the list of `kw doctor -o ndjson`"),
+    _column("meaning", "string", "what it means"),
+    _column("remedy", "string", "what to do"),
 )
 
 # Tables that are decoded from captures, and all tables that a folder may have.

@@ -80,11 +80,11 @@ def read_ended(row: Mapping[str, Any], number: int) -> Ended:
 
 
 def _text_of(cell: str | None) -> str | None:
-    """The text from which `_shown` made a column's value."""
+    """The text from which `_cell_of` made a column's value."""
     return None if cell is None else text_of_cell(cell)
 
 
-# Columns that `ended_of` reads.
+# Columns that `read_ended` reads.
 ENDED_COLUMNS: Final = (
     *("client", "broker", "connection_began_ns", "client_id", "client_software_name", "client_software_version"),
     *("user", "mechanism", *_PLAIN),

@@ -215,7 +215,7 @@ BODY_CUT: Final = f'{{"limit":"more than {BODY_TEXT_MAX} bytes as JSON"}}'
 # Keys of the record that have columns: some of them are known only when a capture that was cut has been put together.
 _HAVE_COLUMNS: Final = frozenset((*ALWAYS, "client_software", "user", "mechanism", "topic_names"))
 _NO_WAIT: Final[tuple[None, ...]] = (None,) * 6
-# The result of `_about` for a token, and for a response without its request.
+# The result of `_read_contents` for a token, and for a response without its request.
 _SILENT: Final[tuple[Any, ...]] = (0, 0, 0, _NOTHING, None, _NO_WAIT)
 # The values of a skipped run's row behind its time.
 _REST: Final = (None,) * (ROW - 10) + (0,)
@@ -338,7 +338,9 @@ class ExchangeColumns:
             exchange.view("request")  # looks at both sides
         key, api_reader, failed = exchange.api_key, exchange.api_reader, exchange.failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
-        topics, groups, count, contents, throttle, waits = _SILENT if key is None else self._about(exchange, key)
+        topics, groups, count, contents, throttle, waits = (
+            _SILENT if key is None else self._read_contents(exchange, key)
+        )
         unusual = exchange.extra or exchange.error_codes or failed or exchange.early
         software = exchange.client_software
         name, version = (software["name"], software["version"]) if software else (None, None)
@@ -383,7 +385,7 @@ class ExchangeColumns:
             )
         )
 
-    def _about(self, exchange: Exchange, key: int) -> tuple[Any, ...]:
+    def _read_contents(self, exchange: Exchange, key: int) -> tuple[Any, ...]:
         """The contents of the bodies: places of topics and groups, partitions, contents, throttle time, waits."""
         topics = groups = count = 0
         contents: Sequence[Any] = _NOTHING
@@ -392,9 +394,9 @@ class ExchangeColumns:
         kind = self._kinds.get(key) or self._kind(key)
         parts, sole = _NO_PARTS, None
         if self._partitions and kind.places:
-            sole = kind.sole.read(exchange, self._shown) if kind.sole else None
+            sole = kind.sole.read(exchange, self._cell_of) if kind.sole else None
             if sole is None:
-                parts = partitions_of(exchange, self._shown)
+                parts = partitions_of(exchange, self._cell_of)
                 self._parts += parts
                 count = len(parts)
         if sole is not None:
@@ -406,7 +408,7 @@ class ExchangeColumns:
         elif kind.topics:
             topics = self._topics_of(exchange)
         if kind.groups:
-            found = tuple(dict.fromkeys(map(self._shown, _groups(exchange))))
+            found = tuple(dict.fromkeys(map(self._cell_of, _groups(exchange))))
             groups = self._groups.place(found, found) if found else 0
         if kind.holds and sole is None:
             contents = self._contents(exchange, parts)
@@ -427,9 +429,9 @@ class ExchangeColumns:
         return kind
 
     def _client(self, who: tuple[str | None, ...]) -> int:
-        return self._clients.place(who, tuple(None if text is None else self._shown(text) for text in who))
+        return self._clients.place(who, tuple(None if text is None else self._cell_of(text) for text in who))
 
-    def _shown(self, text: str) -> str:
+    def _cell_of(self, text: str) -> str:
         found = self._texts.get(text)
         if found is None:
             if len(self._texts) >= TEXTS_MAX:
@@ -453,14 +455,14 @@ class ExchangeColumns:
         where = (names, *ids)
         at = self._topics.at.get(where)
         if at is None or ids:  # the name of an id may have become known
-            topics = tuple(dict.fromkeys(map(self._shown, names)))
+            topics = tuple(dict.fromkeys(map(self._cell_of, names)))
             known = [identity for identity in ids if identity is not None and identity.int]
             # As in the record: names that the capture has shown.
             called = [None if identity in WELL_KNOWN else exchange.topic_name(identity) for identity in known]
             value = (
                 topics,
                 tuple(uuid_text(identity.bytes) for identity in known),
-                tuple(None if name is None else self._shown(name) for name in called),
+                tuple(None if name is None else self._cell_of(name) for name in called),
             )
             at = self._topics.place(value, value)
             self._topics.at[where] = at
@@ -487,7 +489,7 @@ class ExchangeColumns:
             [code for _, code in codes],
             [error_name(code) for _, code in codes],
             [path for path, _ in codes],
-            [None if topic is None else self._shown(topic) for topic in code_topics(exchange)],
+            [None if topic is None else self._cell_of(topic) for topic in code_topics(exchange)],
             [code in expected for _, code in codes],
             "both" if failed and len(failed) > 1 else side,
             reason,

@@ -107,7 +107,7 @@ class StoredRowReader:
             side: None if row[f"{side}_packet"] is None else [row[f"{side}_packet"], row[f"{side}_packet_end"]]
             for side in SIDES
         }
-        further = _said(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
+        further = _read_further_keys(row) if row["further_keys"] is None else orjson.loads(row["further_keys"])
         names = {
             identity: cell_json(name)
             for identity, name in zip(row["topic_ids"], row["topic_names"], strict=True)
@@ -134,7 +134,7 @@ class StoredRowReader:
         return found
 
 
-def _said(row: dict[str, Any]) -> dict[str, Any]:
+def _read_further_keys(row: dict[str, Any]) -> dict[str, Any]:
     """The further keys of a row's record, as far as columns have them."""
     found: dict[str, Any] = {"layout": value_of_columns("layout", row)}
     if row["undecoded_side"] is not None:
@@ -218,7 +218,7 @@ class StoredExchanges:
                         try:
                             found.append(self._reader.read(row))
                         except (DecodeError, orjson.JSONDecodeError) as problem:
-                            self._tell(f"{self.place}/{table}: row {number:,}: {problem}")
+                            self._add_problem(f"{self.place}/{table}: row {number:,}: {problem}")
                     yield file, found
         if self._broken > len(self.problems):
             self.problems.append(f"{self.place}: {self._broken - len(self.problems):,} more rows are no exchanges")
@@ -227,7 +227,7 @@ class StoredExchanges:
         """The ends of the connections, where the tables have them."""
         return read_ends(self._tables, self._numbers)
 
-    def _tell(self, text: str) -> None:
+    def _add_problem(self, text: str) -> None:
         self._broken += 1
         if len(self.problems) < TOLD_MAX:
             self.problems.append(text)
