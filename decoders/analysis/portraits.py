@@ -184,7 +184,7 @@ class Portraits(ABC):
         """Count an exchange."""
         if exchange.api_key is None:
             return
-        exchange.view("request")  # looks at both sides
+        exchange.read_sides()
         time_ns = exchange.time_ns
         names: Names | None = None
         self.counted_apart = False

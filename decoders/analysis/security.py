@@ -252,7 +252,7 @@ class Security:
         """Observe an exchange."""
         if exchange.envelope is not None:
             return  # a broker forwards it for its client
-        exchange.view("request")  # looks at both sides
+        exchange.read_sides()
         info, key = exchange.connection_info, exchange.api_key
         clear, host, user = info.tls is None, host_of(info.client), exchange.user
         listener = self._seen.at("listener", info.broker, int(clear))

@@ -251,7 +251,7 @@ class Statistics:
             self.last_ns = time_ns
             if (time_ns >> self._shift) - (self.first_ns >> self._shift) >= SLICES_MAX and self.over_time:
                 self._widen(time_ns, time_ns)
-        exchange.view("request")  # looks at both sides
+        exchange.read_sides()
         waited = waited_ns(exchange) if exchange.api_key in WAITING and self.metric == "latency" else None
         parts = None if self._partition is None else self._parts(exchange)
         for key in self._keys(exchange):

@@ -164,7 +164,7 @@ class TopicPortraits(Portraits):
     def _note(self, exchange: Exchange) -> None:
         if exchange.api_key is None:
             return
-        exchange.view("request")  # looks at both sides
+        exchange.read_sides()
         if self._learns_offsets:
             self._offsets.learn(exchange)
         if exchange.api_key != METADATA:

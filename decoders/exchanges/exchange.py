@@ -373,14 +373,22 @@ class Exchange(Seen):
         self.failed = failures
         self.early = layout
 
-    def view(self, side: Side) -> View:
-        """The fields of a side that the engine's needs name (body_reader.py); None where the side is not there.
+    def read_sides(self) -> None:
+        """Read the fields of both sides that the engine's needs name (body_reader.py), unless that is done.
 
-        When the side cannot be decoded: all fields before the failure, so any key may be missing.
+        It sets both views, the error codes, the failures and the early layouts.
         """
         if not self.looked:
             self.looked = True
             self.api_reader.look(self)
+
+    def view(self, side: Side) -> View:
+        """The fields of a side, as `read_sides` has read them; None where the side is not there.
+
+        When the side cannot be decoded: all fields before the failure, so any key may be missing.
+        """
+        if not self.looked:
+            self.read_sides()
         return self.request_view if side == "request" else self.response_view
 
     def forget(self) -> None:
@@ -393,8 +401,7 @@ class Exchange(Seen):
         if self.outcome != "complete":
             return self.outcome
         if not self.looked:
-            self.looked = True
-            self.api_reader.look(self)
+            self.read_sides()
         return "undecoded" if self.failed else "complete"
 
     @property
@@ -410,24 +417,21 @@ class Exchange(Seen):
     def failures(self) -> dict[Side, DecodeFailure]:
         """The failure of each side that cannot be decoded."""
         if not self.looked:
-            self.looked = True
-            self.api_reader.look(self)
+            self.read_sides()
         return self.failed or {}
 
     @property
     def layout(self) -> dict[Side, str]:
         """For each side with an early-access layout, the release of that layout."""
         if not self.looked:
-            self.looked = True
-            self.api_reader.look(self)
+            self.read_sides()
         return self.early or {}
 
     @property
     def errors(self) -> list[ApiError]:
         """Every error code of the response that is not 0."""
         if not self.looked:
-            self.looked = True
-            self.api_reader.look(self)
+            self.read_sides()
         expected = self.api_reader.expected
         return [
             (ExpectedApiError if code in expected else ApiError)(path, code, error_name(code))
@@ -438,8 +442,7 @@ class Exchange(Seen):
     def unexpected(self) -> list[tuple[str, int]]:
         """Path and code of each error that counts: one that the protocol does not expect (`errors_expected`)."""
         if not self.looked:
-            self.looked = True
-            self.api_reader.look(self)
+            self.read_sides()
         if not self.error_codes:
             return []
         expected = self.api_reader.expected

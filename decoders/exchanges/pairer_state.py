@@ -25,6 +25,7 @@ from decoders.wire.state_serialization import fields, pack, unpack
 
 PHASES: Final = frozenset({SaslPhase.KAFKA, SaslPhase.HANDSHAKE, SaslPhase.TOKENS})
 # The attributes that are saved as they are; of a request in flight REQUEST.
+CONNECTION: Final = (*("number", "client", "broker", "began_ns", "exchanges", "late_ns", "opened", "tls"),)
 DIRECTION: Final = (
     *("mode", "ready", "parts", "need", "left", "first", "last", "begun", "again", "missing", "doubt", "lossy"),
     *("lost_packet", "place"),
@@ -35,31 +36,22 @@ UNDECIDED_SIDE: Final = ("followed", "opening", "window", "starts", "asked", "pa
 UNDECIDED: Final = ("held", "sizes", "dropped", "foreign", "tokens", "answers")
 PAIRING: Final = ("client_first", "opening", "client_raw", "client_id", "software", "login")
 COUNTS: Final = (*("connections", "exchanges", "first_ns", "gaps", "last_ns", "unanswered"),)
-STATE_KINDS: Final[dict[str, tuple[type, ...]]] = {
-    "parts": (list,),
-    "first": (tuple, bytes),
-    "request_raw": (bytes,),
-    "data": (bytes,),
-    "asked": (dict,),
-    "sizes": (dict,),
-    "dropped": (dict,),
-    "starts": (list,),
-}
+COUNTERS: Final = ("skipped", "skipped_bytes", "answers_only", "requests_only", "foreign")
 
 
-def saved(value: object, names: tuple[str, ...]) -> list[Any]:
-    """The values of the attributes `names` of an object."""
+def save(value: object, names: tuple[str, ...]) -> list[Any]:
+    """The values of the attributes `names` of an object, for `restore`."""
     return [getattr(value, name) for name in names]
 
 
-def put(value: object, names: tuple[str, ...], state: object) -> None:
-    """Set the attributes `names` of an object to a saved state. Raises DecodeError when the state is something else."""
-    if not isinstance(state, list) or len(state) != len(names):
-        raise Malformed("a saved state of another kind")
-    for name, item in zip(names, state, strict=True):
-        kinds = STATE_KINDS.get(name)
-        if kinds is not None and not isinstance(item, kinds):
-            raise Malformed(f"a saved state with another {name}")
+def restore(value: object, names: tuple[str, ...], state: object) -> None:
+    """Set the attributes `names` of an object to what `save` gave.
+
+    Raises DecodeError where the state is another one: a value has another type than the attribute has so far.
+    """
+    before = [getattr(value, name, None) for name in names]
+    kinds = [object if item is None else type(item) for item in before]
+    for name, item in zip(names, fields(state, *kinds), strict=True):
         setattr(value, name, item)
 
 
@@ -117,25 +109,17 @@ def _resume(context: Context, state: object, connections: Mapping[int, Connectio
 def _counts(summary: Summary) -> list[Any]:
     """The counts of a summary, with sets in order, so that equal states give equal bytes."""
     return [
-        saved(summary, COUNTS),
-        dict(summary.skipped),
-        dict(summary.skipped_bytes),
-        dict(summary.answers_only),
-        dict(summary.requests_only),
-        dict(summary.foreign),
-        sorted(summary.clients, key=repr),
-        sorted(summary.brokers),
+        save(summary, COUNTS),
+        *(dict(getattr(summary, name)) for name in COUNTERS),
+        *(sorted(summary.clients, key=repr), sorted(summary.brokers)),
     ]
 
 
 def _resume_counts(summary: Summary, state: object) -> None:
-    plain, skipped, skipped_bytes, answers_only, requests_only, foreign, clients, brokers = fields(
-        state, list, *[dict] * 5, *[list] * 2
-    )
-    put(summary, COUNTS, plain)
-    summary.skipped, summary.skipped_bytes = Counter(skipped), Counter(skipped_bytes)
-    summary.answers_only, summary.requests_only = Counter(answers_only), Counter(requests_only)
-    summary.foreign = Counter(foreign)
+    plain, *counters, clients, brokers = fields(state, list, *[dict] * len(COUNTERS), *[list] * 2)
+    restore(summary, COUNTS, plain)
+    for name, counts in zip(COUNTERS, counters, strict=True):
+        setattr(summary, name, Counter(counts))
     summary.clients, summary.brokers = set(clients), set(brokers)
 
 
@@ -143,19 +127,19 @@ def export_pairing(pairing: Pairing) -> list[Any]:
     """One Kafka connection as built-in values."""
     rests = pairing.resting
     pairing.wake()
-    info, sasl = pairing.connection_info, pairing.sasl
+    sasl = pairing.sasl
     state: list[Any] = [
-        [info.number, info.client, info.broker, info.began_ns, info.exchanges, info.late_ns, info.opened, info.tls],
-        saved(pairing, PAIRING),
+        save(pairing.connection_info, CONNECTION),
+        save(pairing, PAIRING),
         [
-            [correlation_id, [saved(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
+            [correlation_id, [save(each, REQUEST) for each in (entry if isinstance(entry, Queue) else (entry,))]]
             for correlation_id, entry in pairing.in_flight.items()
         ],
         [
-            *(sasl.phase, sasl.mechanism, sasl.left, [saved(token, REQUEST) for token in sasl.tokens]),
+            *(sasl.phase, sasl.mechanism, sasl.left, [save(token, REQUEST) for token in sasl.tokens]),
             None if sasl.attempt is None else sasl.attempt.export(),
         ],
-        [[correlation_id, saved(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
+        [[correlation_id, save(frame, FRAME)] for correlation_id, frame in pairing.early.items()],
         _direction(pairing.requests),
         _direction(pairing.responses),
     ]
@@ -165,25 +149,22 @@ def export_pairing(pairing: Pairing) -> list[Any]:
 
 
 def _direction(direction: FrameDirection) -> list[Any]:
-    return [saved(direction, DIRECTION), None if direction.unframed is None else saved(direction.unframed, UNFRAMED)]
+    return [save(direction, DIRECTION), None if direction.unframed is None else save(direction.unframed, UNFRAMED)]
 
 
 def resume_pairing(context: Context, state: object) -> None:
     """Restore the connection that export_pairing() gave. Raises DecodeError when the state is something else."""
     info_row, plain, in_flight, sasl, early, requests, responses = fields(state, *[list] * 7)
-    number, client, broker, began_ns, exchanges, late_ns, opened, tls = fields(
-        info_row, int, str, str, *[int] * 3, bool, dict | None
-    )
-    pairing = Pairing(
-        context, ConnectionInfo(number, client, broker, began_ns, context.topics), client_first=True, opening=False
-    )
-    put(pairing, PAIRING, plain)
+    info = ConnectionInfo(0, "", "", 0, context.topics)
+    restore(info, CONNECTION, info_row)
+    if not isinstance(info.tls, dict | None):
+        raise Malformed("a saved connection with something else for its TLS")
+    pairing = Pairing(context, info, client_first=True, opening=False)
+    restore(pairing, PAIRING, plain)
     if pairing.login is not None:
         from decoders.exchanges.logins import read_login
 
         pairing.login = read_login(pairing.login)
-    info = pairing.connection_info
-    info.exchanges, info.late_ns, info.opened, info.tls = exchanges, late_ns, opened, tls
     for row in in_flight:
         correlation_id, waiting = fields(row, int, list)
         for each in waiting:
@@ -201,20 +182,22 @@ def resume_pairing(context: Context, state: object) -> None:
     for row in early:
         correlation_id, frame_row = fields(row, int, list)
         frame = Frame(b"", 0, (0, 0), (0, 0), 0)
-        put(frame, FRAME, frame_row)
+        restore(frame, FRAME, frame_row)
         pairing.early[correlation_id] = frame
     _resume_direction(pairing.requests, requests)
     _resume_direction(pairing.responses, responses)
-    context.pairings[number] = pairing
+    context.pairings[info.number] = pairing
     context.note(pairing)
 
 
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
-    """A request in flight, restored from the attributes that saved() gave."""
+    """A request in flight, restored from the attributes that save() gave."""
     exchange = Exchange()
     begin(exchange, pairing.connection_info, context.api_readers.unknown)
     put_no_response(exchange)
-    put(exchange, REQUEST, state)
+    restore(exchange, REQUEST, state)
+    if not isinstance(exchange.request_raw, bytes):
+        raise Malformed("a saved request without its bytes")
     if isinstance(exchange.api_key, int) and isinstance(exchange.api_version, int):
         exchange.api_reader = context.api_readers.get(exchange.api_key, exchange.api_version)
     return exchange
@@ -223,10 +206,10 @@ def resume_request(context: Context, pairing: Pairing, state: object) -> Exchang
 def _resume_direction(direction: FrameDirection, state: list[Any]) -> None:
     if len(state) != 2:
         raise Malformed("a saved direction of another kind")
-    put(direction, DIRECTION, state[0])
+    restore(direction, DIRECTION, state[0])
     if state[1] is not None:
         direction.unframed = Unframed("lost", "", 0, 0)
-        put(direction.unframed, UNFRAMED, state[1])
+        restore(direction.unframed, UNFRAMED, state[1])
 
 
 def export_undecided(undecided: UndecidedConnection) -> list[Any]:
@@ -239,8 +222,8 @@ def export_undecided(undecided: UndecidedConnection) -> list[Any]:
             [half is connection.first, time_ns, packet, [data.size, data.why] if isinstance(data, Gap) else data]
             for half, time_ns, packet, data in undecided.chunks
         ],
-        saved(undecided, UNDECIDED),
-        [saved(undecided.sides[first], UNDECIDED_SIDE) for first in (True, False)],
+        save(undecided, UNDECIDED),
+        [save(undecided.sides[first], UNDECIDED_SIDE) for first in (True, False)],
     ]
 
 
@@ -251,9 +234,9 @@ def resume_undecided(context: Context, state: object, connections: Mapping[int, 
     if connection is None or len(sides) != 2:
         raise Malformed("a saved connection that reassembly does not know")
     undecided = UndecidedConnection(connection, time_ns)
-    put(undecided, UNDECIDED, plain)
+    restore(undecided, UNDECIDED, plain)
     for first, row in zip((True, False), sides, strict=True):
-        put(undecided.sides[first], UNDECIDED_SIDE, row)
+        restore(undecided.sides[first], UNDECIDED_SIDE, row)
     undecided.chunks = [_chunk(connection, row) for row in chunks]
     context.undecided[number] = undecided
 

@@ -18,7 +18,7 @@ from decoders.exchanges.connection_pairing import Pairing
 from decoders.exchanges.connection_state import InFlight, SaslPhase
 from decoders.exchanges.exchange import Exchange, Settled
 from decoders.exchanges.exchange_fields import REQUEST
-from decoders.exchanges.pairer_state import saved
+from decoders.exchanges.pairer_state import save
 from decoders.frames.framing import FrameDirection
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.tcp.connections import MASK, Connection, Half
@@ -72,7 +72,7 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
 
 def _inside(direction: FrameDirection) -> list[Any]:
     """The frame that a direction is inside of; only its mode between frames."""
-    return saved(direction, FRAME_STATE) if direction.need else [direction.mode]
+    return save(direction, FRAME_STATE) if direction.need else [direction.mode]
 
 
 class Checkpoint:
@@ -190,7 +190,7 @@ class CleanRun:
     def pack_orphans(self) -> bytes:
         """The blob of a ROWS part: the orphan responses, which the stitcher matches with their requests."""
         orphans, self.orphans = self.orphans, []
-        return pack([saved(each, ORPHAN_ATTRIBUTES) for each in orphans]) if orphans else b""
+        return pack([save(each, ORPHAN_ATTRIBUTES) for each in orphans]) if orphans else b""
 
     def pack_end(self, until: int | None) -> bytes:
         """The blob of the END part: what the clean run adds up to the last commit.
@@ -209,7 +209,7 @@ class CleanRun:
         waiting = []
         for each, extra in checkpoint.waiting:
             each.extra, each.outcome = extra, "complete"
-            waiting.append([each.correlation_id, saved(each, REQUEST)])
+            waiting.append([each.correlation_id, save(each, REQUEST)])
         names = [checkpoint.client_raw, checkpoint.client_id, checkpoint.software]
         return pack([until, halves, directions, waiting, names, self.count])
 

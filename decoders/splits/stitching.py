@@ -29,7 +29,7 @@ from decoders.exchanges.connection_pairing import Pairing, orphan, put_response
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import ConnectionInfo, Ended, Exchange, Row, Settled
 from decoders.exchanges.pairer import FOREVER
-from decoders.exchanges.pairer_state import put, resume_pairing, resume_request, resume_undecided
+from decoders.exchanges.pairer_state import restore, resume_pairing, resume_request, resume_undecided
 from decoders.frames.framing import Frame
 from decoders.limits import IN_FLIGHT_MAX
 from decoders.splits.clean_run import FRAME_STATE, ID_RANGE, ORPHAN_ATTRIBUTES, required_state
@@ -100,7 +100,7 @@ class AdoptedRun:
         pairing = self._pairing
         for row in orphans:
             exchange = Exchange()
-            put(exchange, ORPHAN_ATTRIBUTES, row)
+            restore(exchange, ORPHAN_ATTRIBUTES, row)
             frame = _frame(exchange)
             correlation_id = exchange.correlation_id
             assert correlation_id is not None
@@ -127,7 +127,7 @@ class AdoptedRun:
         for direction, place, row in zip((pairing.requests, pairing.responses), places, directions, strict=True):
             state, size, begun, parts = fields(row, list, int, int, list)
             budget.held -= sum(map(len, direction.parts))
-            put(direction, FRAME_STATE, state)
+            restore(direction, FRAME_STATE, state)
             direction.place, direction.begun, direction.parts = place + size, place + begun, parts
             budget.held += sum(map(len, parts))
         for row in waiting:

@@ -36,7 +36,7 @@ class FoldRenderer:
                     for add in adds:
                         add(row)
                     if not row.looked:
-                        row.view("request")
+                        row.read_sides()
                     if row.error_codes:
                         unexpected = row.unexpected
                         self.errors += bool(unexpected)

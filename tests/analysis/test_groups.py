@@ -405,7 +405,7 @@ def test_sides_that_end_in_the_middle_stop_nobody(name: str, make: type[Groups |
     reader, engine = CaptureReader(), Engine(needs=Wanted(fold.needs))
     for each in engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish():
         if isinstance(each, Exchange):
-            each.view("request")
+            each.read_sides()
             each.request_view, each.response_view = cut(each.request_view, draw), cut(each.response_view, draw)
             fold.add(each)
     assert fold.rows()

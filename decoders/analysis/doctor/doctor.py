@@ -99,7 +99,7 @@ class Doctor:
         key = exchange.api_key
         if key is None or key not in NAMES:
             return
-        exchange.view("request")  # looks at both sides
+        exchange.read_sides()
         info = exchange.connection_info
         seen = self._seen
         client_id, client, link = self._links.get(info) or self._link(exchange)

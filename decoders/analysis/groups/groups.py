@@ -206,7 +206,7 @@ class Groups(Portraits):
         """Learn what an exchange says of offsets, whether or not it counts."""
         self._learns = True
         if exchange.api_key is not None:
-            exchange.view("request")
+            exchange.read_sides()
             self._offsets.learn(exchange)
 
     def keys(self, exchange: Exchange) -> Iterable[tuple[str]]:

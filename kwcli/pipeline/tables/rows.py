@@ -334,8 +334,7 @@ class ExchangeColumns:
         return made
 
     def _add(self, exchange: Exchange) -> None:
-        if not exchange.looked:
-            exchange.view("request")  # looks at both sides
+        exchange.read_sides()
         key, api_reader, failed = exchange.api_key, exchange.api_reader, exchange.failed
         status = "undecoded" if failed and exchange.outcome == "complete" else exchange.outcome
         topics, groups, count, contents, throttle, waits = (

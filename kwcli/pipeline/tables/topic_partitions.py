@@ -78,7 +78,7 @@ def partitions_of(exchange: Exchange, shown: Shown) -> list[Partition]:
     places = TOPIC_ARRAYS.get(key) if key is not None else None
     if places is None or key is None:
         return []
-    exchange.view("request")  # looks at both sides
+    exchange.read_sides()
     rows: list[Partition] = []
     known: dict[tuple[Any, ...], Partition] = {}
     for place in places:
