@@ -238,7 +238,7 @@ def _profile_output(env: Environment, name: str | None) -> str:
     from kwcli.net.config.profiles import Profiles
     from kwcli.options import OUTPUT_PROPERTY
 
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     chosen = (name, "") if name is not None else profiles.in_use(env)
     try:
         return dict(profiles.pairs(chosen[0])).get(OUTPUT_PROPERTY, "") if chosen else ""

@@ -43,10 +43,10 @@ def find_target(word: str, env: Environment, connection: ConnectionOptions) -> A
     address = word.removeprefix(BROKER)
     from kwcli.net.deadline import Deadline
     from kwcli.net.options import read_config
-    from kwcli.net.session.blocking import Connection
+    from kwcli.net.session.blocking import BrokerConnection
 
     config = read_config(env, connection._replace(servers=address, controllers=None))
-    with Connection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:
+    with BrokerConnection.open(config.servers[0], config, Deadline(config.timeout_s, env.monotonic)) as opened:
         return AuditTarget.of_broker(f"the broker {address}", opened.versions)
 
 

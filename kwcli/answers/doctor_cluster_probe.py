@@ -18,18 +18,18 @@ from decoders.protocol_facts.likeness import likeness
 from decoders.schema.model import NONE
 from kwcli.calling.as_exchanges import ExchangeBuilder
 from kwcli.net import metadata_requests
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.deadline import Deadline
-from kwcli.net.metadata_requests import decoded
+from kwcli.net.metadata_requests import decode_reply
 from kwcli.output.renderers import Wanted
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from decoders.analysis.doctor.doctor import Doctor
     from kwcli.net.config.client_config import ClientConfig
-    from kwcli.net.metadata_requests import Node
-    from kwcli.net.session.blocking import Connection, Reply
+    from kwcli.net.metadata_requests import ClusterNode
+    from kwcli.net.session.blocking import BrokerConnection, Reply
     from kwcli.run_environment import Environment
 
 __all__ = ["probe_cluster"]
@@ -51,7 +51,7 @@ def probe_cluster(env: Environment, config: ClientConfig, doctor: Doctor) -> Non
             ClusterProbe(doctor, one, deadline).run()
         except Failure as failure:
             failures.append(without_frames(failure))
-            doctor.observe("unreachable", env.now_ns(), shown(server), None, failure.text)
+            doctor.observe("unreachable", env.now_ns(), format_address(server), None, failure.text)
     if len(failures) == len(config.servers):
         raise failures[0]
 
@@ -67,10 +67,10 @@ class ClusterProbe:
 
     def run(self) -> None:
         with ClusterClient(self._config, self._deadline, witness=self._observe_reply) as cluster:
-            first = cluster.any()
+            first = cluster.connect_to_any()
             if METADATA in first.versions:
-                version = cluster.version(first, METADATA)
-                cluster.ask(first, METADATA, version, metadata_requests.topics_request(version, None))
+                version = cluster.choose_version(first, METADATA)
+                cluster.send_request(first, METADATA, version, metadata_requests.topics_request(version, None))
             nodes = cluster.nodes(fresh=True)
             for left, node in zip(range(len(nodes), 0, -1), nodes.values(), strict=True):
                 # A node that hangs leaves the other nodes and the controller their share of the time.
@@ -81,22 +81,24 @@ class ClusterProbe:
                     self._observe_clock(cluster, first)
                 except Failure as failure:
                     why = without_frames(failure).text
-                    self._doctor.observe("controller-silent", time.time_ns(), shown(first.address), why)
+                    self._doctor.observe("controller-silent", time.time_ns(), format_address(first.address), why)
 
-    def _observe_reply(self, connection: Connection, reply: Reply) -> None:
+    def _observe_reply(self, connection: BrokerConnection, reply: Reply) -> None:
         self._doctor.add(self._builder.build_exchange(connection.local, connection.peer, reply))
 
-    def _probe_server(self, cluster: ClusterClient, node: Node, spare_s: float) -> None:
+    def _probe_server(self, cluster: ClusterClient, node: ClusterNode, spare_s: float) -> None:
         now_ns = time.time_ns()
         if not self._deadline.left():
-            self._doctor.observe("not-looked-at", now_ns, shown(node.address), node.id)
+            self._doctor.observe("not-looked-at", now_ns, format_address(node.address), node.id)
             return
         try:
-            connection = cluster.node(node.id, spare_s=spare_s)
+            connection = cluster.connect_to_node(node.id, spare_s=spare_s)
         except Failure as failure:
             if failure.code == Exit.REFUSED:
                 raise
-            self._doctor.observe("unreachable", now_ns, shown(node.address), node.id, without_frames(failure).text)
+            self._doctor.observe(
+                "unreachable", now_ns, format_address(node.address), node.id, without_frames(failure).text
+            )
             return
         looks = likeness(connection.versions)
         self._doctor.observe("release", now_ns, str(looks) if looks.is_release else "none known", node.id)
@@ -106,13 +108,13 @@ class ClusterProbe:
                 level, most = levels[row["name"]], row["max_version"]
                 self._doctor.observe("feature", now_ns, row["name"], node.id, level=level, most=most)
 
-    def _observe_clock(self, cluster: ClusterClient, connection: Connection) -> None:
+    def _observe_clock(self, cluster: ClusterClient, connection: BrokerConnection) -> None:
         """Compare clocks: the active controller says when it last caught up with itself, its own now (KIP-836)."""
-        version = cluster.version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
+        version = cluster.choose_version(connection, DESCRIBE_QUORUM, _TIMES_SINCE)
         asked = {"topics": [{"topic_name": METADATA_TOPIC, "partitions": [{"partition_index": 0}]}]}
         body = encode_message(DESCRIBE_QUORUM, version, "request", asked)
-        reply = connection.request(DESCRIBE_QUORUM, version, body)
-        answer = decoded(connection, reply, DESCRIBE_QUORUM, version)
+        reply = connection.send_request(DESCRIBE_QUORUM, version, body)
+        answer = decode_reply(connection, reply, DESCRIBE_QUORUM, version)
         for topic in answer["topics"]:
             for part in topic["partitions"]:
                 for voter in part["current_voters"]:
@@ -122,6 +124,6 @@ class ClusterProbe:
                         self._doctor.observe("controller-clock", between, part["leader_id"], apart=abs(apart))
 
 
-def _ask_for_rows(connection: Connection, name: str) -> list[dict[str, Any]]:
+def _ask_for_rows(connection: BrokerConnection, name: str) -> list[dict[str, Any]]:
     found = connection.offer.answer.get(name)
     return found if isinstance(found, list) else []

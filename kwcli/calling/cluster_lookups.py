@@ -37,9 +37,9 @@ class ListOffsetsClient(Protocol[P]):
 
     def partitions(self, topic: str, /) -> Sequence[int]: ...
     def topic_id(self, name: str, /) -> UUID: ...
-    def leader(self, topic: str, partition: int, /) -> P | None: ...
-    def forget(self) -> None: ...
-    def ask(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
+    def connect_to_leader(self, topic: str, partition: int, /) -> P | None: ...
+    def forget_answers(self) -> None: ...
+    def send_request(self, connection: P, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]: ...
 
 
 class ClusterLookups:
@@ -77,11 +77,11 @@ class ClusterLookups:
                 return found[0] if found[0] >= 0 else None
             if code not in ERRORS or not ERRORS[code].retriable:
                 break
-            self._cluster.forget()
+            self._cluster.forget_answers()
         raise Failure(f"no offset of {topic}[{partition}] for the time {timestamp}: {error_name(code)}")
 
     def _request_offset(self, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
-        connection = self._cluster.leader(topic, partition)
+        connection = self._cluster.connect_to_leader(topic, partition)
         if connection is None:
             known = self.partitions(topic)
             raise Failure(f"{topic} has no partition {partition}, it has {known[0]}-{known[-1]}")
@@ -89,7 +89,7 @@ class ClusterLookups:
         if not both:
             raise Failure(f"{connection.peer} does not offer ListOffsets, which kw needs for this offset")
         value = offset_request(both.high, topic, partition, timestamp)
-        answer: dict[str, Any] = self._cluster.ask(connection, LIST_OFFSETS, both.high, value)
+        answer: dict[str, Any] = self._cluster.send_request(connection, LIST_OFFSETS, both.high, value)
         for told in answer["topics"]:
             for row in told["partitions"]:
                 if (told["name"], row["partition_index"]) == (topic, partition):

@@ -13,7 +13,7 @@ from decoders.protocol_facts.places import only, places, routed_by
 from decoders.protocol_facts.routing import NODE_RESOURCES, route
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_bytes
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.metadata_requests import is_kraft
 from kwcli.output.short_texts import count_of
@@ -21,7 +21,7 @@ from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
     from kwcli.net.metadata_requests import Kind
-    from kwcli.net.session.blocking import Connection
+    from kwcli.net.session.blocking import BrokerConnection
 
 Word = Literal["any", "node", "controller", "all", "group", "transaction", "share", "leader"]
 # The part of `--node` before the colon → the kind of look-up.
@@ -76,7 +76,7 @@ class Target(NamedTuple):
 class Destination(NamedTuple):
     """One node that gets a request: `why` says how it was found, `looked_up` whether a new look-up may find another."""
 
-    connection: Connection
+    connection: BrokerConnection
     body: Mapping[str, Any]
     why: str
     looked_up: bool = False
@@ -101,7 +101,7 @@ class Router:
         if self._cluster.config.controllers:  # only the active controller changes anything
             to = "controller" if to == "controller" or (to == "resource" and way.mutates) else "any"
         if to == "any":
-            return [Destination(self._cluster.any(), body, "")]
+            return [Destination(self._cluster.connect_to_any(), body, "")]
         if to == "all":
             return self._destinations_of_nodes(body)
         if to == "controller":
@@ -115,16 +115,16 @@ class Router:
         if target.word == "controller":
             return self._destinations_of_controller(body)
         if target.word == "any":
-            return [Destination(cluster.any(), body, "")]
+            return [Destination(cluster.connect_to_any(), body, "")]
         if target.word == "node":
-            return [Destination(cluster.node(target.number), body, "")]
+            return [Destination(cluster.connect_to_node(target.number), body, "")]
         if target.word == "leader":
-            found = cluster.leader(target.key, target.number)
+            found = cluster.connect_to_leader(target.key, target.number)
             if found is None:
                 raise Failure(f"the cluster has no partition {target.key}[{target.number}]")
             return [Destination(found, body, f"leader of {target.key}[{target.number}]", looked_up=True)]
         kind: Kind = target.word
-        connection = cluster.coordinator(kind, target.key)
+        connection = cluster.connect_to_coordinator(kind, target.key)
         return [Destination(connection, body, f"coordinator of {kind} {target.key}", looked_up=True)]
 
     def _destinations_of_nodes(self, body: Mapping[str, Any], only: str = "") -> list[Destination]:
@@ -144,7 +144,7 @@ class Router:
             try:
                 # A silent node takes half of the time that is left, unless it is the last.
                 spare_s = answers_s + (left_s / 2 if number != numbers[-1] else 0.0)
-                destinations.append(Destination(self._cluster.node(number, spare_s=spare_s), body, ""))
+                destinations.append(Destination(self._cluster.connect_to_node(number, spare_s=spare_s), body, ""))
             except Failure as problem:
                 self.problems.append(without_frames(problem))
         if not destinations:
@@ -152,7 +152,7 @@ class Router:
         return destinations
 
     def _destinations_of_controller(self, body: Mapping[str, Any]) -> list[Destination]:
-        connection, why = self._cluster.controller()
+        connection, why = self._cluster.connect_to_controller()
         forwarded = route(self._api.key).to in ("controller", "resource")
         itself = self._cluster.config.controllers or not is_kraft(connection.versions)
         if not itself and not forwarded:
@@ -162,7 +162,7 @@ class Router:
     def _destinations_of_places(self, to: str, version: int, body: Mapping[str, Any]) -> list[Destination]:
         named = places(self._api.key, version, body)
         shares: dict[int, list[tuple[Any, ...]]] = {}
-        connections: dict[int, Connection] = {}
+        connections: dict[int, BrokerConnection] = {}
         reasons: dict[int, str] = {}
         for place, connection, why in self._find_nodes_of_places(to, version, named):
             mark = id(connection)
@@ -170,7 +170,7 @@ class Router:
             reasons.setdefault(mark, why)
             shares.setdefault(mark, []).append(place)
         if not shares:
-            return [Destination(self._cluster.any(), body, "")]
+            return [Destination(self._cluster.connect_to_any(), body, "")]
         if len(shares) > 1 and not self._split:
             raise Failure(self._explain_spanning(to, shares, connections), Exit.USAGE)
         parts = {
@@ -181,7 +181,7 @@ class Router:
 
     def _find_nodes_of_places(
         self, to: str, version: int, named: list[tuple[Any, ...]]
-    ) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
+    ) -> Iterator[tuple[tuple[Any, ...], BrokerConnection, str]]:
         """Each place, the node that serves it, and how it was found; a partition without a leader goes to any node."""
         if to == "leader":
             yield from self._find_leaders(version, named)
@@ -190,28 +190,36 @@ class Router:
             if to == "resource":
                 kind, name = place
                 if kind in NODE_RESOURCES and name:
-                    yield place, self._cluster.node(_parse_broker_id(name)), f"broker {name}"
+                    yield place, self._cluster.connect_to_node(_parse_broker_id(name)), f"broker {name}"
                 elif route(self._api.key).mutates:
-                    yield place, *self._cluster.controller()
+                    yield place, *self._cluster.connect_to_controller()
                 else:
-                    yield place, self._cluster.any(), ""
+                    yield place, self._cluster.connect_to_any(), ""
             elif place[0] is not None and place[0] != "":
                 key = ":".join(map(str, place)) if to == "share" else place[0]
-                yield place, self._cluster.coordinator(to, key), f"coordinator of {to} {key}"  # type: ignore[arg-type]  # the three that are left
+                yield place, self._cluster.connect_to_coordinator(to, key), f"coordinator of {to} {key}"  # type: ignore[arg-type]  # the three that are left
 
     def _find_leaders(
         self, version: int, named: list[tuple[Any, ...]]
-    ) -> Iterator[tuple[tuple[Any, ...], Connection, str]]:
+    ) -> Iterator[tuple[tuple[Any, ...], BrokerConnection, str]]:
         by_id = routed_by(self._api.key, version)[0].endswith(".topic_id")
         topics = {topic: self._find_topic_name(topic) if by_id else topic for topic, _ in named}
         known = [(topics[topic], partition) for topic, partition in named if topics[topic] is not None]
-        leaders = self._cluster.leaders([(str(topic), partition) for topic, partition in known])
+        leaders = self._cluster.find_leaders([(str(topic), partition) for topic, partition in known])
         for topic, partition in named:
             leader = leaders.get((str(topics[topic]), partition))
             if leader is None:
-                yield (topic, partition), self._cluster.any(), f"nobody leads {topics[topic] or topic}[{partition}]"
+                yield (
+                    (topic, partition),
+                    self._cluster.connect_to_any(),
+                    f"nobody leads {topics[topic] or topic}[{partition}]",
+                )
             else:
-                yield (topic, partition), self._cluster.node(leader), f"leader of {topics[topic]}[{partition}]"
+                yield (
+                    (topic, partition),
+                    self._cluster.connect_to_node(leader),
+                    f"leader of {topics[topic]}[{partition}]",
+                )
 
     def _find_topic_name(self, text: Any) -> str | None:
         """The name of the topic whose id is `text`, as JSON has ids."""
@@ -219,7 +227,7 @@ class Router:
         return self._cluster.topic_name(identity) if identity.int else None
 
     def _explain_spanning(
-        self, to: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, Connection]
+        self, to: str, shares: dict[int, list[tuple[Any, ...]]], connections: Mapping[int, BrokerConnection]
     ) -> str:
         """`the request spans 2 leaders: node 1 (orders[0], orders[2]), node 2 (orders[1]); --split sends each …`."""
         parts = []
@@ -232,9 +240,9 @@ class Router:
         return f"the request spans {who}: {', '.join(parts)}; --split sends each its share"
 
 
-def node_name(connection: Connection) -> str:
+def node_name(connection: BrokerConnection) -> str:
     """`node 2 kafka2:9092`, or the address alone where the id is not known."""
-    address = shown(connection.address)
+    address = format_address(connection.address)
     return address if connection.node_id is None else f"node {connection.node_id} {address}"
 
 

@@ -56,7 +56,7 @@ def dry_run(
     """Show the request that would be sent to a broker that supports every version, and its bytes."""
     api = draft.api
     request = draft.build_request(choice.narrow(choice.candidates(api)))
-    frame = Session(client_id=client_id).request(api.key, request.version, request.body).frame
+    frame = Session(client_id=client_id).queue_request(api.key, request.version, request.body).frame
     exchange = ExchangeBuilder().build_exchange(NOWHERE, NOWHERE, UnsentRequest(frame, env.now_ns()))
     exchange.outcome, exchange.extra = "not_sent", None
     try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kwcli.calling.ping import Ping
     from kwcli.calling.request_builder import BuiltRequest, Draft
     from kwcli.net.config.client_config import ClientConfig
-    from kwcli.net.session.blocking import Connection, Reply
+    from kwcli.net.session.blocking import BrokerConnection, Reply
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
 
@@ -109,7 +109,7 @@ class CallRun:
         for number in range(plan.repeat) if plan.repeat else count():
             if number:
                 self.sleep(plan.interval_s)
-                cluster.renew(self._deadline())
+                cluster.set_deadline(self._deadline())
             try:
                 self._run_round(cluster)
                 self._fetch_further_records(cluster)
@@ -126,7 +126,7 @@ class CallRun:
         plan = self._plan
         try:
             while offsets := self._output.offsets_to_fetch():
-                cluster.renew(self._deadline())
+                cluster.set_deadline(self._deadline())
                 self._plan = plan._replace(draft=plan.draft.resume_at(offsets))
                 self._run_round(cluster)
         finally:
@@ -157,7 +157,7 @@ class CallRun:
     ) -> tuple[BuiltRequest, list[Destination]]:
         """The request in a version that all its nodes support, and those nodes."""
         plan = self._plan
-        versions = self._versions_for(cluster.any())
+        versions = self._versions_for(cluster.connect_to_any())
         while True:
             request = plan.draft.build_request(self._prefer_recorded_version(versions))
             destinations = router.find_destinations(request.version, request.value or {})
@@ -168,7 +168,7 @@ class CallRun:
             if not versions:
                 raise Failure(f"the nodes that {plan.api.name} goes to have no common version of it")
 
-    def _versions_for(self, connection: Connection) -> Versions:
+    def _versions_for(self, connection: BrokerConnection) -> Versions:
         return common_versions(self._plan.api, connection.versions, self._plan.choice, node_name(connection))
 
     def _prefer_recorded_version(self, versions: Versions) -> Versions:
@@ -193,7 +193,7 @@ class CallRun:
         self._is_own_request, self._latest = True, None
         exchange: Exchange | None = None
         try:
-            destination.connection.request(key, request.version, body, respond=respond)
+            destination.connection.send_request(key, request.version, body, respond=respond)
         finally:
             self._is_own_request = False
             exchange = self._latest
@@ -201,7 +201,7 @@ class CallRun:
                 if key in NODE_LISTS and exchange.response_raw is not None and not exchange.failures:
                     from decoders.messages.exchange_json import read_fields
 
-                    cluster.recognise(read_fields(exchange, "response", _BROKERS))
+                    cluster.recognise_first_node(read_fields(exchange, "response", _BROKERS))
                 self._output.show_exchange(
                     exchange, node_name(destination.connection), *self._describe_connection(destination)
                 )
@@ -225,7 +225,7 @@ class CallRun:
         error = exchange.errors[0]
         deadline = Deadline(MOVE_S, self._env.monotonic)
         while True:
-            cluster.forget()
+            cluster.forget_answers()
             found = router.find_destinations(request.version, destination.body)
             if any(each.connection is not destination.connection for each in found) or not deadline.left():
                 break
@@ -254,7 +254,7 @@ class CallRun:
         if self._verbose or (important and not self._settings.quiet):
             self._env.say(f"kw: {text}")
 
-    def _record_exchange(self, connection: Connection, reply: Reply) -> None:
+    def _record_exchange(self, connection: BrokerConnection, reply: Reply) -> None:
         """Record every exchange on every connection; with -v, print those that are not the user's."""
         exchange = self._builder.build_exchange(connection.local, connection.peer, reply)
         if (
@@ -268,7 +268,7 @@ class CallRun:
                 self._env.say(line)
 
 
-def _format_timing(connection: Connection, *, everything: bool) -> Iterator[str]:
+def _format_timing(connection: BrokerConnection, *, everything: bool) -> Iterator[str]:
     timing = connection.timing
     if everything or timing.resolve_ns > 1_000_000:
         yield f"resolve {format_latency(timing.resolve_ns / 1e6)}"

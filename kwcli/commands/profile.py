@@ -130,7 +130,7 @@ def current_command(env: Environment, shown: OutputOptions) -> int:
     from kwcli.net.config.profiles import Profiles, as_json
 
     how = shown.settings(env)
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     found = profiles.in_use(env)
     if found is None:
         raise Failure("no profile is active; kw profile use NAME chooses one")
@@ -148,10 +148,10 @@ def current_command(env: Environment, shown: OutputOptions) -> int:
 @click.pass_obj
 def list_command(env: Environment, shown: OutputOptions) -> None:
     """List the profiles; the active one has a star."""
-    from kwcli.net.config.profiles import Profiles, as_json, list_lines, listed
+    from kwcli.net.config.profiles import Profiles, as_json, list_lines, profile_rows
 
     how = shown.settings(env)
-    rows = listed(Profiles.of(env))
+    rows = profile_rows(Profiles.open_own(env))
     if how.format != "text":
         env.stdout.write(as_json(rows, how.format))
         return
@@ -166,11 +166,11 @@ def list_command(env: Environment, shown: OutputOptions) -> None:
 def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown: OutputOptions) -> None:
     """Show the properties of a profile; without NAME, of the active one."""
     from kwcli.net.config.profiles import Profiles, as_json, show_lines
-    from kwcli.net.config.profiles import shown as described
+    from kwcli.net.config.profiles import properties_row as described
 
     how = shown.settings(env)
     name = _named(env, name)
-    row = described(Profiles.of(env).pairs(name), reveal=reveal_secrets)
+    row = described(Profiles.open_own(env).pairs(name), reveal=reveal_secrets)
     if how.format != "text":
         env.stdout.write(as_json([{"profile": name, "properties": row}], how.format))
         return
@@ -187,7 +187,7 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
 
     if bool(name) == none:
         raise click.UsageError("give a name, or --none", click.get_current_context())
-    Profiles.of(env).use(name)
+    Profiles.open_own(env).use(name)
     env.say(f"kw: the active profile is {name}" if name else "kw: no profile is active")
 
 
@@ -228,7 +228,7 @@ def rename_command(env: Environment, name: str, new_name: str, force: bool) -> N
     """Rename the profile NAME; the active one stays active."""
     from kwcli.net.config.profiles import Profiles
 
-    path = Profiles.of(env).rename(name, new_name, force=force)
+    path = Profiles.open_own(env).rename(name, new_name, force=force)
     env.say(f"kw: profile {name} is {new_name} now: {path}")
 
 
@@ -242,11 +242,11 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
 
     --as java writes a client.properties, librdkafka a kcat.conf, env lines that set KW_* variables.
     """
-    from kwcli.net.config.export_profile import export, note_lines
+    from kwcli.net.config.export_profile import export_profile, note_lines
     from kwcli.net.config.profiles import Profiles
 
     name = _named(env, name)
-    exported = export(name, Profiles.of(env).pairs(name), kind, reveal=reveal_secrets)
+    exported = export_profile(name, Profiles.open_own(env).pairs(name), kind, reveal=reveal_secrets)
     env.stdout.write(exported.text.encode("utf-8", "surrogateescape"))
     for line in note_lines(exported):
         env.say(f"kw: {line}")
@@ -255,7 +255,7 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
 def _named(env: Environment, name: str | None) -> str:
     from kwcli.net.config.profiles import Profiles
 
-    found = name or next(iter(Profiles.of(env).in_use(env) or ()), None)
+    found = name or next(iter(Profiles.open_own(env).in_use(env) or ()), None)
     if found is None:
         raise click.UsageError("no profile is active: name one", click.get_current_context())
     return found
@@ -268,5 +268,5 @@ def remove_command(env: Environment, name: str) -> None:
     """Remove the profile NAME."""
     from kwcli.net.config.profiles import Profiles
 
-    Profiles.of(env).remove(name)
+    Profiles.open_own(env).remove(name)
     env.say(f"kw: removed profile {name}")

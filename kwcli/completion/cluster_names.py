@@ -83,7 +83,7 @@ class ClusterWords(NamedTuple):
 
     def config(self, env: Environment) -> ClientConfig:
         """The ClientConfig for these options. Raises Failure."""
-        from kwcli.net.config.build_config import client_config, dial_pair
+        from kwcli.net.config.build_config import client_config, parse_dial_pair
         from kwcli.net.config.client_config import ConnectionOptions
 
         return client_config(
@@ -98,7 +98,7 @@ class ClusterWords(NamedTuple):
                 profile=self.profile[-1] if self.profile else None,
                 timeout_s=ASKING_S,
                 connect_timeout_s=_CONNECT_S,
-                dial_map=[dial_pair(word, "") for word in self.dial_map],
+                dial_map=[parse_dial_pair(word, "") for word in self.dial_map],
             ),
         )
 
@@ -211,10 +211,10 @@ def _list_topics(client: ClusterClient) -> list[str]:
     from decoders.protocol_facts.keys import METADATA
     from kwcli.net import metadata_requests
 
-    connection = client.any()
-    version = client.version(connection, METADATA)
-    answer = client.ask(connection, METADATA, version, metadata_requests.topics_request(version, None))
-    return [topic.name for topic in metadata_requests.topics(answer) if topic.name]
+    connection = client.connect_to_any()
+    version = client.choose_version(connection, METADATA)
+    answer = client.send_request(connection, METADATA, version, metadata_requests.topics_request(version, None))
+    return [topic.name for topic in metadata_requests.parse_topics(answer) if topic.name]
 
 
 def _list_groups(client: ClusterClient) -> list[str]:
@@ -223,8 +223,8 @@ def _list_groups(client: ClusterClient) -> list[str]:
     names: set[str] = set()
     for number in client.nodes():
         with suppress(Failure):  # the others' groups are better than none
-            connection = client.node(number)
-            answer = client.ask(connection, LIST_GROUPS, client.version(connection, LIST_GROUPS), {})
+            connection = client.connect_to_node(number)
+            answer = client.send_request(connection, LIST_GROUPS, client.choose_version(connection, LIST_GROUPS), {})
             names |= {row["group_id"] for row in answer["groups"]}
     return [name for name in names if name]
 

@@ -15,8 +15,8 @@ from decoders.mocking.logins import UNPROVEN_MECHANISMS
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.scram import HASHES
 from kwcli.mock.server import MockServer
-from kwcli.net.addresses import shown
-from kwcli.net.listening import advertised_host, is_loopback, listening
+from kwcli.net.addresses import format_address
+from kwcli.net.listening import advertised_host, is_loopback, open_listener
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
 from kwcli.proxy.log.start_process import start
@@ -75,7 +75,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         if not said.quiet:
             for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
                 env.say(line)
-        ready = f"ready {shown((nodes[0].host, nodes[0].port))}"
+        ready = f"ready {format_address((nodes[0].host, nodes[0].port))}"
         feed = running.feed if running is not None else None
         server = MockServer(env, brokers, sockets, tls=tls, feed=feed, verbose=said.verbose, quiet=said.quiet)
         if running is None or log is None:
@@ -149,7 +149,7 @@ def bind_nodes(
     nodes, sockets = [], {}
     try:
         for index, node in enumerate(recorded):
-            sock = listening(plan.bind, plan.port + index if plan.port else 0, "--port")
+            sock = open_listener(plan.bind, plan.port + index if plan.port else 0, "--port")
             sockets[node.id] = sock
             nodes.append(node._replace(host=host, port=sock.getsockname()[1]))
     except BaseException:
@@ -164,10 +164,11 @@ def describe(
 ) -> list[str]:
     """The lines that the mock prints at its start."""
     lines = [
-        f"node {node.id}: recorded {shown((old.host, old.port))}, here {shown((node.host, node.port))}"
+        f"node {node.id}: recorded {format_address((old.host, old.port))}, "
+        f"here {format_address((node.host, node.port))}"
         for old, node in zip(recorded, nodes, strict=True)
     ]
-    lines.append(f"bootstrap.servers={','.join(shown((node.host, node.port)) for node in nodes)}")
+    lines.append(f"bootstrap.servers={','.join(format_address((node.host, node.port)) for node in nodes)}")
     if not is_loopback(plan.bind):
         lines.append(f"--bind {plan.bind}: anyone who can connect gets the recorded data")
     lines += _describe_logins(recording)

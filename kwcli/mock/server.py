@@ -13,7 +13,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.listening import BACKLOG
 from kwcli.net.session.asyncio_connections import TlsServer
 from kwcli.proxy.log.log_queue import CLIENT, SERVER, LogQueue, now_ns
@@ -184,7 +184,7 @@ class MockProtocol(asyncio.Protocol):
     def _address(self, end: str) -> str:
         assert self._transport is not None
         found: Any = self._transport.get_extra_info(end) or ("", 0)
-        return shown(found[:2])
+        return format_address(found[:2])
 
     def data_received(self, data: bytes) -> None:
         """Hand the client's bytes to the mocked brokers."""

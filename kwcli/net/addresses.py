@@ -19,15 +19,15 @@ class AddressError(ValueError):
     """The text names no host and port; the message says why, without a user and password in it."""
 
 
-def addresses(text: str, port: int = PORT) -> tuple[Address, ...]:
+def parse_addresses(text: str, port: int = PORT) -> tuple[Address, ...]:
     """The addresses of a comma-separated list; without a port they have `port`."""
-    found = tuple(address(word, port) for word in text.split(",") if word.strip())
+    found = tuple(parse_address(word, port) for word in text.split(",") if word.strip())
     if not found:
         raise AddressError("there is no host:port in it")
     return found
 
 
-def address(text: str, port: int | None = PORT) -> Address:
+def parse_address(text: str, port: int | None = PORT) -> Address:
     """The address `host:port`, `[::1]:9092` or `host`; a listener's name before it (`SSL://host:9093`) is taken off."""
     word = _LISTENER.sub("", text.strip(), count=1)
     if word.startswith("["):
@@ -62,7 +62,7 @@ def _without_user(text: str) -> str:
     return f"{listener}{slashes}{hole(user)}@{host}"
 
 
-def shown(where: Address) -> str:
+def format_address(where: Address) -> str:
     """`host:port`, with brackets around IPv6; a host that is too long is cut."""
     host, port = where
     if len(host) > HOST_MAX:
@@ -70,7 +70,7 @@ def shown(where: Address) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def unusable(where: Address) -> str | None:
+def find_address_problem(where: Address) -> str | None:
     """Why an address that an answer names cannot be connected to; None where it is worth a try."""
     host, port = where
     if not 0 < port <= PORT_MAX:

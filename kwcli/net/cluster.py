@@ -18,17 +18,17 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER, FIND_COORDINATOR, METADATA
 from decoders.schema.model import NONE
 from kwcli.net import metadata_requests
-from kwcli.net.connector import text_of
+from kwcli.net.addresses import format_address
 from kwcli.net.metadata_requests import (
+    ClusterNode,
     Kind,
-    Node,
     TopicMetadata,
-    decoded,
-    found_coordinator,
-    highest_common,
-    told_topics,
+    choose_highest_common_version,
+    decode_reply,
+    read_coordinator,
+    read_topics,
 )
-from kwcli.net.session.blocking import Connection
+from kwcli.net.session.blocking import BrokerConnection
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import did_you_mean
 
@@ -44,7 +44,7 @@ UNKNOWN_TRIES: Final = 4
 TOPICS_TOLD: Final = 8  # listed in the error for a topic that is not there
 SAYS_WHOM: Final = 5  # the version of ApiVersions from which on a client names the cluster it believes to reach
 
-Witness = Callable[[Connection, "Reply"], None]
+Witness = Callable[[BrokerConnection, "Reply"], None]
 
 
 class ClusterClient:
@@ -62,16 +62,16 @@ class ClusterClient:
         self.config = config
         self.deadline = deadline
         self.witness = witness
-        self._tell = tell or _nothing  # takes a line for people, and whether they have to know
+        self._tell = tell or _ignore_line  # takes a line for people, and whether they have to know
         self._sleep = sleep
         self.credentials = _credentials(config)
-        self._open: dict[Address, Connection] = {}
-        self._first: Connection | None = None
-        self._nodes: dict[int, Node] = {}
+        self._open: dict[Address, BrokerConnection] = {}
+        self._first: BrokerConnection | None = None
+        self._nodes: dict[int, ClusterNode] = {}
         self._controller = -1
         self.cluster_id: str | None = None
         self._topics: dict[str, TopicMetadata] = {}
-        self._coordinators: dict[tuple[Kind, str], Node] = {}
+        self._coordinators: dict[tuple[Kind, str], ClusterNode] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +87,7 @@ class ClusterClient:
 
     # Connections
 
-    def any(self) -> Connection:
+    def connect_to_any(self) -> BrokerConnection:
         """The node that was reached first: the first of the servers given that accepts the connection and the login.
 
         The servers share the time left, so that a silent one does not keep us from the others.
@@ -98,7 +98,7 @@ class ClusterClient:
         for number, address in enumerate(self.config.servers):
             share = self.deadline.left() / (len(self.config.servers) - number)
             try:
-                self._first = self._connection(address, None, self.deadline.sooner(share))
+                self._first = self._get_or_open_connection(address, None, self.deadline.limit_to(share))
             except Failure as failure:
                 failures.append(without_frames(failure))
                 if failure.code == Exit.REFUSED or not self.deadline.left():
@@ -112,7 +112,7 @@ class ClusterClient:
         text = "; ".join(failure.text for failure in failures)
         raise Failure(f"none of {len(self.config.servers)} servers: {text}", failures[-1].code)
 
-    def node(self, number: int, *, spare_s: float = 0.0) -> Connection:
+    def connect_to_node(self, number: int, *, spare_s: float = 0.0) -> BrokerConnection:
         """The connection to the node with this id; `spare_s` seconds must be left when it is open."""
         nodes = self.nodes()
         if number not in nodes:
@@ -121,46 +121,46 @@ class ClusterClient:
             known = ", ".join(map(str, sorted(nodes))) or "none"
             what = "controller" if self.config.controllers else "node"
             raise Failure(f"the cluster has no {what} {number} (it has {known})")
-        return self._connected(nodes[number], spare_s)
+        return self._connect_to(nodes[number], spare_s)
 
-    def nodes(self, *, fresh: bool = False) -> Mapping[int, Node]:
+    def nodes(self, *, fresh: bool = False) -> Mapping[int, ClusterNode]:
         """The brokers by id; the controllers where the servers are controllers."""
         if fresh or not self._nodes:
             self._ask_nodes()
         return self._nodes
 
-    def controller(self) -> tuple[Connection, str]:
+    def connect_to_controller(self) -> tuple[BrokerConnection, str]:
         """The connection that takes requests for the controller, and a text that says which node it is.
 
         Raises Failure when there is no controller until the deadline, or when it cannot be known.
         """
-        first = self.any()
+        first = self.connect_to_any()
         if not self.config.controllers and metadata_requests.is_kraft(first.versions):
             return first, "forwards to the active controller (KRaft)"
-        for _ in self._tries("the cluster has no active controller"):
+        for _ in self._try_until_deadline("the cluster has no active controller"):
             if self._controller not in self._nodes:
                 self._ask_nodes()
             if self._controller in self._nodes:
                 break
-        return self.node(self._controller), "the active controller"
+        return self.connect_to_node(self._controller), "the active controller"
 
-    def coordinator(self, kind: Kind, key: str) -> Connection:
+    def connect_to_coordinator(self, kind: Kind, key: str) -> BrokerConnection:
         """The connection to the coordinator of a group, of a transactional id, or of `group:topic id:partition`."""
         node = self._coordinators.get((kind, key)) or self._ask_coordinator(kind, key)
         self._coordinators[kind, key] = node
-        return self._connected(node)
+        return self._connect_to(node)
 
-    def leader(self, topic: str, partition: int) -> Connection | None:
+    def connect_to_leader(self, topic: str, partition: int) -> BrokerConnection | None:
         """The connection to the leader of a partition; None where the cluster knows no such topic or partition."""
-        found = self.leaders([(topic, partition)])[topic, partition]
-        return None if found is None else self.node(found)
+        found = self.find_leaders([(topic, partition)])[topic, partition]
+        return None if found is None else self.connect_to_node(found)
 
-    def leaders(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
+    def find_leaders(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int | None]:
         """The node id of the leader of each partition; None for a partition that the cluster does not know."""
         names = list(dict.fromkeys(topic for topic, _ in places))
         unled: list[str] = []
-        for _ in self._tries(lambda: f"no leader for {', '.join(unled[:5])}{' …' * (len(unled) > 5)}"):
-            topics = self.topics(names, fresh=bool(unled))
+        for _ in self._try_until_deadline(lambda: f"no leader for {', '.join(unled[:5])}{' …' * (len(unled) > 5)}"):
+            topics = self.find_topics(names, fresh=bool(unled))
             found: dict[tuple[str, int], int | None] = {}
             unled.clear()
             for topic, partition in places:
@@ -174,16 +174,16 @@ class ClusterClient:
 
     # Topics
 
-    def topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, TopicMetadata]:
+    def find_topics(self, names: list[str], *, fresh: bool = False) -> Mapping[str, TopicMetadata]:
         """The topics with these names, without those that the cluster does not know."""
         missing = [name for name in names if fresh or name not in self._topics]
-        for attempt, _ in enumerate(self._tries("topics stay unavailable") if missing else ()):
+        for attempt, _ in enumerate(self._try_until_deadline("topics stay unavailable") if missing else ()):
             waiting = []
             for topic in self._ask_topics(missing):
                 if topic.error in metadata_requests.UNKNOWN_TOPIC:
                     if attempt + 1 < UNKNOWN_TRIES:
                         waiting.append(topic.name)
-                elif topic.error and not topic.partitions and metadata_requests.retriable(topic.error):
+                elif topic.error and not topic.partitions and metadata_requests.is_retriable(topic.error):
                     waiting.append(topic.name)
                 elif topic.error and not topic.partitions:
                     raise Failure(f"topic {topic.name}: {error_name(topic.error)}")
@@ -196,14 +196,14 @@ class ClusterClient:
 
     def partitions(self, topic: str) -> list[int]:
         """The partitions of a topic, at least one. Raises Failure when there is no such topic."""
-        found = sorted(self._known(topic).partitions)
+        found = sorted(self._find_topic(topic).partitions)
         if not found:
             raise Failure(f"the cluster says that topic {topic} has no partitions")
         return found
 
     def topic_id(self, name: str) -> UUID:
         """The id of a topic. Raises Failure when the cluster has no such topic, or no ids."""
-        identity = self._known(name).id
+        identity = self._find_topic(name).id
         if identity is None or not identity.int:
             raise Failure(f"the cluster has no topic ids (topic {name})")
         return identity
@@ -215,22 +215,22 @@ class ClusterClient:
 
     def topic_name(self, identity: UUID) -> str | None:
         """The name of the topic with this id; None where the cluster knows none."""
-        connection = self.any()
-        for attempt, _ in enumerate(self._tries("topics stay unavailable")):
+        connection = self.connect_to_any()
+        for attempt, _ in enumerate(self._try_until_deadline("topics stay unavailable")):
             for topic in self._topics.values():
                 if topic.id == identity:
                     return topic.name
             if attempt == UNKNOWN_TRIES:
                 return None
-            version = self.version(connection, METADATA, metadata_requests.BY_ID)
-            self._learn(
+            version = self.choose_version(connection, METADATA, metadata_requests.BY_ID)
+            self._learn_nodes_and_topics(
                 connection,
                 version,
-                self.ask(connection, METADATA, version, metadata_requests.topic_id_request(version, identity)),
+                self.send_request(connection, METADATA, version, metadata_requests.topic_id_request(version, identity)),
             )
         return None
 
-    def forget(self) -> None:
+    def forget_answers(self) -> None:
         """Forget everything that was looked up; connections stay."""
         self._topics.clear()
         self._coordinators.clear()
@@ -243,47 +243,51 @@ class ClusterClient:
         """Close all connections, and begin anew with the servers given."""
         self.close()
         self._first = None
-        self.forget()
+        self.forget_answers()
 
-    def renew(self, deadline: Deadline) -> None:
+    def set_deadline(self, deadline: Deadline) -> None:
         """Set another deadline, for the open connections as well."""
         self.deadline = deadline
         for connection in self._open.values():
             connection.deadline = deadline
 
-    def ask(self, connection: Connection, key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+    def send_request(
+        self, connection: BrokerConnection, key: int, version: int, value: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Send a request with this body, and give the decoded body of its answer."""
-        reply = connection.request(key, version, encode_message(key, version, "request", value))
-        return decoded(connection, reply, key, version)
+        reply = connection.send_request(key, version, encode_message(key, version, "request", value))
+        return decode_reply(connection, reply, key, version)
 
-    def version(self, connection: Connection, key: int, least: int = 0, most: int = 99) -> int:
+    def choose_version(self, connection: BrokerConnection, key: int, least: int = 0, most: int = 99) -> int:
         """The highest version of an API that both sides know, in these bounds. Raises Failure when there is none."""
-        return highest_common(connection, key, least, most)
+        return choose_highest_common_version(connection, key, least, most)
 
     # Inside
 
-    def _connected(self, node: Node, spare_s: float = 0.0) -> Connection:
+    def _connect_to(self, node: ClusterNode, spare_s: float = 0.0) -> BrokerConnection:
         """The connection to a node that an answer named. Raises Failure, also where its address cannot be one."""
         if node.problem is not None and node.address not in self.config.dial_map:
             raise Failure(node.problem, Exit.UNREACHABLE)
-        deadline = self.deadline.sooner(self.deadline.left() - spare_s) if spare_s else None
-        return self._connection(node.address, node.id, deadline)
+        deadline = self.deadline.limit_to(self.deadline.left() - spare_s) if spare_s else None
+        return self._get_or_open_connection(node.address, node.id, deadline)
 
-    def _connection(self, address: Address, number: int | None, deadline: Deadline | None = None) -> Connection:
+    def _get_or_open_connection(
+        self, address: Address, number: int | None, deadline: Deadline | None = None
+    ) -> BrokerConnection:
         """The connection to this address; opening it has to be over by `deadline`, where that is sooner."""
         found = self._open.get(address)
         if found is None:
-            found = self._open[address] = self._opened(address, number, deadline or self.deadline)
+            found = self._open[address] = self._open_connection(address, number, deadline or self.deadline)
             found.deadline = self.deadline
         elif number is not None and found.node_id is None:
             found.node_id = number
         return found
 
-    def _opened(self, address: Address, number: int | None, deadline: Deadline) -> Connection:
+    def _open_connection(self, address: Address, number: int | None, deadline: Deadline) -> BrokerConnection:
         """A new connection; the witness gets the exchanges of its opening when it is open, later ones at once."""
         opening: list[Reply] = []
         tell: list[Callable[[Reply], None]] = [opening.append]
-        made = Connection.open(
+        made = BrokerConnection.open(
             address,
             self.config,
             deadline,
@@ -296,14 +300,14 @@ class ClusterClient:
             self._tell(line, True)
         witness = self.witness
         if witness is None:
-            tell[0] = _nobody
+            tell[0] = _ignore_reply
         else:
             tell[0] = partial(witness, made)
             for reply in opening:
                 witness(made, reply)
         return made
 
-    def _tries(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
+    def _try_until_deadline(self, otherwise: str | Callable[[], str]) -> Iterator[None]:
         """Yield once, then again after each pause until the deadline; then raise a Failure with the text."""
         number = 0
         while True:
@@ -316,17 +320,19 @@ class ClusterClient:
             self._sleep(pause)
 
     def _ask_nodes(self) -> None:
-        connection = self.any()
+        connection = self.connect_to_any()
         if self.config.controllers:
-            version = self.version(connection, DESCRIBE_CLUSTER, metadata_requests.ENDPOINT_TYPE)
-            answer = self.ask(connection, DESCRIBE_CLUSTER, version, metadata_requests.controllers_request(version))
+            version = self.choose_version(connection, DESCRIBE_CLUSTER, metadata_requests.ENDPOINT_TYPE)
+            answer = self.send_request(
+                connection, DESCRIBE_CLUSTER, version, metadata_requests.controllers_request(version)
+            )
             if answer["error_code"]:
                 said = answer.get("error_message") or ""
                 raise Failure(f"{connection.peer}: {error_name(answer['error_code'])} {said}".rstrip())
         else:
-            version = self.version(connection, METADATA)
-            answer = self.ask(connection, METADATA, version, metadata_requests.nodes_request(version))
-        self._take_nodes(answer)
+            version = self.choose_version(connection, METADATA)
+            answer = self.send_request(connection, METADATA, version, metadata_requests.nodes_request(version))
+        self._learn_nodes(answer)
 
     @property
     def _identity(self) -> str | None:
@@ -334,73 +340,75 @@ class ClusterClient:
         told = self._first is not None and SAYS_WHOM in self._first.versions.get(API_VERSIONS, NONE)
         return self.cluster_id if told else None
 
-    def _take_nodes(self, answer: Mapping[str, Any]) -> None:
+    def _learn_nodes(self, answer: Mapping[str, Any]) -> None:
         self.cluster_id = answer.get("cluster_id") or self.cluster_id
         self._controller = answer.get("controller_id", -1)
-        self._nodes = metadata_requests.nodes(answer)
-        self._recognise(self._nodes)
+        self._nodes = metadata_requests.parse_nodes(answer)
+        self._recognise_first_node(self._nodes)
 
-    def recognise(self, answer: Mapping[str, Any]) -> None:
+    def recognise_first_node(self, answer: Mapping[str, Any]) -> None:
         """Take the node id of the server that we were given from a Metadata or DescribeCluster answer."""
         if self._first is not None and self._first.node_id is None:
-            self._recognise(metadata_requests.nodes(answer))
+            self._recognise_first_node(metadata_requests.parse_nodes(answer))
 
-    def _recognise(self, nodes: Mapping[int, Node]) -> None:
+    def _recognise_first_node(self, nodes: Mapping[int, ClusterNode]) -> None:
         first = self._first
         if first is not None and first.node_id is None:
             for node in nodes.values():
-                if node.problem is None and (node.address == first.address or text_of(node.address) == first.peer):
+                if node.problem is None and (
+                    node.address == first.address or format_address(node.address) == first.peer
+                ):
                     first.node_id = node.id
                     self._open.setdefault(node.address, first)
 
-    def _ask_coordinator(self, kind: Kind, key: str) -> Node:
-        connection = self.any()
+    def _ask_coordinator(self, kind: Kind, key: str) -> ClusterNode:
+        connection = self.connect_to_any()
         _, since = metadata_requests.KINDS[kind]
-        version = self.version(connection, FIND_COORDINATOR, since)
+        version = self.choose_version(connection, FIND_COORDINATOR, since)
         body = metadata_requests.coordinator_request(version, kind, key)
         found: Mapping[str, Any] = {}
 
-        def otherwise() -> str:
-            return metadata_requests.unfound(kind, key, found)
+        def failure_text() -> str:
+            return metadata_requests.no_coordinator_text(kind, key, found)
 
-        for _ in self._tries(otherwise):
-            answer = self.ask(connection, FIND_COORDINATOR, version, body)
-            found = found_coordinator(connection, version, answer, key)
+        for _ in self._try_until_deadline(failure_text):
+            answer = self.send_request(connection, FIND_COORDINATOR, version, body)
+            found = read_coordinator(connection, version, answer, key)
             if not found["error_code"]:
                 break
-            if not metadata_requests.retriable(found["error_code"]):
-                raise Failure(otherwise())
-        return metadata_requests.node_at(found["node_id"], (found["host"], found["port"]))
+            if not metadata_requests.is_retriable(found["error_code"]):
+                raise Failure(failure_text())
+        return metadata_requests.make_node(found["node_id"], (found["host"], found["port"]))
 
     def _ask_topics(self, names: list[str]) -> list[TopicMetadata]:
-        connection = self.any()
-        version = self.version(connection, METADATA)
-        answer = self.ask(connection, METADATA, version, metadata_requests.topics_request(version, names))
-        self._take_nodes(answer)
-        found = {topic.name: topic for topic in told_topics(connection, version, answer)}
+        connection = self.connect_to_any()
+        version = self.choose_version(connection, METADATA)
+        answer = self.send_request(connection, METADATA, version, metadata_requests.topics_request(version, names))
+        self._learn_nodes(answer)
+        found = {topic.name: topic for topic in read_topics(connection, version, answer)}
         return [
             found.get(name) or TopicMetadata(name, None, {}, min(metadata_requests.UNKNOWN_TOPIC)) for name in names
         ]
 
-    def _learn(self, connection: Connection, version: int, answer: Mapping[str, Any]) -> None:
-        self._take_nodes(answer)
-        for topic in told_topics(connection, version, answer):
+    def _learn_nodes_and_topics(self, connection: BrokerConnection, version: int, answer: Mapping[str, Any]) -> None:
+        self._learn_nodes(answer)
+        for topic in read_topics(connection, version, answer):
             if topic.name and not topic.error:
                 self._topics[topic.name] = topic
 
-    def _known(self, name: str) -> TopicMetadata:
-        found = self.topics([name]).get(name)
+    def _find_topic(self, name: str) -> TopicMetadata:
+        found = self.find_topics([name]).get(name)
         if found is None:
-            raise Failure(f"the cluster has no topic {name!r}{self._others(name)}")
+            raise Failure(f"the cluster has no topic {name!r}{self._suggest_topics(name)}")
         return found
 
-    def _others(self, name: str) -> str:
+    def _suggest_topics(self, name: str) -> str:
         """The end of the error for a topic that is not there: a topic with nearly the same name, or a few topics."""
-        connection = self.any()
+        connection = self.connect_to_any()
         try:
-            version = self.version(connection, METADATA)
-            answer = self.ask(connection, METADATA, version, metadata_requests.topics_request(version, None))
-            told = [topic.name for topic in told_topics(connection, version, answer) if topic.name]
+            version = self.choose_version(connection, METADATA)
+            answer = self.send_request(connection, METADATA, version, metadata_requests.topics_request(version, None))
+            told = [topic.name for topic in read_topics(connection, version, answer) if topic.name]
         except Failure:
             return ""
         names = sorted(told, key=lambda each: (each.startswith("__"), each))  # Kafka's own after the others
@@ -409,17 +417,17 @@ class ClusterClient:
         return meant or (f"; there are {listed}" if names else "; it has none")
 
 
-def _nothing(_text: str, _important: bool) -> None:
+def _ignore_line(_text: str, _important: bool) -> None:
     """Ignore a line for people."""
 
 
-def _nobody(_reply: Reply) -> None:
+def _ignore_reply(_reply: Reply) -> None:
     """Ignore a reply: there is no witness."""
 
 
 def _credentials(config: ClientConfig) -> Credentials | None:
     if config.sasl is None:
         return None
-    from kwcli.net.session.mechanism_factory import credentials_of
+    from kwcli.net.session.mechanism_factory import make_credentials
 
-    return credentials_of(config)
+    return make_credentials(config)

@@ -14,7 +14,7 @@ from decoders.errors import DecodeError
 from decoders.frames.live_framing import add_size_field
 from decoders.messages.whole_messages import decode_response, encode_request
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_HANDSHAKE
-from kwcli.net.config.client_config import KeyStoreFile, Tls
+from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure
 
@@ -51,12 +51,12 @@ class ConnectionStop(Exception):
         return f"{address} {self.text}" + (f"; {self.remedy}" if self.remedy else "")
 
 
-def closed(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> ConnectionStop:
+def closed_stop(text: str, remedy: str = "", code: Exit = Exit.UNREACHABLE) -> ConnectionStop:
     """The stop where the peer ended the connection."""
     return ConnectionStop(Cause.CLOSED, text, remedy=remedy, code=code)
 
 
-def broken(text: str, remedy: str = "") -> ConnectionStop:
+def broken_protocol_stop(text: str, remedy: str = "") -> ConnectionStop:
     """The stop where the peer speaks Kafka, but not by the rules."""
     return ConnectionStop(Cause.BROKEN, text, remedy=remedy)
 
@@ -78,27 +78,27 @@ _OTHER_NAME: Final = frozenset({62, 64})
 _NAMES_SHOWN: Final = 5
 
 
-def tls_stop(error: OSError, tls: Tls, host: str) -> ConnectionStop:
+def tls_stop(error: OSError, tls: TlsSettings, host: str) -> ConnectionStop:
     """The stop for an `ssl.SSLError`, or for an end during the handshake; `host` is the name that was checked."""
     code = getattr(error, "verify_code", None)
     if code:
-        return _untrusted(code, str(getattr(error, "verify_message", "")), tls, host)
+        return _untrusted_certificate_stop(code, str(getattr(error, "verify_message", "")), tls, host)
     reason = str(getattr(error, "reason", None) or error).upper().replace(" ", "_")
     for words, (text, remedy) in _REASONS.items():
         if any(word in reason for word in words.split()):
-            return _stop(text, remedy)
+            return _make_stop(text, remedy)
     if "HANDSHAKE_FAILURE" in reason:
         own = "" if tls.certificate else f"does it want a client certificate ({_CLIENT})? else "
-        return _stop("refuses the TLS handshake", f"{own}see ssl.cipher.suites on both sides")
+        return _make_stop("refuses the TLS handshake", f"{own}see ssl.cipher.suites on both sides")
     if "CERTIFICATE_REQUIRED" in reason or "BAD_CERTIFICATE" in reason:
-        return _stop(*_about_our_certificate(tls, missing=tls.certificate is None))
+        return _make_stop(*_explain_alert_about_ours(tls, missing=tls.certificate is None))
     if any(
         word in reason for word in ("UNKNOWN_CA", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED", "CERTIFICATE_REVOKED")
     ):
-        return _stop(*_about_our_certificate(tls, missing=False))
+        return _make_stop(*_explain_alert_about_ours(tls, missing=False))
     if "EOF" in reason or not getattr(error, "reason", None):
-        return _stop("ended the TLS handshake without a word", f"is it a listener without TLS? try {_PLAIN}")
-    return _stop(f"failed the TLS handshake: {reason.replace('_', ' ').lower()}", "the broker's log may say more")
+        return _make_stop("ended the TLS handshake without a word", f"is it a listener without TLS? try {_PLAIN}")
+    return _make_stop(f"failed the TLS handshake: {reason.replace('_', ' ').lower()}", "the broker's log may say more")
 
 
 _REASONS: Final = {
@@ -123,46 +123,46 @@ _REASONS: Final = {
 }
 
 
-def _untrusted(code: int, message: str, tls: Tls, host: str) -> ConnectionStop:
+def _untrusted_certificate_stop(code: int, message: str, tls: TlsSettings, host: str) -> ConnectionStop:
     if code in _OTHER_NAME:
-        return other_name(host, [])
+        return other_name_stop(host, [])
     if code in _UNKNOWN_ISSUER:
-        trusted = _named(tls.authorities) if tls.authorities else "this system's authorities"
+        trusted = _describe_store(tls.authorities) if tls.authorities else "this system's authorities"
         remedy = "name its authority's certificate by -X ssl.ca.location=FILE (or ssl.truststore.location)"
-        return _stop(f"has a certificate that {trusted} did not sign ({message})", remedy)
+        return _make_stop(f"has a certificate that {trusted} did not sign ({message})", remedy)
     if code == _EXPIRED:
-        return _stop("has a certificate that has expired", "renew it; is this machine's clock right?")
+        return _make_stop("has a certificate that has expired", "renew it; is this machine's clock right?")
     if code == _NOT_YET:
-        return _stop("has a certificate that is not valid yet", "is this machine's clock right?")
-    return _stop(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
+        return _make_stop("has a certificate that is not valid yet", "is this machine's clock right?")
+    return _make_stop(f"has a certificate that cannot be trusted ({message})", "see ssl.ca.location")
 
 
-def other_name(host: str, names: Sequence[str]) -> ConnectionStop:
+def other_name_stop(host: str, names: Sequence[str]) -> ConnectionStop:
     """The stop for a certificate that is not for `host`, but for `names`, where they are known."""
     text = f"has a certificate for another name than {host}"
     if not names:
-        return _stop(text, f"use a name that is in it, or {_NO_NAME_CHECK}", Cause.NAME)
+        return _make_stop(text, f"use a name that is in it, or {_NO_NAME_CHECK}", Cause.NAME)
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
     text += f" (it is for {', '.join(names[:_NAMES_SHOWN])}{more})"
-    return _stop(text, f"use one of these names, or {_NO_NAME_CHECK}", Cause.NAME)
+    return _make_stop(text, f"use one of these names, or {_NO_NAME_CHECK}", Cause.NAME)
 
 
-def _about_our_certificate(tls: Tls, *, missing: bool) -> tuple[str, str]:
+def _explain_alert_about_ours(tls: TlsSettings, *, missing: bool) -> tuple[str, str]:
     if missing:
         return "wants a client certificate", f"give it by {_CLIENT}"
     if tls.certificate is None:
         return "refuses clients without a certificate", f"give one by {_CLIENT}"
     return (
-        f"does not take the client certificate of {_named(tls.certificate)}",
+        f"does not take the client certificate of {_describe_store(tls.certificate)}",
         "does the broker trust its authority?",
     )
 
 
-def _named(store: KeyStoreFile) -> str:
+def _describe_store(store: KeyStoreFile) -> str:
     return store.path if store.path is not None else "the certificates given as text"
 
 
-def _stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionStop:
+def _make_stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionStop:
     return ConnectionStop(cause, text, remedy=remedy)
 
 
@@ -185,7 +185,7 @@ _UNSUPPORTED_MECHANISM: Final = 33
 
 def speaks_tls(connect: Connect, deadline: Deadline) -> bool:
     """Whether the peer answers a TLS greeting as TLS servers do."""
-    head = _asked(connect, CLIENT_HELLO, 3, deadline)
+    head = _ask_peer(connect, CLIENT_HELLO, 3, deadline)
     return _is_tls(head)
 
 
@@ -194,12 +194,12 @@ def explain_failed_handshake(
 ) -> ConnectionStop:
     """The cause of a failed TLS handshake, by the peer's answer to Kafka in the clear; else `stop`."""
     request = encode_request(API_VERSIONS, 0, {}, correlation_id=1)
-    head = _asked(connect, add_size_field(request), 64, deadline)
+    head = _ask_peer(connect, add_size_field(request), 64, deadline)
     if not head:
         return stop
     if head[4:8] == (1).to_bytes(4, "big"):
         return ConnectionStop(Cause.FOREIGN, "speaks Kafka without TLS", remedy=plain_remedy(sasl))
-    return stop if _is_tls(head) else named(head) or stop
+    return stop if _is_tls(head) else foreign_protocol_stop(head) or stop
 
 
 def explain_silent_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, sasl: bool) -> ConnectionStop:
@@ -211,15 +211,15 @@ def explain_silent_close(connect: Connect, deadline: Deadline, stop: ConnectionS
 
 def explain_silence(connect: Connect, deadline: Deadline, stop: ConnectionStop) -> ConnectionStop:
     """The stop for a peer that closes without a word, and is neither a TLS listener nor an old broker."""
-    head = _asked(connect, b"srvr", 64, deadline)
-    return named(head) or ConnectionStop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
+    head = _ask_peer(connect, b"srvr", 64, deadline)
+    return foreign_protocol_stop(head) or ConnectionStop(stop.cause, f"{stop.text} without a word", remedy=NO_BROKER)
 
 
 def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionStop, *, tls: bool) -> ConnectionStop:
     """Why a broker closes at the first request after ApiVersions: it wants SASL; else `stop`."""
     versions = add_size_field(encode_request(API_VERSIONS, 0, {}, correlation_id=1))
     handshake = add_size_field(encode_request(SASL_HANDSHAKE, 0, {"mechanism": "?"}, correlation_id=2))
-    answer = _frames(_asked(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
+    answer = _split_frames(_ask_peer(connect, versions + handshake, _ANSWER_MAX, deadline, frames=2))
     try:
         body = decode_response(answer[1], SASL_HANDSHAKE, 0).body
     except (DecodeError, IndexError):
@@ -233,15 +233,15 @@ def explain_late_close(connect: Connect, deadline: Deadline, stop: ConnectionSto
     return ConnectionStop(Cause.SASL, text, remedy=f"{remedy} with sasl.username and sasl.password", code=Exit.REFUSED)
 
 
-def _asked(connect: Connect, question: bytes, size: int, deadline: Deadline, *, frames: int = 0) -> bytes:
+def _ask_peer(connect: Connect, question: bytes, size: int, deadline: Deadline, *, frames: int = 0) -> bytes:
     """The peer's answer to `question`: up to `size` bytes, or that many frames; empty where it gives none."""
-    brief = deadline.sooner(QUESTION_S)
+    brief = deadline.limit_to(QUESTION_S)
     answer = b""
     try:
         with connect(brief) as link:
             link.settimeout(max(brief.left(), 0.001))
             link.sendall(question)
-            while len(answer) < size and (not frames or len(_frames(answer)) < frames):
+            while len(answer) < size and (not frames or len(_split_frames(answer)) < frames):
                 link.settimeout(max(brief.left(), 0.001))
                 more = link.recv(4096)
                 if not more:
@@ -256,7 +256,7 @@ def _is_tls(head: bytes) -> bool:
     return head[:2] in (b"\x15\x03", b"\x16\x03")
 
 
-def _frames(data: bytes) -> list[bytes]:
+def _split_frames(data: bytes) -> list[bytes]:
     """The whole frames at the start of `data`, without size fields."""
     frames, at = [], 0
     while at + 4 <= len(data):
@@ -271,7 +271,7 @@ def _frames(data: bytes) -> list[bytes]:
 _WHERE = "check host and port"
 
 
-def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
+def foreign_protocol_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     """The stop for a peer that began, or went on, with `head`; None where that is no known protocol's."""
     from decoders.protocols import TLS
     from decoders.protocols.signatures import mark_of
@@ -286,10 +286,10 @@ def named(head: bytes, *, sasl: bool = False) -> ConnectionStop | None:
     return ConnectionStop(Cause.FOREIGN, f"speaks {what}, not Kafka", remedy=_WHERE)
 
 
-def not_kafka(head: bytes, *, sasl: bool = False) -> ConnectionStop:
+def not_kafka_stop(head: bytes, *, sasl: bool = False) -> ConnectionStop:
     """The stop for a peer that sent `head`, which is not Kafka: its protocol, or the bytes where that is unknown."""
-    sent = f"does not speak Kafka: it sent {shown(head)}"
-    return named(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)
+    sent = f"does not speak Kafka: it sent {format_bytes(head)}"
+    return foreign_protocol_stop(head, sasl=sasl) or ConnectionStop(Cause.FOREIGN, sent, remedy=_WHERE)
 
 
 def tls_remedy(sasl: bool) -> str:
@@ -302,7 +302,7 @@ def plain_remedy(sasl: bool) -> str:
     return f"try -X security.protocol={'SASL_PLAINTEXT' if sasl else 'PLAINTEXT'}"
 
 
-def shown(data: bytes, limit: int = 24) -> str:
+def format_bytes(data: bytes, limit: int = 24) -> str:
     """Bytes for a line of text: as they are where they can be read, else in hex."""
     part = data[:limit]
     more = "…" if len(data) > limit else ""

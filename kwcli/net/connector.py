@@ -9,8 +9,8 @@ import time
 from typing import Any, Final
 
 from decoders.errors import without_frames
-from kwcli.net import addresses
-from kwcli.net.config.client_config import Address, ClientConfig, Tls
+from kwcli.net.addresses import find_address_problem, format_address
+from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
 from kwcli.net.connection_stops import (
     NO_BROKER,
     Cause,
@@ -37,15 +37,10 @@ _REASONS: Final = {
 }
 
 
-def text_of(address: Address) -> str:
-    """An address as text: `host:port`, `[::1]:9092`."""
-    return addresses.shown(address)
-
-
 def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
     """Every address that the name has, in the system's order. Raises Failure, a line that begins with `shown`."""
     host, port = address
-    problem = addresses.unusable(address)  # the proxy's listeners lead to addresses that brokers named
+    problem = find_address_problem(address)  # the proxy's listeners lead to addresses that brokers named
     if problem is not None:
         raise Failure(f"{shown}: {problem}", Exit.UNREACHABLE)
     for family in (socket.AF_INET, socket.AF_INET6):
@@ -58,7 +53,7 @@ def resolve(address: Address, shown: str, deadline: Deadline) -> list[Place]:
     if found is None:
         raise Failure(f"{shown}: the name server did not answer within {_seconds(deadline)}", Exit.TIMEOUT)
     if isinstance(found, Exception):
-        raise Failure(f"{shown}: no address for {host!r}; {_why(found)}", Exit.UNREACHABLE)
+        raise Failure(f"{shown}: no address for {host!r}; {_lookup_remedy(found)}", Exit.UNREACHABLE)
     return found
 
 
@@ -70,7 +65,7 @@ def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exceptio
     waiting = _thread.allocate_lock()
     waiting.acquire()
 
-    def ask() -> None:
+    def run_getaddrinfo() -> None:
         try:
             rows = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
             result.append(list(dict.fromkeys((row[0], row[4]) for row in rows)))
@@ -79,12 +74,12 @@ def _look_up(host: str, port: int, deadline: Deadline) -> list[Place] | Exceptio
         finally:
             waiting.release()
 
-    _thread.start_new_thread(ask, ())
+    _thread.start_new_thread(run_getaddrinfo, ())
     waiting.acquire(timeout=deadline.left())
     return result[0] if result else None
 
 
-def _why(error: Exception) -> str:
+def _lookup_remedy(error: Exception) -> str:
     if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN:
         return "the name server cannot be reached: is the network up?"
     if isinstance(error, UnicodeError):
@@ -113,10 +108,10 @@ def dial(shown: str, places: list[Place], deadline: Deadline) -> socket.socket:
             raise
         else:
             return connection
-    raise unreachable(shown, failures, deadline)
+    raise unreachable_failure(shown, failures, deadline)
 
 
-def unreachable(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
+def unreachable_failure(shown: str, failures: list[OSError], deadline: Deadline) -> Failure:
     """The Failure for places that could not be connected to: a refusal says more than a silence."""
     known = next((error for error in failures if not isinstance(error, TimeoutError)), None)
     if known is None:
@@ -156,14 +151,14 @@ class Connector:
     @property
     def text(self) -> str:
         """The address as text, `host:port`, and the address that is dialled instead."""
-        text = text_of(self.address)
-        return text if self._target == self.address else f"{text} (dialled {text_of(self._target)})"
+        text = format_address(self.address)
+        return text if self._target == self.address else f"{text} (dialled {format_address(self._target)})"
 
     def connect(self, deadline: Deadline, timing: Timing | None = None) -> socket.socket:
         """A connected socket, speaking TLS where that is wanted. Raises Failure."""
         timing = timing or Timing()
         begun = time.perf_counter_ns()
-        soon = deadline.sooner(self._config.connect_timeout_s)
+        soon = deadline.limit_to(self._config.connect_timeout_s)
         self._resolve(soon)
         resolved = time.perf_counter_ns()
         link = self.dial(soon)
@@ -172,7 +167,7 @@ class Connector:
         if not self.tls:
             return link
         try:
-            secured = self._secured(link, deadline)
+            secured = self._start_tls(link, deadline)
         except BaseException:
             link.close()
             raise
@@ -183,29 +178,29 @@ class Connector:
         """A connected socket without TLS. Raises Failure."""
         return dial(self.text, self._resolve(deadline), deadline)
 
-    def alerted(self, error: OSError) -> ConnectionStop | None:
+    def find_tls_alert(self, error: OSError) -> ConnectionStop | None:
         """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
         if not self.tls or not getattr(error, "reason", None):
             return None
-        from kwcli.net.tls_connect import explained
+        from kwcli.net.tls_connect import explain_tls_error
 
-        tls = self._config.tls or Tls()
-        stop = explained(error, tls, tls.server_name or self.address[0])
+        tls = self._config.tls or TlsSettings()
+        stop = explain_tls_error(error, tls, tls.server_name or self.address[0])
         return stop if stop.cause is Cause.TLS else None
 
-    def failure(self, stop: ConnectionStop) -> Failure:
+    def make_failure(self, stop: ConnectionStop) -> Failure:
         """The Failure with the line for people."""
         return Failure(stop.line(self.text), stop.code)
 
-    def why_closed(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def explain_close(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions; `stop` itself where nothing is found."""
         return stop if self.tls else explain_silent_close(self.dial, deadline, stop, sasl=self.sasl)
 
-    def no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def explain_no_broker(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a peer that closed in answer to ApiVersions, and is no old broker either."""
         return explain_silence(self.connect, deadline, stop)
 
-    def why_refused(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def explain_refusal(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """More about a broker that closed at the first request."""
         return stop if self.sasl else explain_late_close(self.connect, deadline, stop, tls=self.tls)
 
@@ -214,12 +209,12 @@ class Connector:
             self._places = resolve(self._target, self.text, deadline)
         return self._places
 
-    def _secured(self, link: socket.socket, deadline: Deadline) -> socket.socket:
-        from kwcli.net.tls_connect import secure
+    def _start_tls(self, link: socket.socket, deadline: Deadline) -> socket.socket:
+        from kwcli.net.tls_connect import start_tls
 
-        soon = deadline.sooner(self._config.connect_timeout_s)
+        soon = deadline.limit_to(self._config.connect_timeout_s)
         try:
-            return secure(link, self.address[0], self._config.tls or Tls(), soon)
+            return start_tls(link, self.address[0], self._config.tls or TlsSettings(), soon)
         except TimeoutError:
             text = f"{self.text} did not finish the TLS handshake within {soon.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
@@ -227,18 +222,18 @@ class Connector:
             if stop.cause is Cause.CLOSED:
                 stop = explain_failed_handshake(self.dial, deadline, stop, sasl=self.sasl)
             elif stop.cause is Cause.NAME:
-                stop = self._of_others(stop, soon)
-            raise self.failure(stop) from None
+                stop = self._add_names_in_certificate(stop, soon)
+            raise self.make_failure(stop) from None
 
-    def _of_others(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
+    def _add_names_in_certificate(self, stop: ConnectionStop, deadline: Deadline) -> ConnectionStop:
         """The stop with the names in a certificate that is not for this host, asked for by one more connection."""
-        from kwcli.net.connection_stops import other_name
-        from kwcli.net.tls_connect import names
+        from kwcli.net.connection_stops import other_name_stop
+        from kwcli.net.tls_connect import read_certificate_names
 
-        tls = self._config.tls or Tls()
+        tls = self._config.tls or TlsSettings()
         try:
             with self.dial(deadline) as link:
-                found = names(link, self.address[0], tls, deadline)
+                found = read_certificate_names(link, self.address[0], tls, deadline)
         except (OSError, Failure, ConnectionStop):
             return stop
-        return other_name(tls.server_name or self.address[0], found)
+        return other_name_stop(tls.server_name or self.address[0], found)

@@ -23,7 +23,7 @@ class Deadline:
         """Seconds until the deadline, never below 0."""
         return max(0.0, self._end - self._clock())
 
-    def sooner(self, seconds: float) -> Deadline:
+    def limit_to(self, seconds: float) -> Deadline:
         """The deadline `seconds` from now, or this one where it comes first."""
         return self if seconds >= self.left() else Deadline(seconds, self._clock)
 
@@ -34,7 +34,7 @@ class Deadline:
 Outcome = TypeVar("Outcome")
 
 
-def in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Outcome:
+def run_in_time(work: Callable[[], Outcome], deadline: Deadline, silence: str) -> Outcome:
     """The outcome of `work`, run in a thread that a time-out leaves alone: a Failure that begins with `silence`."""
     outcomes: list[Outcome] = []
     errors: list[BaseException] = []

@@ -87,23 +87,23 @@ def ask_http(
     Raises TimeoutError, OSError (ssl.SSLError too) where the server cannot be reached or breaks off, HttpProblem, and
     Failure where its name has no address.
     """
-    deadline = deadline.sooner(HTTP_ANSWER_S)
+    deadline = deadline.limit_to(HTTP_ANSWER_S)
     proxy = server.proxy
     place = (server.host, server.port) if proxy is None else (proxy.host, proxy.port)
     link = _connect(resolve(place, server.shown, deadline), deadline)
     try:
         if proxy is not None and server.tls is not None:
-            _tunnel(link, server, proxy, deadline)
+            _open_tunnel(link, server, proxy, deadline)
         elif proxy is not None:
-            target = f"http://{_address(server)}{target}"
-            headers = {**headers, **_authorization(proxy)}
+            target = f"http://{_format_server(server)}{target}"
+            headers = {**headers, **_authorization_header(proxy)}
         if server.tls is not None:
-            link.settimeout(_left(deadline))
+            link.settimeout(_time_left(deadline))
             link = server.tls.wrap_socket(link, server_hostname=server.host)
         client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
-        unsent = _send(link, _request(client, server, method, target, headers, body), deadline)
+        unsent = _send(link, _format_request(client, server, method, target, headers, body), deadline)
         try:
-            return _read(link, client, deadline, size_max)
+            return _read_answer(link, client, deadline, size_max)
         except HttpProblem:
             if unsent is not None:  # a server may answer before it has read everything; this one did not answer
                 raise unsent from None
@@ -112,7 +112,7 @@ def ask_http(
         link.close()
 
 
-def _left(deadline: Deadline) -> float:
+def _time_left(deadline: Deadline) -> float:
     left = deadline.left()
     if left <= 0:
         raise TimeoutError
@@ -126,7 +126,7 @@ def _connect(places: list[Place], deadline: Deadline) -> socket.socket:
         link: socket.socket | None = None
         try:
             link = socket.socket(family, socket.SOCK_STREAM)
-            link.settimeout(_left(deadline) / left_over)
+            link.settimeout(_time_left(deadline) / left_over)
             link.connect(place)
         except OSError as error:
             failed = without_frames(error)
@@ -137,21 +137,23 @@ def _connect(places: list[Place], deadline: Deadline) -> socket.socket:
     raise failed
 
 
-def _address(server: HttpServer, *, standard: int = 0) -> str:
+def _format_server(server: HttpServer, *, standard: int = 0) -> str:
     """`host:port`, without the port if it is the standard one."""
     host = f"[{server.host}]" if ":" in server.host else server.host
     return host if server.port == standard else f"{host}:{server.port}"
 
 
-def _authorization(proxy: HttpProxy) -> dict[str, str]:
+def _authorization_header(proxy: HttpProxy) -> dict[str, str]:
     return {} if proxy.authorization is None else {"Proxy-Authorization": proxy.authorization}
 
 
-def _tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline: Deadline) -> None:
+def _open_tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline: Deadline) -> None:
     """Have the proxy connect to the server. Raises HttpProblem, OSError."""
     client = h11.Connection(h11.CLIENT, max_incomplete_event_size=HTTP_HEAD_MAX)
-    address = _address(server)
-    asked = h11.Request(method="CONNECT", target=address, headers=[("Host", address), *_authorization(proxy).items()])
+    address = _format_server(server)
+    asked = h11.Request(
+        method="CONNECT", target=address, headers=[("Host", address), *_authorization_header(proxy).items()]
+    )
     unsent = _send(link, b"".join(client.send(each) or b"" for each in (asked, h11.EndOfMessage())), deadline)
     if unsent is not None:
         raise unsent
@@ -159,7 +161,7 @@ def _tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline:
         while True:
             event = client.next_event()
             if event is h11.NEED_DATA:
-                link.settimeout(_left(deadline))
+                link.settimeout(_time_left(deadline))
                 client.receive_data(link.recv(HTTP_HEAD_MAX))
             elif not isinstance(event, h11.InformationalResponse):
                 break
@@ -170,12 +172,12 @@ def _tunnel(link: socket.socket, server: HttpServer, proxy: HttpProxy, deadline:
         raise HttpProblem(f"its proxy refuses the connection{status}")
 
 
-def _request(
+def _format_request(
     client: h11.Connection, server: HttpServer, method: str, target: str, headers: Mapping[str, str], body: bytes
 ) -> bytes:
     """The bytes of the request. Raises HttpProblem for a header that HTTP does not allow."""
     own = {
-        "Host": _address(server, standard=443 if server.tls is not None else 80),
+        "Host": _format_server(server, standard=443 if server.tls is not None else 80),
         "User-Agent": "kw",
         "Connection": "close",
         "Accept-Encoding": "identity",
@@ -195,7 +197,7 @@ def _send(link: socket.socket, data: bytes, deadline: Deadline) -> OSError | Non
     left = memoryview(data)
     try:
         while left:
-            link.settimeout(_left(deadline))
+            link.settimeout(_time_left(deadline))
             left = left[link.send(left[:_PIECE]) :]
     except TimeoutError:
         raise
@@ -204,7 +206,7 @@ def _send(link: socket.socket, data: bytes, deadline: Deadline) -> OSError | Non
     return None
 
 
-def _read(link: socket.socket, client: h11.Connection, deadline: Deadline, size_max: int) -> HttpAnswer:
+def _read_answer(link: socket.socket, client: h11.Connection, deadline: Deadline, size_max: int) -> HttpAnswer:
     """Read the answer. Raises HttpProblem, OSError."""
     found: h11.Response | None = None
     body = bytearray()
@@ -213,7 +215,7 @@ def _read(link: socket.socket, client: h11.Connection, deadline: Deadline, size_
         while True:
             event = client.next_event()
             if event is h11.NEED_DATA:
-                link.settimeout(_left(deadline))
+                link.settimeout(_time_left(deadline))
                 data = link.recv(min(_PIECE, size_max + 1 - taken))
                 taken += len(data)
                 if taken > size_max:

@@ -9,7 +9,7 @@ import os
 import socket
 from typing import Final, cast
 
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.run_environment import Exit, Failure
 
 # Connections that wait to be accepted.
@@ -54,12 +54,12 @@ def is_loopback(bind: str) -> bool:
         return bind == "localhost"
 
 
-def listening(host: str, port: int, option: str = "--port-base") -> socket.socket:
+def open_listener(host: str, port: int, option: str = "--port-base") -> socket.socket:
     """A socket that listens on this host and port. Raises Failure, which names the option that sets them."""
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError):
-        raise Failure(f"{_named(host, option)}: this machine knows no such address") from None
+        raise Failure(f"{_name_option(host, option)}: this machine knows no such address") from None
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,24 +68,24 @@ def listening(host: str, port: int, option: str = "--port-base") -> socket.socke
         sock.setblocking(False)
     except OSError as error:
         sock.close()
-        raise _failure(host, port, error, option) from None
+        raise _bind_failure(host, port, error, option) from None
     except BaseException:
         sock.close()
         raise
     return sock
 
 
-def _failure(host: str, port: int, error: OSError, option: str) -> Failure:
-    where = shown((host, port))
+def _bind_failure(host: str, port: int, error: OSError, option: str) -> Failure:
+    where = format_address((host, port))
     if error.errno == errno.EADDRINUSE:
         return Failure(f"{where} is taken by another program: give another {option}")
     if error.errno == errno.EACCES:
         return Failure(f"{where}: ports below 1024 are for root: give another {option}")
     if error.errno == errno.EADDRNOTAVAIL:
-        return Failure(f"{_named(host, option)}: it is no address of this machine")
+        return Failure(f"{_name_option(host, option)}: it is no address of this machine")
     return Failure(f"{where}: cannot listen there: {os.strerror(error.errno or 0)}")
 
 
-def _named(host: str, option: str) -> str:
+def _name_option(host: str, option: str) -> str:
     """The option that names the host: `--bind` where `option` names a port alone."""
     return f"--bind {host}" if option in ("--port-base", "--port") else f"{option} {host}"

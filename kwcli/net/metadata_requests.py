@@ -29,13 +29,13 @@ from decoders.protocol_facts.keys import (
 from decoders.protocol_facts.names import known_fields
 from decoders.schema.model import NONE, Versions
 from decoders.wire.readable_text import in_bytes
-from kwcli.net.addresses import shown, unusable
+from kwcli.net.addresses import find_address_problem, format_address
 from kwcli.net.config.client_config import Address
-from kwcli.net.deadline import in_time
+from kwcli.net.deadline import run_in_time
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
-    from kwcli.net.session.blocking import Connection, Reply
+    from kwcli.net.session.blocking import BrokerConnection, Reply
 
 # From these versions on: Metadata can ask for topics without creating them, and by id; DescribeCluster can list
 # controllers.
@@ -54,7 +54,7 @@ class BadAnswer(Exception):
     """An answer that decodes but cannot be true; the text follows `its answer to NAME VERSION`."""
 
 
-class Node(NamedTuple):
+class ClusterNode(NamedTuple):
     """A broker, or a controller, at the address that the cluster names; `problem` says why that cannot be dialled."""
 
     id: int
@@ -86,14 +86,14 @@ def is_kraft(versions: Mapping[int, Versions]) -> bool:
     return DESCRIBE_QUORUM in versions and LEADER_AND_ISR not in versions
 
 
-def retriable(code: int) -> bool:
+def is_retriable(code: int) -> bool:
     """Whether asking again may give another answer."""
     return code in ERRORS and ERRORS[code].retriable
 
 
 def nodes_request(version: int) -> dict[str, Any]:
     """A Metadata request for the nodes alone (version 0 cannot do without all topics)."""
-    return _body(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
+    return _body_of_known_fields(METADATA, version, {"topics": [], "allow_auto_topic_creation": False})
 
 
 def topics_request(version: int, names: list[str] | None) -> dict[str, Any]:
@@ -103,39 +103,39 @@ def topics_request(version: int, names: list[str] | None) -> dict[str, Any]:
     """
     named = names is not None and version >= WITHOUT_CREATING
     topics = [{"name": name} for name in names or ()] if named else None if version else []
-    return _body(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
+    return _body_of_known_fields(METADATA, version, {"topics": topics, "allow_auto_topic_creation": False})
 
 
 def topic_id_request(version: int, identity: UUID) -> dict[str, Any]:
     """A Metadata request for the topic with this id."""
     topic = {"topic_id": identity, "name": None}
-    return _body(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
+    return _body_of_known_fields(METADATA, version, {"topics": [topic], "allow_auto_topic_creation": False})
 
 
 def controllers_request(version: int) -> dict[str, Any]:
     """A DescribeCluster request for the controllers."""
-    return _body(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
+    return _body_of_known_fields(DESCRIBE_CLUSTER, version, {"endpoint_type": CONTROLLERS})
 
 
 def coordinator_request(version: int, kind: Kind, key: str) -> dict[str, Any]:
     """A FindCoordinator request for one key."""
     number, _ = KINDS[kind]
-    return _body(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
+    return _body_of_known_fields(FIND_COORDINATOR, version, {"key": key, "key_type": number, "coordinator_keys": [key]})
 
 
 def offset_request(version: int, topic: str, partition: int, timestamp: int) -> dict[str, Any]:
     """A ListOffsets request of one partition."""
     asked = {"partition_index": partition, "timestamp": timestamp}
     value = {"replica_id": -1, "topics": [{"name": topic, "partitions": [asked]}]}
-    return _body(LIST_OFFSETS, version, value)
+    return _body_of_known_fields(LIST_OFFSETS, version, value)
 
 
-def _body(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
+def _body_of_known_fields(key: int, version: int, value: Mapping[str, Any]) -> dict[str, Any]:
     """The body with the fields that the version has: newer versions have dropped some of those given above."""
     return known_fields(api(key).request.fields, version, value)
 
 
-def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def find_coordinator_row(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The part of a FindCoordinator answer about the one key: node_id, host, port, error_code, error_message.
 
     Raises BadAnswer where the answer is about other keys only.
@@ -149,45 +149,45 @@ def coordinator(answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     raise BadAnswer(f"does not mention {key!r}")
 
 
-def node_at(number: int, address: Address, rack: str | None = None) -> Node:
+def make_node(number: int, address: Address, rack: str | None = None) -> ClusterNode:
     """A node at the address that an answer names, with the problem of that address, if any."""
-    problem = "a node id is not negative" if number < 0 else unusable(address)
+    problem = "a node id is not negative" if number < 0 else find_address_problem(address)
     if problem is not None:
-        problem = f"the cluster says that node {number} is at {shown(address)}: {problem}"
-    return Node(number, address, rack, problem)
+        problem = f"the cluster says that node {number} is at {format_address(address)}: {problem}"
+    return ClusterNode(number, address, rack, problem)
 
 
-def unfound(kind: str, key: str, found: Mapping[str, Any]) -> str:
+def no_coordinator_text(kind: str, key: str, found: Mapping[str, Any]) -> str:
     """The text that says why there is no coordinator."""
     said = f": {found['error_message']}" if found.get("error_message") else ""
     return f"no coordinator for {kind} {key!r}: {error_name(found.get('error_code', 0))}{said}"
 
 
-def nodes(answer: Mapping[str, Any]) -> dict[int, Node]:
+def parse_nodes(answer: Mapping[str, Any]) -> dict[int, ClusterNode]:
     """The nodes of a Metadata or DescribeCluster answer, by id; a node at two addresses has a `problem`."""
-    found: dict[int, Node] = {}
+    found: dict[int, ClusterNode] = {}
     for row in answer["brokers"]:
-        node = node_at(row.get("node_id", row.get("broker_id")), (row["host"], row["port"]), row.get("rack"))
+        node = make_node(row.get("node_id", row.get("broker_id")), (row["host"], row["port"]), row.get("rack"))
         before = found.setdefault(node.id, node)
         if before.address != node.address and before.problem is None:
-            places = f"{shown(before.address)} and at {shown(node.address)}"
+            places = f"{format_address(before.address)} and at {format_address(node.address)}"
             problem = f"the cluster says that node {node.id} is at {places}: it cannot be both"
             found[node.id] = before._replace(problem=problem)
     return found
 
 
-def topics(answer: Mapping[str, Any]) -> list[TopicMetadata]:
+def parse_topics(answer: Mapping[str, Any]) -> list[TopicMetadata]:
     """The topics of a Metadata answer. Raises BadAnswer for impossible partitions."""
     return [
-        TopicMetadata(row["name"] or "", row.get("topic_id"), _partitions(row), row["error_code"])
+        TopicMetadata(row["name"] or "", row.get("topic_id"), _parse_partitions(row), row["error_code"])
         for row in answer["topics"]
     ]
 
 
-def _partitions(row: Mapping[str, Any]) -> dict[int, Partition]:
+def _parse_partitions(row: Mapping[str, Any]) -> dict[int, Partition]:
     found: dict[int, Partition] = {}
     for each in row["partitions"]:
-        partition = _partition(each)
+        partition = _parse_partition(each)
         if partition.number < 0:
             raise BadAnswer(f"names partition {partition.number} of {row['name']!r}, and there is none below 0")
         if found.setdefault(partition.number, partition).leader != partition.leader:
@@ -195,7 +195,7 @@ def _partitions(row: Mapping[str, Any]) -> dict[int, Partition]:
     return found
 
 
-def _partition(row: Mapping[str, Any]) -> Partition:
+def _parse_partition(row: Mapping[str, Any]) -> Partition:
     return Partition(row["partition_index"], row["leader_id"], row.get("leader_epoch", -1), row["error_code"])
 
 
@@ -203,7 +203,7 @@ def _partition(row: Mapping[str, Any]) -> Partition:
 LONG: Final = MIB
 
 
-def highest_common(connection: Connection, key: int, least: int, most: int) -> int:
+def choose_highest_common_version(connection: BrokerConnection, key: int, least: int, most: int) -> int:
     """The highest version that both sides know, in these bounds. Raises Failure when there is none."""
     offered = connection.versions.get(key, NONE)
     both = offered & api(key).versions & Versions(least, most)
@@ -216,7 +216,7 @@ def highest_common(connection: Connection, key: int, least: int, most: int) -> i
     return both.high
 
 
-def decoded(connection: Connection, reply: Reply, key: int, version: int) -> dict[str, Any]:
+def decode_reply(connection: BrokerConnection, reply: Reply, key: int, version: int) -> dict[str, Any]:
     """The decoded body of a reply that has an answer. Raises Failure."""
     frame = reply.response_frame
     assert frame is not None
@@ -230,26 +230,28 @@ def decoded(connection: Connection, reply: Reply, key: int, version: int) -> dic
         if len(frame) < LONG:
             return read()
         what = f"{connection.peer}: its answer to {name} {version}, of {in_bytes(len(frame))}, was not read"
-        return in_time(read, connection.deadline, what)
+        return run_in_time(read, connection.deadline, what)
     except DecodeError as problem:
         raise Failure(f"{connection.peer}: its answer to {name} {version} cannot be read: {problem}") from None
 
 
-def told_topics(connection: Connection, version: int, answer: Mapping[str, Any]) -> list[TopicMetadata]:
+def read_topics(connection: BrokerConnection, version: int, answer: Mapping[str, Any]) -> list[TopicMetadata]:
     """The topics of a Metadata answer. Raises Failure."""
     try:
-        return topics(answer)
+        return parse_topics(answer)
     except BadAnswer as bad:
-        raise _untrue(connection, METADATA, version, bad) from None
+        raise _bad_answer_failure(connection, METADATA, version, bad) from None
 
 
-def found_coordinator(connection: Connection, version: int, answer: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def read_coordinator(
+    connection: BrokerConnection, version: int, answer: Mapping[str, Any], key: str
+) -> Mapping[str, Any]:
     """The part of a FindCoordinator answer that is about this key. Raises Failure."""
     try:
-        return coordinator(answer, key)
+        return find_coordinator_row(answer, key)
     except BadAnswer as bad:
-        raise _untrue(connection, FIND_COORDINATOR, version, bad) from None
+        raise _bad_answer_failure(connection, FIND_COORDINATOR, version, bad) from None
 
 
-def _untrue(connection: Connection, key: int, version: int, bad: BadAnswer) -> Failure:
+def _bad_answer_failure(connection: BrokerConnection, key: int, version: int, bad: BadAnswer) -> Failure:
     return Failure(f"{connection.peer}: its answer to {api(key).name} {version} {bad}")

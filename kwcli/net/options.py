@@ -27,11 +27,11 @@ class KeyValue(click.ParamType[tuple[str, str]]):
             return value
         name, equals, text = value.partition("=")
         if not equals or not name.strip():
-            from kwcli.net.config.unknown_properties import is_foreign_word, proposal, shown_name
+            from kwcli.net.config.unknown_properties import is_foreign_word, propose_property, redact_name
 
             if is_foreign_word(name) and not equals:
-                self.fail(f"{name!r} is no key=value{proposal(name, 'true', option=True)}", param, ctx)
-            self.fail(f"{shown_name(name.strip())!r} has no value: write key=value; -X list shows all", param, ctx)
+                self.fail(f"{name!r} is no key=value{propose_property(name, 'true', option=True)}", param, ctx)
+            self.fail(f"{redact_name(name.strip())!r} has no value: write key=value; -X list shows all", param, ctx)
         return name.strip(), text
 
 
@@ -45,10 +45,10 @@ class Dial(click.ParamType[tuple[Address, Address]]):
     ) -> tuple[Address, Address]:
         if isinstance(value, tuple):
             return value
-        from kwcli.net.config.build_config import dial_pair
+        from kwcli.net.config.build_config import parse_dial_pair
 
         try:
-            return dial_pair(value, "")
+            return parse_dial_pair(value, "")
         except Failure as failure:
             self.fail(failure.text.removeprefix(": "), param, ctx)
 
@@ -124,12 +124,12 @@ _OPTIONS = (
 
 def connection_options(command: Command) -> Command:
     """Add all options above; the command is called with `connection`, a ConnectionOptions."""
-    return _connecting(command, _OPTIONS)
+    return _add_options(command, _OPTIONS)
 
 
 def connection_options_of_others(command: Command) -> Command:
     """Add all options above but --client-id, for a command that is asked about clients and hardly is one."""
-    return _connecting(command, [option for option in _OPTIONS if option is not _CLIENT_ID])
+    return _add_options(command, [option for option in _OPTIONS if option is not _CLIENT_ID])
 
 
 def login_options(command: Command) -> Command:
@@ -202,5 +202,5 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
     env.stdout.write("".join(f"{line}\n" for line in lines(rows, env.columns)).encode("utf-8", "surrogateescape"))
 
 
-def _connecting(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
+def _add_options(command: Command, options: Iterable[Callable[[Any], Any]]) -> Command:
     return with_options(gather_options("connection", ConnectionOptions, ConnectionOptions._fields)(command), *options)

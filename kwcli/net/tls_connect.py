@@ -12,17 +12,17 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
 
-from kwcli.net.config.client_config import Tls
+from kwcli.net.config.client_config import TlsSettings
 from kwcli.net.connection_stops import Cause, ConnectionStop
 from kwcli.net.deadline import Deadline
-from kwcli.net.tls.key_stores import Identity, identity, locked, trusted
+from kwcli.net.tls.key_stores import Identity, lock_key, read_identity, read_trusted_certificates
 from kwcli.private_files import open_private
 from kwcli.run_environment import Exit, Failure
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
 
-def client_context(tls: Tls) -> ssl.SSLContext:
+def client_context(tls: TlsSettings) -> ssl.SSLContext:
     """The TLS context of a client. Failure (usage) where a file or a password is wrong."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = _VERSIONS[tls.minimum or "TLSv1.2"]
@@ -31,9 +31,9 @@ def client_context(tls: Tls) -> ssl.SSLContext:
     context.check_hostname = tls.verify and tls.check_hostname
     context.verify_mode = ssl.CERT_REQUIRED if tls.verify else ssl.CERT_NONE
     if tls.verify:
-        _trust(context, tls)
+        _load_authorities(context, tls)
     if tls.certificate is not None:
-        present(context, identity(tls.certificate, tls.key))
+        load_own_certificate(context, read_identity(tls.certificate, tls.key))
     if tls.ciphers:
         _choose_ciphers(context, tls.ciphers)
     if tls.key_log:
@@ -52,21 +52,21 @@ def log_keys(context: ssl.SSLContext, path: str) -> None:
         raise Failure(f"SSLKEYLOGFILE {path} cannot be written: {reason}", Exit.USAGE) from None
 
 
-def _trust(context: ssl.SSLContext, tls: Tls) -> None:
+def _load_authorities(context: ssl.SSLContext, tls: TlsSettings) -> None:
     if tls.authorities is None:
         context.load_default_certs()
         return
     # A trust store may hold a broker's own certificate or an intermediate one: it is trusted as it stands, as in Java.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     try:
-        context.load_verify_locations(cadata=trusted(tls.authorities))
+        context.load_verify_locations(cadata=read_trusted_certificates(tls.authorities))
     except ssl.SSLError as error:
         raise Failure(f"the trust store's certificates cannot be read ({_reason(error)})", Exit.USAGE) from None
 
 
 def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
 
-    names = openssl_ciphers(ciphers)
+    names = translate_ciphers(ciphers)
     if names is None:
         return
     try:
@@ -75,26 +75,30 @@ def _choose_ciphers(context: ssl.SSLContext, ciphers: str) -> None:
         raise Failure(f"ssl.cipher.suites names no cipher suite that OpenSSL knows: {ciphers}", Exit.USAGE) from None
 
 
-def present(context: ssl.SSLContext, own: Identity, whose: str = "the client's") -> None:
+def load_own_certificate(context: ssl.SSLContext, own: Identity, whose: str = "the client's") -> None:
     """Present this certificate to peers. Failure (usage) where its key does not belong to it or cannot be opened."""
-    with _file(own) as (path, password):
+    with _write_temporary_file(own) as (path, password):
         try:
             # Without a password OpenSSL would ask the terminal for one.
             context.load_cert_chain(path, password=password or "")
         except ssl.SSLError as error:
             wrong = "KEY_VALUES_MISMATCH" in str(error) or "key values mismatch" in str(error)
-            text = f"{whose} key does not belong to its certificate" if wrong else _unusable(own, error, whose)
+            text = (
+                f"{whose} key does not belong to its certificate"
+                if wrong
+                else _unusable_certificate_text(own, error, whose)
+            )
             raise Failure(text, Exit.USAGE) from None
 
 
-def _unusable(own: Identity, error: ssl.SSLError, whose: str) -> str:
+def _unusable_certificate_text(own: Identity, error: ssl.SSLError, whose: str) -> str:
     if own.password is not None:
         return f"{whose} key cannot be opened: is ssl.key.password right?"
     return f"{whose} certificate or key cannot be used ({_reason(error)})"
 
 
 @contextmanager
-def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
+def _write_temporary_file(own: Identity) -> Iterator[tuple[str, str | None]]:
     """A path by which OpenSSL can read certificate and key, while the block lasts; and the password of the key."""
     memory = getattr(os, "memfd_create", None)
     if memory is not None and os.path.exists("/proc/self/fd"):
@@ -112,7 +116,7 @@ def _file(own: Identity) -> Iterator[tuple[str, str | None]]:
 
     password = b64encode(os.urandom(24)).decode()
     try:
-        key = locked(own.key or "", own.password, password)
+        key = lock_key(own.key or "", own.password, password)
     except StoreError as error:
         raise Failure(f"the client's key cannot be opened: {error}", Exit.USAGE) from None
     handle, path = tempfile.mkstemp(prefix="kw-")  # of mode 0600
@@ -145,12 +149,12 @@ _NOT_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PR
 
 
 @lru_cache(maxsize=8)
-def _context(tls: Tls) -> ssl.SSLContext:
+def _cached_context(tls: TlsSettings) -> ssl.SSLContext:
     """A cached context: loading the system's authorities takes 20 ms, and a cluster has many brokers."""
     return client_context(tls)
 
 
-def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.SSLSocket:
+def start_tls(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadline) -> ssl.SSLSocket:
     """Do the TLS handshake. Raises TimeoutError, Failure for wrong settings, or ConnectionStop.
 
     The stop's cause is CLOSED where the peer may not speak TLS at all.
@@ -158,7 +162,7 @@ def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.
     name = tls.server_name or host
     # ASCII names go as bytes: for text Python loads a codec that takes 5 ms.
     wanted: str | bytes = name.encode("ascii") if name.isascii() else name
-    context = _context(tls)
+    context = _cached_context(tls)
     secured: ssl.SSLSocket | None = None
     try:
         link.settimeout(max(deadline.left(), 0.001))
@@ -169,12 +173,12 @@ def secure(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> ssl.
         if secured is not None:
             secured.close()
         if isinstance(error, OSError) and not isinstance(error, TimeoutError):
-            raise explained(error, tls, name) from None
+            raise explain_tls_error(error, tls, name) from None
         raise
     return secured
 
 
-def explained(error: OSError, tls: Tls, name: str) -> ConnectionStop:
+def explain_tls_error(error: OSError, tls: TlsSettings, name: str) -> ConnectionStop:
     """The stop for an error of the handshake, or of the first read after it. `name` is the host meant to be reached."""
     from kwcli.net.connection_stops import tls_stop
 
@@ -186,9 +190,9 @@ def explained(error: OSError, tls: Tls, name: str) -> ConnectionStop:
     return stop
 
 
-def names(link: socket.socket, host: str, tls: Tls, deadline: Deadline) -> list[str]:
+def read_certificate_names(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadline) -> list[str]:
     """The names in a broker's certificate that is right but for its names; empty where it has none."""
-    with secure(link, host, tls._replace(check_hostname=False), deadline) as secured:
+    with start_tls(link, host, tls._replace(check_hostname=False), deadline) as secured:
         shown: Any = secured.getpeercert() or {}
     return [str(name) for kind, name in shown.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
 
@@ -206,14 +210,14 @@ _WORDS: Final = (
 )
 
 
-def openssl_ciphers(text: str) -> str | None:
+def translate_ciphers(text: str) -> str | None:
     """The cipher list for OpenSSL; None where only suites of TLS 1.3 are named, which need no list."""
     names = [name.strip() for name in re.split(r"[,:]", text) if name.strip()]
-    found = [_name(name) for name in names]
+    found = [_translate_cipher(name) for name in names]
     return ":".join(name for name in found if name) or None
 
 
-def _name(name: str) -> str:
+def _translate_cipher(name: str) -> str:
     if not name.startswith("TLS_"):
         return name
     match = _STANDARD.fullmatch(name)

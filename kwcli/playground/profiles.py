@@ -19,7 +19,7 @@ _LIST: Final = "profiles"
 
 def add_profile(env: Environment, folder: Path, config: ListenerConfig) -> str:
     """Make a profile for a way into a cluster; returns its name, with a number where the usual name is taken."""
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     taken = set(profiles.names())
     name, number = f"{PREFIX}-{config.name}", 1
     while name in taken:
@@ -37,6 +37,6 @@ def remove_profiles(env: Environment, folder: Path) -> None:
         names = (folder / _LIST).read_text(encoding="utf-8").split()
     except OSError:
         return
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     for name in set(names) & set(profiles.names()):
         profiles.remove(name)

@@ -22,11 +22,11 @@ def make_certificates(folder: Path) -> None:
     The parts stand beside them as NAME.key and NAME.crt. Both certificates are good for localhost, 127.0.0.1 and ::1.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    authority = issue_certificates.authority("kw-ca")
+    authority = issue_certificates.issue_authority("kw-ca")
     _write(folder / "ca.key", authority.key_pem)
     _write(folder / "ca.pem", authority.certificate_pem)
     for name, subject in _NAMES.items():
-        made = issue_certificates.leaf(authority, subject, _PLACES)
+        made = issue_certificates.issue_leaf(authority, subject, _PLACES)
         _write(folder / f"{name}.key", made.key_pem)
         _write(folder / f"{name}.crt", made.certificate_pem)
         _write(folder / f"{name}.pem", made.key_pem + made.certificate_pem + authority.certificate_pem)

@@ -24,11 +24,11 @@ from decoders.protocol_facts.keys import (
     SYNC_GROUP,
 )
 from decoders.records import Batch, Record, decode_records, encode_batch
-from kwcli.net.addresses import addresses
+from kwcli.net.addresses import parse_addresses
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import Connection
+from kwcli.net.session.blocking import BrokerConnection
 from kwcli.run_environment import Failure
 
 __all__ = ["Client", "TrafficMaker", "make_topics"]
@@ -42,18 +42,20 @@ class Client(ClusterClient):
     """A cluster client whose every request has a deadline of its own."""
 
     def __init__(self, bootstrap: str, client_id: str) -> None:
-        super().__init__(ClientConfig(addresses(bootstrap), client_id=client_id), _patience())
+        super().__init__(ClientConfig(parse_addresses(bootstrap), client_id=client_id), _patience())
 
     def with_new_deadline(self) -> Self:
         """This client with a new deadline, for looking something up."""
-        self.renew(_patience())
+        self.set_deadline(_patience())
         return self
 
-    def request(self, to: Connection | None, key: int, body: Mapping[str, Any]) -> dict[str, Any]:
+    def request(self, to: BrokerConnection | None, key: int, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send a request to a node; returns the body of the response. Raises Failure, also where the node is None."""
         if to is None:
             raise Failure("the topic has gone")
-        return self.with_new_deadline().ask(to, key, self.version(to, key, most=_CAPS.get(key, 99)), body)
+        return self.with_new_deadline().send_request(
+            to, key, self.choose_version(to, key, most=_CAPS.get(key, 99)), body
+        )
 
 
 def _patience() -> Deadline:
@@ -75,7 +77,7 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
     left: list[tuple[str, int]] = list(topics)
     with Client(bootstrap, "playground") as client:
         while left:
-            answer = client.request(client.with_new_deadline().any(), CREATE_TOPICS, _wanted(left, copies))
+            answer = client.request(client.with_new_deadline().connect_to_any(), CREATE_TOPICS, _wanted(left, copies))
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
                 if row["error_code"] not in _SOON or time.monotonic() > deadline:
@@ -147,12 +149,12 @@ class TrafficMaker:
                 records.append(Record(len(records), stamp, b"%d" % number, value.encode()))
             data = {"index": partition, "records": encode_batch(records, Batch(codec="lz4"))}
             body = {"acks": -1, "timeout_ms": 5000, "topic_data": [{"name": topic, "partition_data": [data]}]}
-            answer = client.request(client.with_new_deadline().leader(topic, partition), PRODUCE, body)
+            answer = client.request(client.with_new_deadline().connect_to_leader(topic, partition), PRODUCE, body)
             if answer["responses"][0]["partition_responses"][0]["error_code"]:
-                client.forget()
+                client.forget_answers()
 
     def _consume(self, client: Client) -> None:
-        coordinator = client.coordinator("group", GROUP)
+        coordinator = client.connect_to_coordinator("group", GROUP)
         member, generation, leader = self._join(client, coordinator)
         mine = self._sync(client, coordinator, member, generation, leader)
         at = self._committed(client, coordinator, mine)
@@ -167,7 +169,7 @@ class TrafficMaker:
                 self._over.wait(PAUSE_S)
         client.request(coordinator, LEAVE_GROUP, {"group_id": GROUP, "members": [{"member_id": member}]})
 
-    def _join(self, client: Client, coordinator: Connection) -> tuple[str, int, list[dict[str, Any]]]:
+    def _join(self, client: Client, coordinator: BrokerConnection) -> tuple[str, int, list[dict[str, Any]]]:
         """Join the group: (member id, generation, all members where this one is the leader and assigns)."""
         subscription = {"topics": self._topics, "user_data": None}
         protocol: dict[str, Any] = {
@@ -187,7 +189,7 @@ class TrafficMaker:
             return answer["member_id"], answer["generation_id"], answer["members"]
 
     def _sync(
-        self, client: Client, coordinator: Connection, member: str, generation: int, members: list[dict[str, Any]]
+        self, client: Client, coordinator: BrokerConnection, member: str, generation: int, members: list[dict[str, Any]]
     ) -> list[tuple[str, int]]:
         """The partitions assigned to this member; the leader, which knows the members, assigns them."""
         every = [
@@ -210,7 +212,7 @@ class TrafficMaker:
         return _assigned(answer["assignment"])
 
     def _committed(
-        self, client: Client, coordinator: Connection, mine: list[tuple[str, int]]
+        self, client: Client, coordinator: BrokerConnection, mine: list[tuple[str, int]]
     ) -> dict[tuple[str, int], int]:
         names = {name for name, _ in mine}
         topics = [{"name": name, "partition_indexes": [p for of, p in mine if of == name]} for name in names]
@@ -228,16 +230,16 @@ class TrafficMaker:
         wanted = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 16}
         body: dict[str, Any] = {"replica_id": -1, "max_wait_ms": WAIT_MS, "min_bytes": 1, "max_bytes": 1 << 20}
         body["topics"] = [{"topic": topic, "partitions": [wanted]}]
-        answer = client.request(client.with_new_deadline().leader(topic, partition), FETCH, body)
+        answer = client.request(client.with_new_deadline().connect_to_leader(topic, partition), FETCH, body)
         row = answer["responses"][0]["partitions"][0]
         if row["error_code"]:
-            client.forget()
+            client.forget_answers()
             return offset
         batches = decode_records(row["records"] or b"")
         return max((batch.last_offset + 1 for batch in batches if batch.last_offset is not None), default=offset)
 
     def _commit(
-        self, client: Client, coordinator: Connection, who: tuple[int, str], at: dict[tuple[str, int], int]
+        self, client: Client, coordinator: BrokerConnection, who: tuple[int, str], at: dict[tuple[str, int], int]
     ) -> None:
         rows: dict[str, list[dict[str, Any]]] = {}
         for (topic, partition), offset in at.items():

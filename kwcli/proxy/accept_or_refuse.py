@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
 from kwcli.run_environment import Failure
@@ -74,7 +74,7 @@ async def dial_first(
     failures, paused = [], []
     for target in targets:
         if backoff.is_paused(target):
-            paused.append(f"{shown(target)} refused the proxy's login; the proxy waits before it tries again")
+            paused.append(f"{format_address(target)} refused the proxy's login; the proxy waits before it tries again")
             continue
         try:
             await dialler.dial(target, factory)

@@ -18,12 +18,12 @@ from decoders.apis import NAMES, api
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.listening import listening
-from kwcli.net.session.session import impossible
+from kwcli.net.listening import open_listener
+from kwcli.net.session.session import find_impossible_versions
 from kwcli.output.short_texts import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest_version
@@ -32,8 +32,8 @@ from kwcli.telemetry.http_server import listen_for_metrics
 
 if TYPE_CHECKING:
     from decoders.schema.model import Versions
-    from kwcli.net.metadata_requests import Node
-    from kwcli.net.session.blocking import Connection
+    from kwcli.net.metadata_requests import ClusterNode
+    from kwcli.net.session.blocking import BrokerConnection
     from kwcli.proxy.tls.inbound import Inbound
 
 
@@ -104,13 +104,13 @@ def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Ch
     """Check the certificate, the brokers and the ports; the findings, in this order."""
     if options.tls is not None:
         yield _certificate(options.tls, options.advertise)
-    found: dict[int, Node] = {}
+    found: dict[int, ClusterNode] = {}
     cluster_id = None
     deadline = Deadline(options.config.timeout_s, time.monotonic)
     try:
         with ClusterClient(options.config, deadline) as cluster:
-            first = cluster.any()
-            yield CheckLine("upstream", f"{shown(first.address)} answers{_how(options.config)}")
+            first = cluster.connect_to_any()
+            yield CheckLine("upstream", f"{format_address(first.address)} answers{_how(options.config)}")
             yield from _versions("versions", first)
             nodes = _nodes(cluster)
             if isinstance(nodes, Failure):
@@ -146,7 +146,7 @@ def _how(config: ClientConfig) -> str:
     return f" {' and '.join(words)}" if words else " in plaintext"
 
 
-def _nodes(cluster: ClusterClient) -> Mapping[int, Node] | Failure:
+def _nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
     """The brokers by node id; a Failure as a value where the cluster wants a login, which clients do by themselves."""
     try:
         return cluster.nodes()
@@ -156,10 +156,10 @@ def _nodes(cluster: ClusterClient) -> Mapping[int, Node] | Failure:
         return without_frames(failure)
 
 
-def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[CheckLine]:
+def _node(cluster: ClusterClient, node: ClusterNode, known: Address) -> Iterator[CheckLine]:
     name = f"node {node.id}"
     try:
-        connection = cluster.node(node.id)
+        connection = cluster.connect_to_node(node.id)
     except Failure as failure:
         reachable = failure.code == Exit.UNREACHABLE and node.problem is None
         remedy = "; --dial-map dials another address" if reachable else ""
@@ -167,17 +167,17 @@ def _node(cluster: ClusterClient, node: Node, known: Address) -> Iterator[CheckL
         yield CheckLine(name, text, failure.code)
         return
     if node.address == known:
-        yield CheckLine(name, f"{shown(node.address)} is the bootstrap broker")
+        yield CheckLine(name, f"{format_address(node.address)} is the bootstrap broker")
     else:
         yield from _versions(name, connection)
 
 
-def _versions(name: str, connection: Connection) -> Iterator[CheckLine]:
+def _versions(name: str, connection: BrokerConnection) -> Iterator[CheckLine]:
     """Findings about APIs and versions of a broker that kw does not know or cannot rewrite; one finding where none."""
     offered = connection.versions
     strange = [*_above(offered), *_unknown(offered)]
-    strange += (f"offers {each}: no client can use that" for each in impossible(connection.offer.answer))
-    where = shown(connection.address)
+    strange += (f"offers {each}: no client can use that" for each in find_impossible_versions(connection.offer.answer))
+    where = format_address(connection.address)
     if not strange:
         yield CheckLine(name, f"{where} speaks {count_of(len(offered), 'API')}, all known to kw")
     for text in strange:
@@ -222,7 +222,7 @@ def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], dea
             yield CheckLine("ports", f"no port is left for {name}: give a lower --port-base", Exit.FINDINGS)
             continue
         try:
-            listening(options.bind, port).close()
+            open_listener(options.bind, port).close()
         except Failure as failure:
             yield CheckLine("ports", f"for {name}: {failure.text}", Exit.FINDINGS)
         else:

@@ -22,7 +22,7 @@ from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import SIZE_FIELD
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.schema.model import Side
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 
 if TYPE_CHECKING:
     from kwcli.proxy.deciders import ClientConnection
@@ -120,7 +120,9 @@ class WatchedConnection:
     def _begun(self, watching: Watching, now_ns: int) -> Exchange:
         relay = self._relay
         if self._ends is None:
-            self._ends = ConnectionInfo(relay.number, relay.peer, shown(relay.listener.address), now_ns, Topics())
+            self._ends = ConnectionInfo(
+                relay.number, relay.peer, format_address(relay.listener.address), now_ns, Topics()
+            )
         self._ends.topics = watching.topics
         exchange = Exchange()
         begin(exchange, self._ends, watching.api_readers.unknown)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Final
 
-from kwcli.net.addresses import PORT_MAX, shown
+from kwcli.net.addresses import PORT_MAX, format_address
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import listening
+from kwcli.net.listening import open_listener
 from kwcli.own_folders import own_folder
 from kwcli.private_files import make_folder, sweep_staged, write_private
 from kwcli.proxy.relay.rewrite import Endpoint
@@ -181,8 +181,10 @@ class ProxyListeners:
                 if listener is None:
                     continue
             elif listener.targets[0] != target:
-                was = shown(listener.targets[0])
-                self._say(f"node {each.node_id} is now at {shown(target)}, no longer at {was}; its listener stays")
+                was = format_address(listener.targets[0])
+                self._say(
+                    f"node {each.node_id} is now at {format_address(target)}, no longer at {was}; its listener stays"
+                )
                 listener.targets = (target,)
             places[each.node_id] = listener.address
         self._ports.keep()
@@ -201,11 +203,11 @@ class ProxyListeners:
                 self._say(failure.text)
             return None
         self._failed.discard(node_id)
-        self._say(f"node {node_id}: {shown(target)} at {shown(listener.address)}")
+        self._say(f"node {node_id}: {format_address(target)} at {format_address(listener.address)}")
         return listener
 
     def _open(self, node_id: int | None, port: int, targets: tuple[Address, ...], rack: str | None) -> Listener:
-        sock = listening(self._bind, port)
+        sock = open_listener(self._bind, port)
         listener = Listener(node_id, (self._advertise, sock.getsockname()[1]), targets, rack)
         self._opened(listener, sock)
         return listener

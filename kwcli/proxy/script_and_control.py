@@ -202,13 +202,13 @@ def _connections(relays: Iterable[Relay]) -> list[dict[str, Any]]:
 
 
 def _listeners(listeners: Iterable[Listener]) -> list[dict[str, Any]]:
-    from kwcli.net.addresses import shown
+    from kwcli.net.addresses import format_address
 
     return [
         {
             "node": each.name,
-            "real": [shown(target) for target in each.targets],
-            "local": shown(each.address),
+            "real": [format_address(target) for target in each.targets],
+            "local": format_address(each.address),
             "rack": each.rack,
         }
         for each in listeners

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from kwcli.malloc_trim import TRIM_S, Trimmer, tune
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
 from kwcli.net.session.asyncio_connections import Dialler, Logins, TlsServer
@@ -39,7 +39,9 @@ def format_listeners(listeners: Sequence[Listener]) -> list[str]:
     """The listeners as a table, in lines; with a column of racks only where one is known."""
     rows = [["node", "real", "local", "rack"]]
     for each in listeners:
-        rows.append([each.name, ",".join(map(shown, each.targets)), shown(each.address), each.rack or ""])
+        rows.append(
+            [each.name, ",".join(map(format_address, each.targets)), format_address(each.address), each.rack or ""]
+        )
     if not any(each.rack for each in listeners):
         rows = [row[:3] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -192,7 +194,7 @@ class Proxy:
 
     def _start_told(self) -> None:
         assert self.listeners.boot is not None
-        boot = shown(self.listeners.boot.address)
+        boot = format_address(self.listeners.boot.address)
         for line in format_listeners(self.listeners.all):
             self.env.say(line)
         if self._found.remark:
@@ -206,7 +208,7 @@ class Proxy:
         for line in self.settings.script_and_control.lines() if self.settings.script_and_control is not None else []:
             self.env.say(line)
         if self._told is not None:
-            self.env.say(f"metrics      http://{shown(self._told.getsockname()[:2])}/metrics")
+            self.env.say(f"metrics      http://{format_address(self._told.getsockname()[:2])}/metrics")
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.say(f"ready {boot}")
 

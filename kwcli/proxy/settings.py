@@ -10,7 +10,7 @@ from decoders.named_tuple import NamedTuple
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.metadata_requests import Node
+from kwcli.net.metadata_requests import ClusterNode
 from kwcli.proxy.relay.memory_share import BUDGET
 from kwcli.run_environment import Exit, Failure
 
@@ -70,7 +70,7 @@ _TOLD_MAX: Final = 3
 class Discovered(NamedTuple):
     """The nodes. `remark`: why none are known yet, or which have impossible addresses; `offered` is by API key."""
 
-    nodes: Mapping[int, Node]
+    nodes: Mapping[int, ClusterNode]
     cluster_id: str | None
     remark: str | None = None
     offered: Mapping[int, Versions] | None = None
@@ -88,7 +88,7 @@ def discover(config: ClientConfig) -> Discovered:
             more = f"; and {len(problems) - _TOLD_MAX} more like that" * (len(problems) > _TOLD_MAX)
             remark = "; ".join(problems[:_TOLD_MAX]) + more if problems else None
             usable = {number: node for number, node in nodes.items() if node.problem is None}
-            return Discovered(usable, cluster.cluster_id, remark, cluster.any().versions)
+            return Discovered(usable, cluster.cluster_id, remark, cluster.connect_to_any().versions)
     except Failure as failure:
         if failure.code != Exit.REFUSED or "SASL" in config.protocol:
             raise

@@ -31,7 +31,7 @@ from decoders.replaying.api_classes import api_class
 from decoders.replaying.id_map import AnsweringNodes, IdMap, NotReplayable
 from decoders.replaying.version_conversion import convert_request
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import Connection, Reply
+from kwcli.net.session.blocking import BrokerConnection, Reply
 from kwcli.replay.recording import WHOLE, RecordedRequest, wants_answer
 from kwcli.run_environment import Failure
 
@@ -106,7 +106,7 @@ class ReplayedClient:
     def __init__(self, shared: ReplayContext, client_id: str | None) -> None:
         self._shared = shared
         self._client_id = shared.client_id or client_id
-        self._open: dict[Address, Connection] = {}
+        self._open: dict[Address, BrokerConnection] = {}
         self._reply: Reply | None = None
 
     def close(self) -> None:
@@ -229,7 +229,7 @@ class ReplayedClient:
             body = encode_message(key, version, "request", node_request.body)
         self._reply, problem = None, ""
         try:
-            connection.request(key, version, body, respond=wants_answer(key, node_request.body))
+            connection.send_request(key, version, body, respond=wants_answer(key, node_request.body))
         except Failure as failure:
             problem = without_frames(failure).text
             self._close(node_request.address)
@@ -242,7 +242,7 @@ class ReplayedClient:
                 shared.exchange_builder.end_connection(connection.local, connection.peer)
         return exchange, problem
 
-    def _connection(self, node_request: NodeRequest) -> Connection:
+    def _connection(self, node_request: NodeRequest) -> BrokerConnection:
         found = self._open.get(node_request.address)
         if found is None:
             target = self._shared.target
@@ -250,7 +250,7 @@ class ReplayedClient:
             if self._client_id is not None:
                 config = config._replace(client_id=self._client_id)
             with self._shared.lock:
-                found = self._open[node_request.address] = Connection.open(
+                found = self._open[node_request.address] = BrokerConnection.open(
                     node_request.address,
                     config,
                     Deadline(config.timeout_s, self._shared.env.monotonic),

@@ -63,7 +63,7 @@ class ReplayTarget:
         self._internal: set[str] = set()
         try:
             self.nodes = sorted(self._cluster.nodes())
-            self._versions = served_of(self._cluster.any().versions)
+            self._versions = served_of(self._cluster.connect_to_any().versions)
         except BaseException:
             self._cluster.close()
             raise
@@ -92,7 +92,7 @@ class ReplayTarget:
         cluster = self._asking()
         if self._absent.get(name, 0.0) > self._env.monotonic():
             return None
-        found = cluster.topics([name]).get(name)
+        found = cluster.find_topics([name]).get(name)
         if found is None:
             self._absent[name] = self._env.monotonic() + ABSENT_S
         return None if found is None or found.id is None or not found.id.int else found.id
@@ -113,7 +113,7 @@ class ReplayTarget:
         if key == METADATA and version < WITHOUT_CREATING:
             named = [topic["name"] for topic in body.get("topics") or ()]
             cluster = self._asking()
-            unknown = set(named) - cluster.topics(named).keys()
+            unknown = set(named) - cluster.find_topics(named).keys()
             if unknown:
                 text = f"asking for {min(unknown)} could create it: the cluster takes only Metadata below 4"
                 raise NotReplayable("no_topic", text)
@@ -124,7 +124,7 @@ class ReplayTarget:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
         way = route(key)
         cluster = self._asking()
-        kraft = is_kraft(cluster.any().versions)
+        kraft = is_kraft(cluster.connect_to_any().versions)
         unnamed = way.to != "controller" and not _names(key, version, body)
         if way.to in ("any", "all") or (way.to == "controller" and kraft) or unnamed:
             return [self._at(cluster, node, body)]
@@ -140,12 +140,12 @@ class ReplayTarget:
 
     def forget(self) -> None:
         """Forget leaders and coordinators, which may have moved."""
-        self._cluster.forget()
+        self._cluster.forget_answers()
 
     def _at(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
         known = cluster.nodes()
         if node is None or node not in known:
-            first = cluster.any()
+            first = cluster.connect_to_any()
             return NodeRequest(first.address, _number(first.node_id), body)
         return NodeRequest(known[node].address, node, body)
 
@@ -154,7 +154,7 @@ class ReplayTarget:
         if self._creates or name in self._internal:
             return
         cluster = self._asking()
-        there = cluster.topics([name])
+        there = cluster.find_topics([name])
         if name not in there:
             text = f"the cluster has no {name} yet, and looking for its coordinator would create it"
             raise NotReplayable("no_coordinators", text)
@@ -162,7 +162,7 @@ class ReplayTarget:
 
     def _asking(self) -> ClusterClient:
         """The client of the look-ups, with a new deadline."""
-        self._cluster.renew(self._deadline())
+        self._cluster.set_deadline(self._deadline())
         return self._cluster
 
     def _deadline(self) -> Deadline:

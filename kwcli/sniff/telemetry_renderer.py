@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from kwcli.extras import install_extra
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.run_environment import Failure
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
 from kwcli.telemetry.http_server import MetricsServer
@@ -74,7 +74,7 @@ class _Watcher:
         """Serve the metrics to Prometheus, from now on."""
         self._server = MetricsServer(where, self._text)
         if not self._quiet:
-            self._env.say(f"kw: metrics on http://{shown(self._server.address)}/metrics")
+            self._env.say(f"kw: metrics on http://{format_address(self._server.address)}/metrics")
 
     def _text(self) -> str:
         with self._lock:

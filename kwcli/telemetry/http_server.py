@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import OneRequest, listening
+from kwcli.net.listening import OneRequest, open_listener
 
 _HEAD_MAX: Final = 16 * 1024
 _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -17,7 +17,7 @@ _CONTENT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 def listen_for_metrics(where: Address) -> socket.socket:
     """A socket that listens for Prometheus. Raises Failure."""
-    return listening(*where, "--metrics")
+    return open_listener(*where, "--metrics")
 
 
 class MetricsConnection(OneRequest):

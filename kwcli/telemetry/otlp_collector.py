@@ -26,7 +26,7 @@ from opentelemetry.util.re import parse_env_headers
 
 from decoders.limits import HTTP_ANSWER_S
 from decoders.wire.readable_text import clean
-from kwcli.net.config.client_config import KeyStoreFile, Tls
+from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpProxy, HttpServer, NoAnswer, ask_http
 from kwcli.run_environment import Exit, Failure
@@ -157,7 +157,7 @@ class Collector:
                 self._find_variable(signal, each) for each in ("CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY")
             )
         )
-        return client_context(Tls(authorities=authorities, certificate=certificate, key=key))
+        return client_context(TlsSettings(authorities=authorities, certificate=certificate, key=key))
 
 
 class _NoConnection(Exception):

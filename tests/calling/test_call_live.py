@@ -11,7 +11,7 @@ import pytest
 
 from decoders.apis import api
 from kwcli.calling.run import CallRun
-from kwcli.net.session.blocking import Connection
+from kwcli.net.session.blocking import BrokerConnection
 from kwcli.run_environment import Exit, Failure
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -144,15 +144,15 @@ def test_repetitions_are_lines_and_a_summary_of_latencies(cluster: Cluster) -> N
 def test_a_ping_goes_on_when_a_connection_is_lost(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     lost: list[object] = []
 
-    def lose(self: Connection, *words: object, **options: object) -> object:
+    def lose(self: BrokerConnection, *words: object, **options: object) -> object:
         if len(lost) == 1:
             lost.append(None)
             raise Failure("kafka1:9092 closed the connection", Exit.UNREACHABLE)
         lost.append(None)
         return request(self, *words, **options)  # type: ignore[arg-type]  # as they came
 
-    request = Connection.request
-    monkeypatch.setattr(Connection, "request", lose)
+    request = BrokerConnection.send_request
+    monkeypatch.setattr(BrokerConnection, "send_request", lose)
     outcome = call(cluster, "ApiVersions", "--repeat", "3", "--interval", "1ms")
     assert (outcome.code, len(outcome.out.splitlines())) == (5, 2)
     assert "kw: kafka1:9092 closed the connection\n3 requests, 1 lost · min " in outcome.err

@@ -211,13 +211,13 @@ class Asked:
         assert name == "orders"
         return ID
 
-    def leader(self, topic: str, partition: int, /) -> Peer | None:
+    def connect_to_leader(self, topic: str, partition: int, /) -> Peer | None:
         return self.connection if topic == "orders" and partition < 2 else None
 
-    def forget(self) -> None:
+    def forget_answers(self) -> None:
         self.forgotten += 1
 
-    def ask(self, connection: Peer, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]:
+    def send_request(self, connection: Peer, key: int, version: int, value: Mapping[str, Any], /) -> dict[str, Any]:
         assert connection is self.connection
         decode_message(key, version, "request", encode_json(key, version, "request", dict(value)))
         (topic,) = value["topics"]

@@ -63,13 +63,13 @@ def test_a_node_that_is_no_longer_the_controller_says_so_and_the_right_one_gets_
     """The first look-up is made to give the other node, as Metadata of a broker with old knowledge would."""
     right = controller(calls)
     wrong = 3 - right
-    look_up = Addressed._take_nodes
+    look_up = Addressed._learn_nodes
     lies = iter([wrong])
 
     def old_news(self: Addressed, answer: dict[str, object]) -> None:
         look_up(self, {**answer, "controller_id": next(lies, answer["controller_id"])})
 
-    monkeypatch.setattr(Addressed, "_take_nodes", old_news)
+    monkeypatch.setattr(Addressed, "_learn_nodes", old_news)
     create(calls, "three")
     assert calls.outcome.code == 0
     assert f"is not the controller (NOT_CONTROLLER): sent once more, to node {right} " in calls.outcome.err

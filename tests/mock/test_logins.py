@@ -60,16 +60,16 @@ def test_what_a_mock_cannot_prove_is_refused(stage: Stage) -> None:
 def test_scram_clients_believe_it(stage: Stage, mechanism: str, user: str, password: str) -> None:
     client, scram = stage.client(), Scram(mechanism, user, password)
     client.ask("SaslHandshake", {"mechanism": mechanism}, 1)
-    final = scram.answer(authenticate(client, scram.first())["auth_bytes"])
+    final = scram.answer_challenge(authenticate(client, scram.make_first_token())["auth_bytes"])
     assert final is not None
-    assert scram.answer(authenticate(client, final)["auth_bytes"]) is None
+    assert scram.answer_challenge(authenticate(client, final)["auth_bytes"]) is None
     assert scram.done
 
 
 def test_another_password_is_told(stage: Stage) -> None:
     client, scram = stage.client(), Scram("SCRAM-SHA-256", "alice", "mock")
     client.ask("SaslHandshake", {"mechanism": "SCRAM-SHA-256"}, 1)
-    final = scram.answer(authenticate(client, scram.first())["auth_bytes"])
+    final = scram.answer_challenge(authenticate(client, scram.make_first_token())["auth_bytes"])
     assert final is not None
     answer = authenticate(client, final)
     assert (answer["error_code"], answer["auth_bytes"]) == (58, b"")
@@ -99,18 +99,18 @@ def test_raw_tokens(stage: Stage) -> None:
     assert plain.ask("Metadata", {"topics": None}, 9)["brokers"]
     client, scram = stage.client(), Scram("SCRAM-SHA-256", "bob", "mock")
     client.ask("SaslHandshake", {"mechanism": "SCRAM-SHA-256"}, 0)
-    final = scram.answer(send(client, scram.first()))
+    final = scram.answer_challenge(send(client, scram.make_first_token()))
     assert final is not None
-    assert scram.answer(send(client, final)) is None
+    assert scram.answer_challenge(send(client, final)) is None
     assert client.ask("Metadata", {"topics": None}, 9)["brokers"]
     wrong, other = stage.client(), Scram("SCRAM-SHA-256", "bob", "other")
     wrong.ask("SaslHandshake", {"mechanism": "SCRAM-SHA-256"}, 0)
-    final = other.answer(send(wrong, other.first()))
+    final = other.answer_challenge(send(wrong, other.make_first_token()))
     assert final is not None
     stage.brokers.feed(wrong.connection, framed(final), stage.now_ms)
     assert "a password that the mock does not know" in (wrong.connection.closed or "")
     with pytest.raises(SaslRefused):
-        other.answer(b"v=AAAA")
+        other.answer_challenge(b"v=AAAA")
 
 
 def test_passwords_that_are_none() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import decoders
-from kwcli.net.config.client_config import Sasl
+from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.connection_stops import ConnectionStop
-from kwcli.net.sasl import Mechanism, mechanism
-from kwcli.net.session.session import Answer, Event, Opened, Outgoing, Session
+from kwcli.net.sasl import Mechanism, make_mechanism
+from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE = 18, 17, 36
 # A current broker, as far as these plays need it.
@@ -22,7 +22,7 @@ PIECES = pytest.mark.parametrize("pieces", [None, 1], ids=["whole", "byte by byt
 
 def plain() -> Mechanism:
     """A PLAIN login."""
-    return mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None)
+    return make_mechanism(SaslSettings("PLAIN", "alice", "secret"), "broker", None)
 
 
 def offers(ranges: Mapping[int, tuple[int, int]], *, error: int = 0) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Play:
 
     @property
     def answers(self) -> list[str]:
-        return [str(event.request) for event in self.events if isinstance(event, Answer)]
+        return [str(event.request) for event in self.events if isinstance(event, ReceivedAnswer)]
 
     @property
     def last(self) -> Outgoing:
@@ -99,6 +99,6 @@ class Play:
             self.events += action()
         except ConnectionStop as stop:
             self.stop = stop
-        while (out := self.session.outgoing()) is not None:
+        while (out := self.session.take_outgoing()) is not None:
             self._last = out
             self.said.append(str(out))

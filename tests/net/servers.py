@@ -12,7 +12,7 @@ import pytest
 import decoders
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import Connection
+from kwcli.net.session.blocking import BrokerConnection
 from kwcli.run_environment import Failure
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, Script, framed, read_frame
@@ -22,8 +22,8 @@ CONFIG = ClientConfig(servers=())
 GRACE_S = 20.0
 
 
-def open_connection(address: Address, seconds: float = 5.0, config: ClientConfig = CONFIG) -> Connection:
-    return Connection.open(address, config, Deadline(seconds, time.monotonic))
+def open_connection(address: Address, seconds: float = 5.0, config: ClientConfig = CONFIG) -> BrokerConnection:
+    return BrokerConnection.open(address, config, Deadline(seconds, time.monotonic))
 
 
 def failure(action: Callable[[], object], seconds: float) -> Failure:
@@ -111,4 +111,4 @@ def ask(server: Responder, seconds: float = 5.0) -> Failure:
     """The Failure that a request ends in; its time limit does not include the opening of the connection."""
     with open_connection(server.address) as connection:
         connection.deadline = Deadline(seconds, time.monotonic)
-        return failure(lambda: connection.request(3, 13, b"body"), seconds)
+        return failure(lambda: connection.send_request(3, 13, b"body"), seconds)

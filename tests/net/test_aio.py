@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import pytest
 import uvloop
 
-from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, Sasl, Tls
+from kwcli.net.config.client_config import ClientConfig, KeyStoreFile, OAuth, SaslSettings, TlsSettings
 from kwcli.net.session.asyncio_connections import Dialler, Logins
 from kwcli.net.session.asyncio_connections import TlsServer as DoorServer
 from kwcli.playground.tls_certificates import make_certificates
@@ -94,7 +94,7 @@ def test_plain(run: Run[Any]) -> None:
 
 
 def test_the_certificate_is_held_against_the_broker_s_own_name(run: Run[Any], files: Path) -> None:
-    tls = Tls(authorities=KeyStoreFile(str(files / "ca.pem")))
+    tls = TlsSettings(authorities=KeyStoreFile(str(files / "ca.pem")))
     assert run(served(config(protocol="SSL", tls=tls), "localhost", server_context(files / "broker.pem"))) == b"kwkw"
     with pytest.raises(Failure, match=r"kafka-1.invalid:1 \(dialled 127.0.0.1:\d+\) has a certificate for another"):
         run(served(config(protocol="SSL", tls=tls), "kafka-1.invalid", server_context(files / "broker.pem")))
@@ -102,29 +102,29 @@ def test_the_certificate_is_held_against_the_broker_s_own_name(run: Run[Any], fi
 
 def test_nobody_s_word_is_taken_for_it(run: Run[Any], files: Path) -> None:
     with pytest.raises(Failure, match="that this system's authorities did not sign"):
-        run(served(config(protocol="SSL", tls=Tls()), "localhost", server_context(files / "broker.pem")))
+        run(served(config(protocol="SSL", tls=TlsSettings()), "localhost", server_context(files / "broker.pem")))
 
 
 def test_a_client_certificate_is_shown(run: Run[Any], files: Path) -> None:
-    tls = Tls(KeyStoreFile(str(files / "ca.pem")), KeyStoreFile(str(files / "client.pem")))
+    tls = TlsSettings(KeyStoreFile(str(files / "ca.pem")), KeyStoreFile(str(files / "client.pem")))
     context = server_context(files / "broker.pem", files / "ca.pem")
     assert run(served(config(protocol="SSL", tls=tls), "localhost", context)) == b"kwkw"
 
 
 def test_a_missing_client_certificate_is_told_when_the_broker_says_so(run: Run[Any], files: Path) -> None:
-    settings = config(protocol="SSL", tls=Tls(KeyStoreFile(str(files / "ca.pem"))))
+    settings = config(protocol="SSL", tls=TlsSettings(KeyStoreFile(str(files / "ca.pem"))))
     with (
         TlsServer(server_context(files / "broker.pem", files / "ca.pem")) as server,
         pytest.raises(OSError) as error,  # noqa: PT011  # of what kind is what is tested
     ):
         run(ask(settings._replace(dial_map={("localhost", 1): ("127.0.0.1", server.port)}), ("localhost", 1), b""))
-    told = Dialler(settings).alerted(("localhost", 1), error.value)
+    told = Dialler(settings).describe_tls_alert(("localhost", 1), error.value)
     assert told is not None
     assert told.startswith("localhost:1 wants a client certificate")
 
 
 def test_a_plain_broker_where_tls_is_wanted(run: Run[Any], files: Path) -> None:
-    tls = Tls(KeyStoreFile(str(files / "ca.pem")))
+    tls = TlsSettings(KeyStoreFile(str(files / "ca.pem")))
     with pytest.raises(Failure, match=r"does not speak TLS; try -X security.protocol=PLAINTEXT"):
         run(served(config(protocol="SSL", tls=tls), "localhost"))
 
@@ -142,20 +142,22 @@ def test_a_name_that_nobody_knows(run: Run[Any]) -> None:
         run(ask(config(), ("kafka-1.invalid", 9092)))
 
 
-@pytest.mark.parametrize("sasl", [Sasl("PLAIN", "alice", "secret"), Sasl("OAUTHBEARER", oauth=OAuth(token="t.t.t"))])
-def test_mechanisms_have_their_first_message(run: Run[Any], sasl: Sasl) -> None:
+@pytest.mark.parametrize(
+    "sasl", [SaslSettings("PLAIN", "alice", "secret"), SaslSettings("OAUTHBEARER", oauth=OAuth(token="t.t.t"))]
+)
+def test_mechanisms_have_their_first_message(run: Run[Any], sasl: SaslSettings) -> None:
     logins = Logins(config(protocol="SASL_PLAINTEXT", sasl=sasl))
-    made = run(logins.mechanism(("localhost", 1)))
+    made = run(logins.make_mechanism(("localhost", 1)))
     assert made.name == sasl.mechanism
-    assert made.first()
+    assert made.make_first_token()
     assert not made.done
 
 
 def test_credentials_that_cannot_be_had(run: Run[Any], tmp_path: Path) -> None:
     missing = OAuth(endpoint=f"file://{tmp_path}/token")
-    logins = Logins(config(protocol="SASL_PLAINTEXT", sasl=Sasl("OAUTHBEARER", oauth=missing)))
+    logins = Logins(config(protocol="SASL_PLAINTEXT", sasl=SaslSettings("OAUTHBEARER", oauth=missing)))
     with pytest.raises(Failure, match="token cannot be read: No such file"):
-        run(logins.mechanism(("localhost", 1)))
+        run(logins.make_mechanism(("localhost", 1)))
 
 
 async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes | None, list[BaseException]]:
@@ -182,7 +184,7 @@ async def greeted(context: ssl.SSLContext, config: ClientConfig) -> tuple[bytes 
 
 
 def test_clients_are_greeted_and_nothing_of_theirs_is_lost(run: Run[Any], files: Path) -> None:
-    tls = Tls(KeyStoreFile(str(files / "ca.pem")))
+    tls = TlsSettings(KeyStoreFile(str(files / "ca.pem")))
     for _ in range(20):
         assert run(greeted(server_context(files / "broker.pem"), config(protocol="SSL", tls=tls))) == (b"kwkw", [])
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from kwcli.net.addresses import AddressError, address, addresses, shown
+from kwcli.net.addresses import AddressError, format_address, parse_address, parse_addresses
 from kwcli.net.config import client_properties, jaas
 from kwcli.net.sasl import SaslRefused
 from kwcli.net.sasl.oauthbearer import OAuthBearer
@@ -23,11 +23,11 @@ JKS_HEAD = b"\xfe\xed\xfe\xed\0\0\0\x02\0\0\0\x01\0\0\0\x01"
 @settings(max_examples=200)
 def test_scram(challenges: list[bytes | list[tuple[str, str]]]) -> None:
     scram = Scram("SCRAM-SHA-256", "u", "p", nonce="n")
-    scram.first()
+    scram.make_first_token()
     for challenge in challenges:
         data = challenge if isinstance(challenge, bytes) else ",".join(f"{a}={b}" for a, b in challenge).encode()
         with suppress(SaslRefused):
-            scram.answer(data)
+            scram.answer_challenge(data)
         assert not scram.done
 
 
@@ -37,8 +37,8 @@ def test_scram(challenges: list[bytes | list[tuple[str, str]]]) -> None:
 @example(b"[" * 100_000, "a." + "W1tb" * 50_000)
 def test_oauthbearer(challenge: bytes, token: str) -> None:
     bearer = OAuthBearer(token)
-    bearer.first()
-    assert bearer.answer(challenge) == (b"\x01" if challenge else None)
+    bearer.make_first_token()
+    assert bearer.answer_challenge(challenge) == (b"\x01" if challenge else None)
     assert bearer.done == (not challenge)
 
 
@@ -51,7 +51,7 @@ def test_oauthbearer(challenge: bytes, token: str) -> None:
 @example(200, b'{"access_token":"x","more":%b' % (b"[" * 200_000))
 def test_answers_of_token_endpoints(status: int, content: bytes) -> None:
     with suppress(oauth_tokens.TokenRefused):
-        lifetime_s = oauth_tokens.read(status, content).lifetime_s
+        lifetime_s = oauth_tokens.read_token_answer(status, content).lifetime_s
         assert lifetime_s is None or 0 <= lifetime_s <= 365 * 86_400
 
 
@@ -68,16 +68,18 @@ def test_stores(content: bytes, password: str | None) -> None:
 @given(st.text(max_size=200))
 def test_texts(text: str) -> None:
     with suppress(jaas.JaasError):
-        jaas.parse(text)
-    client_properties.parse(text)
-    list(jks.blocks(text))
-    list(jks.blocks(f"-----BEGIN X-----{text}-----END X-----"))
+        jaas.parse_jaas(text)
+    client_properties.parse_with_line_numbers(text)
+    list(jks.find_pem_blocks(text))
+    list(jks.find_pem_blocks(f"-----BEGIN X-----{text}-----END X-----"))
     with suppress(AddressError):
-        assert addresses(",".join(shown(each) for each in addresses(text))) == addresses(text)
+        assert parse_addresses(",".join(format_address(each) for each in parse_addresses(text))) == parse_addresses(
+            text
+        )
     with suppress(AddressError):
-        address(text, None)
+        parse_address(text, None)
 
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=10), st.text(max_size=20)), max_size=5))
 def test_properties_that_are_written_are_read(pairs: list[tuple[str, str]]) -> None:
-    assert client_properties.java_pairs(client_properties.write(pairs)) == pairs
+    assert client_properties.parse_with_line_numbers(client_properties.format_properties(pairs), java=True)[0] == pairs

@@ -19,7 +19,7 @@ import pytest
 from decoders.limits import HTTP_ANSWER_MAX
 from kwcli.extras import install_extra
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import Aws, ConnectionOptions, Sasl
+from kwcli.net.config.client_config import Aws, ConnectionOptions, SaslSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.run_environment import Exit, Failure
@@ -35,7 +35,7 @@ SASL = ("security.protocol", "SASL_SSL")
 IAM = ("sasl.mechanism", "AWS_MSK_IAM")
 
 
-def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> Sasl | None:
+def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> SaslSettings | None:
     return client_config(world(variables=variables), ConnectionOptions(servers=servers, properties=[SASL, *pairs])).sasl
 
 
@@ -71,7 +71,7 @@ def sasl_of(*pairs: tuple[str, str], servers: str = HOST, **variables: str) -> S
     ],
 )
 def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: Aws) -> None:
-    assert sasl_of(*pairs) == Sasl("OAUTHBEARER", aws=aws)
+    assert sasl_of(*pairs) == SaslSettings("OAUTHBEARER", aws=aws)
     config = client_config(world(), ConnectionOptions(servers=HOST, properties=[SASL, *pairs]))
     assert config.warnings == ()
 
@@ -85,8 +85,10 @@ def test_what_asks_for_it(pairs: list[tuple[str, str]], aws: Aws) -> None:
     ],
 )
 def test_the_region(servers: str, region: str) -> None:
-    assert sasl_of(IAM, servers=servers, AWS_REGION="ap-south-1") == Sasl("OAUTHBEARER", aws=Aws(region))
-    assert sasl_of(IAM, servers="a:1", AWS_DEFAULT_REGION="sa-east-1") == Sasl("OAUTHBEARER", aws=Aws("sa-east-1"))
+    assert sasl_of(IAM, servers=servers, AWS_REGION="ap-south-1") == SaslSettings("OAUTHBEARER", aws=Aws(region))
+    assert sasl_of(IAM, servers="a:1", AWS_DEFAULT_REGION="sa-east-1") == SaslSettings(
+        "OAUTHBEARER", aws=Aws("sa-east-1")
+    )
 
 
 def test_what_is_missing_or_too_much() -> None:
@@ -113,7 +115,7 @@ def provider(calls: list[tuple[object, ...]], lifetime_s: float = 900) -> Module
 
 
 def credentials(aws: Aws, clock: list[float]) -> Credentials:
-    return Credentials(Sasl("OAUTHBEARER", aws=aws), now_s=lambda: 1000.0, monotonic=lambda: clock[0])
+    return Credentials(SaslSettings("OAUTHBEARER", aws=aws), now_s=lambda: 1000.0, monotonic=lambda: clock[0])
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     deadline = Deadline(20.0, time.monotonic)
 
     def query(aws: Aws) -> dict[str, list[str]]:
-        made = Credentials(Sasl("OAUTHBEARER", aws=aws), now_s=time.time, monotonic=time.monotonic)
+        made = Credentials(SaslSettings("OAUTHBEARER", aws=aws), now_s=time.time, monotonic=time.monotonic)
         token = made.token(deadline)
         assert token is not None
         assert made.token(deadline) == token
@@ -228,7 +230,7 @@ def test_credentials_from_a_service_that_answers_without_end(
         monkeypatch.setenv(name, str(tmp_path / name))
     with hostile(behave) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url)
-        made = Credentials(Sasl("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
+        made = Credentials(SaslSettings("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
         with pytest.raises(Failure) as caught:
             made.token(Deadline(30.0, time.monotonic))
     assert caught.value.text.startswith("AWS gives no credentials: ")
@@ -252,7 +254,7 @@ def test_credentials_from_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
     with hostile(behave) as server:
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", server.url)
-        made = Credentials(Sasl("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
+        made = Credentials(SaslSettings("OAUTHBEARER", aws=Aws("eu-west-1")), now_s=time.time, monotonic=time.monotonic)
         token = made.token(Deadline(30.0, time.monotonic))
     assert token is not None
     assert "AKIDROLE" in base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()

@@ -9,8 +9,8 @@ import pytest
 
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
-from kwcli.net.config.client_properties import Pair, parse
-from kwcli.net.config.export_profile import KINDS, export
+from kwcli.net.config.client_properties import Pair, parse_with_line_numbers
+from kwcli.net.config.export_profile import KINDS, export_profile
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Exit
 from tests.cli.worlds import Outcome, kw, world
@@ -153,7 +153,7 @@ SAYABLE = [
     (pairs, kind)
     for pairs in (SCRAM, OAUTH, MUTUAL, AWS, KERBEROS)
     for kind in ("kw", "java", "librdkafka")
-    if not export("p", pairs, kind, reveal=True).notes  # settings that the other client does not have are told
+    if not export_profile("p", pairs, kind, reveal=True).notes  # settings that the other client does not have are told
 ]
 
 
@@ -163,8 +163,8 @@ def test_most_can_be_said() -> None:
 
 @pytest.mark.parametrize(("pairs", "kind"), SAYABLE)
 def test_what_is_written_says_the_same_again(pairs: list[Pair], kind: str) -> None:
-    exported = export("p", pairs, kind, reveal=True)
-    again = parse(exported.text)
+    exported = export_profile("p", pairs, kind, reveal=True)
+    again = parse_with_line_numbers(exported.text)[0]
     before, after = (
         client_config(world(), ConnectionOptions(properties=pairs)),
         client_config(world(), ConnectionOptions(properties=again)),
@@ -177,7 +177,7 @@ def test_what_is_written_says_the_same_again(pairs: list[Pair], kind: str) -> No
 @pytest.mark.parametrize("pairs", [SCRAM, OAUTH, MUTUAL])
 @pytest.mark.parametrize("kind", KINDS)
 def test_secrets_are_left_out(pairs: list[Pair], kind: str) -> None:
-    exported = export("p", pairs, kind, reveal=False)
+    exported = export_profile("p", pairs, kind, reveal=False)
     assert exported.left_out > 0
     assert not any(secret in exported.text for secret in ("hun", "changeit"))
     live = [line for line in exported.text.splitlines() if not line.startswith("#")]
@@ -195,13 +195,13 @@ def test_secrets_are_left_out(pairs: list[Pair], kind: str) -> None:
     ],
 )
 def test_what_cannot_be_said_is_told(pairs: list[Pair], kind: str, notes: list[str]) -> None:
-    told = export("p", pairs, kind, reveal=True).notes
+    told = export_profile("p", pairs, kind, reveal=True).notes
     for note in notes:
         assert any(line.startswith(note) for line in told), told
 
 
 def test_variables_for_a_shell() -> None:
-    exported = export("p", [*SCRAM, ("client.id", "it's")], "env", reveal=True)
+    exported = export_profile("p", [*SCRAM, ("client.id", "it's")], "env", reveal=True)
     lines = exported.text.splitlines()
     assert "export KW_SASL_PASSWORD='hun\"ter\\2'" in lines
     assert "export KW_CLIENT_ID='it'\"'\"'s'" in lines

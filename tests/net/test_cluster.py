@@ -53,7 +53,7 @@ def test_a_silent_server_leaves_time_for_the_others() -> None:
         config = ClientConfig(servers=(nobody.address, broker.address))
         deadline = Deadline(4.0, time.monotonic)
         with ClusterClient(config, deadline, tell=lambda line, _important: told.append(line)) as cluster:
-            connection = cluster.any()
+            connection = cluster.connect_to_any()
             assert connection.address == broker.address
             assert connection.deadline is deadline
             assert 0.0 < deadline.left() < 2.1
@@ -66,7 +66,7 @@ def test_brokers_that_want_to_hear_it_are_told_whom_we_take_them_for() -> None:
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
         with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
-            cluster.node(7)  # it advertises itself as localhost, which is another address
+            cluster.connect_to_node(7)  # it advertises itself as localhost, which is another address
     asked = [(version, body.get("cluster_id"), body.get("node_id")) for key, version, body in node.heard if key == 18]
     assert asked == [(4, None, None), (5, "a-cluster", 7)]
 
@@ -76,5 +76,5 @@ def test_brokers_that_do_not_know_it_are_not_asked_twice() -> None:
     with Responder(each_request(node.answer)) as broker:
         node.port = broker.address[1]
         with ClusterClient(ClientConfig(servers=(broker.address,)), Deadline(5.0, time.monotonic)) as cluster:
-            cluster.node(7)
+            cluster.connect_to_node(7)
     assert [version for key, version, _ in node.heard if key == 18] == [4, 4]

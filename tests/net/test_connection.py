@@ -11,11 +11,11 @@ import pytest
 
 import decoders
 from decoders.schema.model import Versions
-from kwcli.net.config.client_config import Address, ClientConfig, Sasl
+from kwcli.net.config.client_config import Address, ClientConfig, SaslSettings
 from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.deadline import Deadline
-from kwcli.net.sasl import mechanism
-from kwcli.net.session.blocking import Connection, Reply
+from kwcli.net.sasl import make_mechanism
+from kwcli.net.session.blocking import BrokerConnection, Reply
 from kwcli.net.session.session import Offer, Session
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -46,11 +46,11 @@ def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 def test_a_broker_is_asked_for_its_versions_and_for_more(broker: Broker) -> None:
     release, address = broker.release, broker.plain
     replies: list[Reply] = []
-    with Connection.open(address, CONFIG, Deadline(10.0, time.monotonic), record=replies.append) as connection:
+    with BrokerConnection.open(address, CONFIG, Deadline(10.0, time.monotonic), record=replies.append) as connection:
         assert connection.versions[3].high == {"4.3.1": 13, "3.9.1": 12}[release]
         version = connection.versions[3].high
         body = decoders.encode_message(3, version, "request", {"topics": []})
-        reply = connection.request(3, version, body)
+        reply = connection.send_request(3, version, body)
         assert connection.peer == f"{address[0]}:{address[1]}"
         assert connection.timing.connect_ns > 0
         assert connection.timing.tls_ns == connection.timing.auth_ns == 0
@@ -88,7 +88,9 @@ def test_bare_tokens_with_a_wrong_password(broker: Broker, name: str) -> None:
 
 def session_of_bare_tokens(name: str, password: str) -> Session:
     return Session(
-        client_id="kw", mechanism=lambda: mechanism(Sasl(name, "alice", password), "127.0.0.1", None), assumed=BARE
+        client_id="kw",
+        mechanism=lambda: make_mechanism(SaslSettings(name, "alice", password), "127.0.0.1", None),
+        assumed=BARE,
     )
 
 
@@ -98,7 +100,7 @@ def drive(session: Session, address: Address) -> list[str]:
     with socket.create_connection(address, 5.0) as link:
         session.open()
         while not session.authenticated:
-            while (out := session.outgoing()) is not None:
+            while (out := session.take_outgoing()) is not None:
                 said.append(str(out))
                 link.sendall(out.frame)
             data = link.recv(4096)

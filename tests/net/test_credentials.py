@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.net.config.client_config import KeyStoreFile, OAuth, Sasl
+from kwcli.net.config.client_config import KeyStoreFile, OAuth, SaslSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.oauth_tokens import Credentials
 from kwcli.playground.tls_certificates import make_certificates
@@ -25,7 +25,7 @@ def oauth(url: str, **more: Any) -> OAuth:
 
 
 def token(settings: OAuth, seconds: float = 5.0) -> str | None:
-    sasl = Sasl("OAUTHBEARER", oauth=settings)
+    sasl = SaslSettings("OAUTHBEARER", oauth=settings)
     credentials = Credentials(sasl, now_s=lambda: 1000.0, monotonic=time.monotonic)
     return credentials.token(Deadline(seconds, time.monotonic))
 
@@ -98,7 +98,7 @@ def test_an_endpoint_that_gives_no_token(answer: tuple[int, Any], line: str) -> 
 def test_a_token_is_asked_for_again_when_it_is_old() -> None:
     now = 0.0
     with endpoint() as (url, asked):
-        sasl = Sasl("OAUTHBEARER", oauth=oauth(url))
+        sasl = SaslSettings("OAUTHBEARER", oauth=oauth(url))
         credentials = Credentials(sasl, now_s=lambda: 0.0, monotonic=lambda: now)
         for seconds, times in ((0.0, 1), (79.0, 1), (80.0, 2), (81.0, 2)):
             now = seconds
@@ -171,5 +171,5 @@ def test_an_unsigned_token() -> None:
 
 
 def test_mechanisms_without_a_token() -> None:
-    sasl = Sasl("PLAIN", "u", "p")
+    sasl = SaslSettings("PLAIN", "u", "p")
     assert Credentials(sasl, now_s=time.time, monotonic=time.monotonic).token(Deadline(1, time.monotonic)) is None

@@ -61,7 +61,7 @@ def test_a_broker_that_goes_wrong(name: str) -> None:
 
 def test_a_close_says_when_the_version_is_not_offered() -> None:
     with Responder(then()) as server, open_connection(server.address) as connection:
-        found = failure(lambda: connection.request(3, 14, b""), 5.0)
+        found = failure(lambda: connection.send_request(3, 14, b""), 5.0)
     assert found.text.endswith("instead of answering Metadata 14; it offers versions 0-13 of this API")
 
 
@@ -80,7 +80,7 @@ def test_a_broker_that_takes_nothing() -> None:
 
     with Responder(play) as server, open_connection(server.address) as connection:
         connection.deadline = Deadline(1.0, time.monotonic)
-        found = failure(lambda: connection.request(0, 9, bytes(16 << 20)), 1.0)
+        found = failure(lambda: connection.send_request(0, 9, bytes(16 << 20)), 1.0)
         given_up.set()
     assert found.text.endswith("did not take all of Produce 9 within 1 s")
     assert found.code is Exit.TIMEOUT
@@ -88,7 +88,7 @@ def test_a_broker_that_takes_nothing() -> None:
 
 def test_a_request_without_answer_waits_for_none() -> None:
     with Responder(then(close=False)) as server, open_connection(server.address) as connection:
-        reply = connection.request(0, 9, b"", respond=False)
+        reply = connection.send_request(0, 9, b"", respond=False)
     assert reply.response_frame is None
     assert reply.sent_ns > 0
     assert reply.first_ns == reply.last_ns == 0
@@ -96,10 +96,10 @@ def test_a_request_without_answer_waits_for_none() -> None:
 
 def test_raw_bytes_are_answered_by_whatever_comes() -> None:
     with Responder(each_request(answers)) as server, open_connection(server.address) as connection:
-        reply = connection.raw(bytes.fromhex("0000000a 0003 0000 0000abcd 0000"))
+        reply = connection.send_raw(bytes.fromhex("0000000a 0003 0000 0000abcd 0000"))
         assert reply.response_frame == framed(bytes.fromhex("0000abcd") + b"answer")
         assert reply.api_key is None
-        assert connection.request(3, 0, b"").correlation_id == 2
+        assert connection.send_request(3, 0, b"").correlation_id == 2
 
 
 def test_a_broker_that_wants_sasl() -> None:

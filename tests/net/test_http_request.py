@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
-from kwcli.net.config.client_config import KeyStoreFile, OAuth, Tls
+from kwcli.net.config.client_config import KeyStoreFile, OAuth, TlsSettings
 from kwcli.net.deadline import Deadline
 from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, ask_http
-from kwcli.net.session.oauth_tokens import ask as ask_token
+from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import client_context
 from kwcli.playground.tls_certificates import make_certificates
 from kwcli.proxy.control.client import ask as ask_control
@@ -90,11 +90,11 @@ def test_tls_that_is_refused_and_that_is_trusted(tmp_path: Path) -> None:
     make_certificates(tmp_path)
     with endpoint(certificate=tmp_path / "broker.pem") as (url, asked):
         port = int(url.split(":")[2].split("/")[0])
-        strangers = HttpServer("localhost", port, "x", client_context(Tls()))
+        strangers = HttpServer("localhost", port, "x", client_context(TlsSettings()))
         with pytest.raises(ssl.SSLCertVerificationError):
             ask_http(strangers, "POST", "/", {}, b"", Deadline(5, time.monotonic))
         assert not asked
-        trusted = client_context(Tls(authorities=KeyStoreFile(str(tmp_path / "ca.pem"))))
+        trusted = client_context(TlsSettings(authorities=KeyStoreFile(str(tmp_path / "ca.pem"))))
         headers = {"Authorization": "Basic bWU6eA=="}
         server = HttpServer("localhost", port, "x", trusted)
         answer = ask_http(server, "POST", "/", headers, b"a=b", Deadline(5, time.monotonic))

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, Tls
+from kwcli.net.config.client_config import ConnectionOptions, KeyStoreFile, TlsSettings
 from kwcli.net.tls_connect import client_context
 from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit, Failure
@@ -157,18 +157,18 @@ def test_a_log_is_added_to(folder: Path, tmp_path: Path) -> None:
 
 def test_without_the_variable_there_is_no_log(folder: Path) -> None:
     store = KeyStoreFile(str(folder / "ca.pem"))
-    assert client_context(Tls(authorities=store)).keylog_filename is None
+    assert client_context(TlsSettings(authorities=store)).keylog_filename is None
 
 
 def test_a_pipe_that_nobody_reads_does_not_hold_up_the_command(tmp_path: Path) -> None:
     pipe = tmp_path / "keys"
     os.mkfifo(pipe)
     with pytest.raises(Failure) as caught:
-        client_context(Tls(key_log=str(pipe)))
+        client_context(TlsSettings(key_log=str(pipe)))
     assert (caught.value.text, caught.value.code) == (
         f"SSLKEYLOGFILE {pipe} cannot be written: nobody reads this pipe",
         Exit.USAGE,
     )
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    assert client_context(Tls(key_log=str(pipe))).keylog_filename == str(pipe)
+    assert client_context(TlsSettings(key_log=str(pipe))).keylog_filename == str(pipe)
     os.close(reader)

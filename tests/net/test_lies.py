@@ -16,12 +16,12 @@ import pytest
 
 import decoders
 from kwcli.net import metadata_requests
-from kwcli.net.addresses import unusable
+from kwcli.net.addresses import find_address_problem
 from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.asyncio_connections import Dialler
-from kwcli.net.session.blocking import Connection
+from kwcli.net.session.blocking import BrokerConnection
 from kwcli.proxy.listeners import ProxyListeners, ProxyPorts
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.proxy.settings import discover
@@ -269,7 +269,7 @@ def test_a_cluster_id_of_any_length_and_bytes_is_one_line() -> None:
 @pytest.mark.parametrize("host", ["kafka-1", "a_b.c", "127.0.0.1", "::1", "fe80::1%eth0", "bücher.example", "a" * 253])
 @pytest.mark.parametrize("port", [1, 9092, 65535])
 def test_what_may_be_a_place_is_tried(host: str, port: int) -> None:
-    assert unusable((host, port)) is None
+    assert find_address_problem((host, port)) is None
 
 
 @pytest.mark.parametrize("port", [70_000, -1, 0])
@@ -317,16 +317,16 @@ class Clock:
 def tried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """The addresses tried besides the first; each of them fails after a 64th of a second."""
     clock, places = Clock(), []
-    real: Callable[..., Connection] = Connection.open
+    real: Callable[..., BrokerConnection] = BrokerConnection.open
 
-    def attempt(address: tuple[str, int], *words: Any, **more: Any) -> Connection:
+    def attempt(address: tuple[str, int], *words: Any, **more: Any) -> BrokerConnection:
         if address[0] == "127.0.0.1":
             return real(address, *words, **more)
         places.append(address)
         clock.now += 1 / 64
         raise Failure(f"{address[0]} refused the connection")
 
-    monkeypatch.setattr("kwcli.net.cluster.Connection.open", attempt)
+    monkeypatch.setattr("kwcli.net.cluster.BrokerConnection.open", attempt)
     monkeypatch.setattr("kwcli.proxy.check.time", SimpleNamespace(monotonic=clock.monotonic))
     monkeypatch.setattr("tests.net.test_lies.CLOCK", clock)
     return places
@@ -357,19 +357,19 @@ def test_all_nodes_are_asked_in_the_time_there_is(tried: list[tuple[str, int]]) 
 
 def test_a_list_of_nodes_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    real = metadata_requests.node_at
+    real = metadata_requests.make_node
 
-    def counted(number: int, *words: Any) -> metadata_requests.Node:
+    def counted(number: int, *words: Any) -> metadata_requests.ClusterNode:
         made.append(number)
         return real(number, *words)
 
-    monkeypatch.setattr(metadata_requests, "node_at", counted)
+    monkeypatch.setattr(metadata_requests, "make_node", counted)
     with (
         Liar({METADATA: thousands}) as liar,
         ClusterClient(ClientConfig((liar.address,)), Deadline(10.0, time.monotonic)) as cluster,
     ):
         assert len(cluster.nodes()) == 5001
-        assert cluster.any().node_id == 1
+        assert cluster.connect_to_any().node_id == 1
     assert len(made) == 5001
 
 

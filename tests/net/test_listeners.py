@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 import decoders
-from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, Protocol, Sasl, Tls
+from kwcli.net.config.client_config import Address, ClientConfig, KeyStoreFile, Protocol, SaslSettings, TlsSettings
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import Connection, Reply
+from kwcli.net.session.blocking import BrokerConnection, Reply
 from kwcli.run_environment import Exit, Failure
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -19,7 +19,7 @@ from tests.broker.options import Options
 pytestmark = [needs_brokers, pytest.mark.broker, pytest.mark.long]
 
 LIFETIME_S = 2.5
-PLAIN = Sasl("PLAIN", "alice", "alice-secret")
+PLAIN = SaslSettings("PLAIN", "alice", "alice-secret")
 METADATA = decoders.encode_message(3, 12, "request", {"topics": []})
 
 
@@ -42,7 +42,9 @@ def config(cluster: Cluster, protocol: Protocol) -> ClientConfig:
     return ClientConfig(
         servers=(),
         protocol=protocol,
-        tls=Tls(authorities=KeyStoreFile(path=str(cluster.folder / "tls" / "ca.pem"))) if "SSL" in protocol else None,
+        tls=TlsSettings(authorities=KeyStoreFile(path=str(cluster.folder / "tls" / "ca.pem")))
+        if "SSL" in protocol
+        else None,
         sasl=PLAIN if "SASL" in protocol else None,
     )
 
@@ -51,8 +53,8 @@ def ask(cluster: Cluster, listener: str, how: ClientConfig) -> list[Reply]:
     """Open a connection and ask for Metadata; gives every exchange on the way."""
     replies: list[Reply] = []
     deadline = Deadline(10.0, time.monotonic)
-    with Connection.open(address(cluster, listener), how, deadline, record=replies.append) as connection:
-        connection.request(3, 12, METADATA)
+    with BrokerConnection.open(address(cluster, listener), how, deadline, record=replies.append) as connection:
+        connection.send_request(3, 12, METADATA)
     return replies
 
 
@@ -119,10 +121,10 @@ def test_a_login_is_renewed_before_it_ends_and_after(cluster: Cluster) -> None:
     replies: list[Reply] = []
     deadline = Deadline(20.0, time.monotonic)
     how = config(cluster, "SASL_PLAINTEXT")
-    with Connection.open(address(cluster, "SASL_PLAINTEXT"), how, deadline, record=replies.append) as connection:
+    with BrokerConnection.open(address(cluster, "SASL_PLAINTEXT"), how, deadline, record=replies.append) as connection:
         for pause_s in (0.0, LIFETIME_S * 0.9, LIFETIME_S * 1.2, 0.0):
             time.sleep(pause_s)
-            connection.request(3, 12, METADATA)
+            connection.send_request(3, 12, METADATA)
     login = [17, 36]
     assert [each.api_key for each in replies] == [18, *login, 3, *login, 3, *login, 3, 3]
 

@@ -152,7 +152,7 @@ def test_a_broker_that_has_only_versions_with_fewer_fields(monkeypatch: pytest.M
     with Node({METADATA: (version, version)}, {}) as node:
         node.answers = {METADATA: metadata(node)}
         with ClusterClient(ClientConfig(servers=(node.address,)), Deadline(5.0, time.monotonic)) as cluster:
-            leader = cluster.leader("t-1", 0)
+            leader = cluster.connect_to_leader("t-1", 0)
             assert leader is not None
             assert leader.address == node.address
     assert set(node.asked) == {(METADATA, version)}

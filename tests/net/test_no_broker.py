@@ -14,10 +14,10 @@ import pytest
 
 import decoders
 from decoders.limits import FRAME_MAX
-from kwcli.net.config.client_config import ClientConfig, Protocol, Tls
+from kwcli.net.config.client_config import ClientConfig, Protocol, TlsSettings
 from kwcli.net.connector import Connector
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.blocking import Connection, Reply
+from kwcli.net.session.blocking import BrokerConnection, Reply
 from kwcli.net.session.session import OPENING_FRAME_MAX
 from kwcli.run_environment import Exit
 from tests.net.playbook import offers
@@ -125,7 +125,7 @@ def test_a_connection_that_is_reset_before_anything_is_said(
 
     monkeypatch.setattr(Connector, "dial", slowly)
     with Responder(resets) as server:
-        config = ClientConfig(servers=(), protocol=protocol, tls=Tls(verify=False))
+        config = ClientConfig(servers=(), protocol=protocol, tls=TlsSettings(verify=False))
         found = failure(lambda: open_connection(server.address, config=config), 5.0)
     assert found.code is Exit.UNREACHABLE
     assert re.search(r" closed the connection at once| ended the TLS handshake ", found.text)
@@ -146,14 +146,14 @@ def test_a_broker_of_before_0_10() -> None:
     replies: list[Reply] = []
     with Responder(each_request(of_0_9)) as broker:
         deadline = Deadline(5.0, time.monotonic)
-        with Connection.open(broker.address, CONFIG, deadline, record=replies.append) as connection:
+        with BrokerConnection.open(broker.address, CONFIG, deadline, record=replies.append) as connection:
             assert connection.offer.assumed == "0.9.0"
             assert str(connection.versions[3]) == "0"
             assert connection.remarks == [
                 f"127.0.0.1:{broker.address[1]} does not know ApiVersions: kw takes it for a broker before 0.10, "
                 "with the versions of 0.9.0"
             ]
-            reply = connection.request(3, 0, decoders.encode_message(3, 0, "request", {"topics": []}))
+            reply = connection.send_request(3, 0, decoders.encode_message(3, 0, "request", {"topics": []}))
     assert reply.response_frame is not None
     assert [(each.api_key, each.version) for each in replies] == [(9, 0), (3, 0)]
 

@@ -11,7 +11,7 @@ import confluent_kafka
 import pytest
 
 from kwcli.net.config import client_properties
-from kwcli.net.config.jaas import JaasError, JaasLogin, parse
+from kwcli.net.config.jaas import JaasError, JaasLogin, parse_jaas
 from tests.broker.fixture import needs_brokers
 from tests.broker.jars import client_jars
 
@@ -104,7 +104,7 @@ def test_what_is_a_secret(name: str, secret: bool) -> None:
     ],
 )
 def test_login_configurations(text: str, login: JaasLogin) -> None:
-    assert parse(text) == login
+    assert parse_jaas(text) == login
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,6 @@ def test_login_configurations(text: str, login: JaasLogin) -> None:
 )
 def test_what_is_no_login_configuration(text: str, line: str) -> None:
     with pytest.raises(JaasError) as caught:
-        parse(text)
+        parse_jaas(text)
     assert str(caught.value).startswith(line)
     assert "hunter2" not in str(caught.value)

@@ -8,8 +8,8 @@ from base64 import b64encode
 
 import pytest
 
-from kwcli.net.config.client_config import OAuth, Sasl
-from kwcli.net.sasl import SaslRefused, mechanism
+from kwcli.net.config.client_config import OAuth, SaslSettings
+from kwcli.net.sasl import SaslRefused, make_mechanism
 from kwcli.net.sasl.mechanism import PlainMechanism
 from kwcli.net.sasl.oauthbearer import OAuthBearer
 from kwcli.net.sasl.scram import Scram
@@ -26,10 +26,10 @@ RFC7677 = (
 def test_the_conversation_of_rfc_7677() -> None:
     first, challenge, second, final = (text.encode() for text in RFC7677)
     scram = Scram("SCRAM-SHA-256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
-    assert scram.first() == first
-    assert scram.answer(challenge) == second
+    assert scram.make_first_token() == first
+    assert scram.answer_challenge(challenge) == second
     assert not scram.done
-    assert scram.answer(final) is None
+    assert scram.answer_challenge(final) is None
     assert scram.done
 
 
@@ -52,9 +52,9 @@ def test_names_with_signs_and_delegation_tokens(name: str, token: bool) -> None:
     scram = Scram(name, "a=b,c", "pässwörd", nonce="fyko", token_auth=token)
     bare = "n=a=3Db=2Cc,r=fyko" + (",tokenauth=true" if token else "")
     first, second, final = server(name, "pässwörd", bare, "fyko")
-    assert scram.first().decode() == f"n,,{bare}"
-    assert scram.answer(first.encode()) == second.encode()
-    scram.answer(final.encode())
+    assert scram.make_first_token().decode() == f"n,,{bare}"
+    assert scram.answer_challenge(first.encode()) == second.encode()
+    scram.answer_challenge(final.encode())
     assert scram.done
 
 
@@ -84,35 +84,35 @@ def test_names_with_signs_and_delegation_tokens(name: str, token: bool) -> None:
 )
 def test_a_server_that_lies_is_not_believed(challenges: list[str], line: str) -> None:
     scram = Scram("SCRAM-SHA-256", "user", "pencil", nonce="rOprNGfwEbeRWgbNEkqO")
-    scram.first()
+    scram.make_first_token()
     *before, last = (text.encode("utf-8", "surrogateescape") for text in challenges)
     for challenge in before:
-        scram.answer(challenge)
+        scram.answer_challenge(challenge)
     with pytest.raises(SaslRefused) as caught:
-        scram.answer(last)
+        scram.answer_challenge(last)
     assert caught.value.text.startswith(line)
     assert not scram.done
 
 
 def test_two_conversations_have_two_nonces() -> None:
-    assert Scram("SCRAM-SHA-256", "u", "p").first() != Scram("SCRAM-SHA-256", "u", "p").first()
+    assert Scram("SCRAM-SHA-256", "u", "p").make_first_token() != Scram("SCRAM-SHA-256", "u", "p").make_first_token()
 
 
 def test_plain() -> None:
     plain = PlainMechanism("alice", "sec\u00e9ret")
-    assert plain.first() == b"\0alice\0sec\xc3\xa9ret"
-    assert plain.answer(b"") is None
+    assert plain.make_first_token() == b"\0alice\0sec\xc3\xa9ret"
+    assert plain.answer_challenge(b"") is None
     assert plain.done
     with pytest.raises(SaslRefused):
         PlainMechanism("a\0b", "c")
     with pytest.raises(SaslRefused):
-        PlainMechanism("a", "b").answer(b"more?")
+        PlainMechanism("a", "b").answer_challenge(b"more?")
 
 
 def test_oauthbearer_as_in_rfc_7628() -> None:
     bearer = OAuthBearer("abc.def-~+/_==", {"host": "kafka", "port": "9092"})
-    assert bearer.first() == b"n,,\x01auth=Bearer abc.def-~+/_==\x01host=kafka\x01port=9092\x01\x01"
-    assert bearer.answer(b"") is None
+    assert bearer.make_first_token() == b"n,,\x01auth=Bearer abc.def-~+/_==\x01host=kafka\x01port=9092\x01\x01"
+    assert bearer.answer_challenge(b"") is None
     assert bearer.done
 
 
@@ -130,12 +130,12 @@ def test_oauthbearer_as_in_rfc_7628() -> None:
 )
 def test_a_refused_token_is_answered_with_one_byte(challenge: bytes, reason: str) -> None:
     bearer = OAuthBearer("abc")
-    bearer.first()
-    assert bearer.answer(challenge) == b"\x01"
+    bearer.make_first_token()
+    assert bearer.answer_challenge(challenge) == b"\x01"
     assert bearer.reason == reason
     assert not bearer.done
     with pytest.raises(SaslRefused) as caught:
-        bearer.answer(b"")
+        bearer.answer_challenge(b"")
     assert caught.value.text == reason
 
 
@@ -152,16 +152,19 @@ def test_what_no_bearer_message_can_carry_is_refused(token: str, extensions: dic
 @pytest.mark.parametrize(
     ("sasl", "first"),
     [
-        (Sasl("PLAIN", "u", "p"), b"\0u\0p"),
-        (Sasl("SCRAM-SHA-256", "u", "p"), b"n,,n=u,r="),
-        (Sasl("SCRAM-SHA-512", "u", "p", token_auth=True), b"n,,n=u,r="),
-        (Sasl("OAUTHBEARER", oauth=OAuth(token="t", extensions={"k": "v"})), b"n,,\x01auth=Bearer t\x01k=v\x01\x01"),
+        (SaslSettings("PLAIN", "u", "p"), b"\0u\0p"),
+        (SaslSettings("SCRAM-SHA-256", "u", "p"), b"n,,n=u,r="),
+        (SaslSettings("SCRAM-SHA-512", "u", "p", token_auth=True), b"n,,n=u,r="),
+        (
+            SaslSettings("OAUTHBEARER", oauth=OAuth(token="t", extensions={"k": "v"})),
+            b"n,,\x01auth=Bearer t\x01k=v\x01\x01",
+        ),
     ],
 )
-def test_a_mechanism_by_its_name(sasl: Sasl, first: bytes) -> None:
-    made = mechanism(sasl, "localhost", "t")
+def test_a_mechanism_by_its_name(sasl: SaslSettings, first: bytes) -> None:
+    made = make_mechanism(sasl, "localhost", "t")
     assert made.name == sasl.mechanism
-    assert made.first().startswith(first)
+    assert made.make_first_token().startswith(first)
 
 
 def test_the_salted_password_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +179,7 @@ def test_the_salted_password_is_worked_out_once(monkeypatch: pytest.MonkeyPatch)
     proofs = []
     for iterations in (4096, 4096, 8192):
         scram = Scram("SCRAM-SHA-256", "alice", "only here", nonce="abc")
-        scram.first()
-        proofs.append(scram.answer(f"r=abcdef,s=c2FsdA==,i={iterations}".encode()))
+        scram.make_first_token()
+        proofs.append(scram.answer_challenge(f"r=abcdef,s=c2FsdA==,i={iterations}".encode()))
     assert worked == [4096, 8192]
     assert proofs[0] == proofs[1] != proofs[2]

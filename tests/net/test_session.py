@@ -97,8 +97,8 @@ def ready(pieces: int | None = None) -> Play:
 @PIECES
 def test_answers_come_in_the_order_of_the_requests(pieces: int | None) -> None:
     play = ready(pieces)
-    first, second = play.session.request(3, 0, bytes(4)), play.session.request(3, 1, bytes(4))
-    produce = play.session.request(0, 3, b"", respond=False)
+    first, second = play.session.queue_request(3, 0, bytes(4)), play.session.queue_request(3, 1, bytes(4))
+    produce = play.session.queue_request(0, 3, b"", respond=False)
     assert [first.correlation_id, second.correlation_id, produce.correlation_id] == [2, 3, 4]
     play.give(framed(first.correlation_id.to_bytes(4, "big") + b"a") + framed(second.correlation_id.to_bytes(4, "big")))
     assert play.answers[1:] == ["Metadata 0", "Metadata 1"]
@@ -108,12 +108,14 @@ def test_answers_come_in_the_order_of_the_requests(pieces: int | None) -> None:
 
 def test_a_frame_has_the_header_that_its_version_wants() -> None:
     play = ready()
-    assert play.session.request(7, 0, b"!").frame == bytes.fromhex("00000009 0007 0000 00000002") + b"!"
-    assert play.session.request(3, 8, b"!").frame == bytes.fromhex("0000000d 0003 0008 00000003 0002 6b77") + b"!"
-    assert play.session.request(3, 9, b"!").frame == bytes.fromhex("0000000e 0003 0009 00000004 0002 6b77 00") + b"!"
-    tagged = play.session.request(3, 9, b"", header_tags={7: b"ab"}).frame
+    assert play.session.queue_request(7, 0, b"!").frame == bytes.fromhex("00000009 0007 0000 00000002") + b"!"
+    assert play.session.queue_request(3, 8, b"!").frame == bytes.fromhex("0000000d 0003 0008 00000003 0002 6b77") + b"!"
+    assert (
+        play.session.queue_request(3, 9, b"!").frame == bytes.fromhex("0000000e 0003 0009 00000004 0002 6b77 00") + b"!"
+    )
+    tagged = play.session.queue_request(3, 9, b"", header_tags={7: b"ab"}).frame
     assert tagged == bytes.fromhex("00000011 0003 0009 00000005 0002 6b77 01 07 02 6162")
-    unknown = play.session.request(4711, 3, b"").frame
+    unknown = play.session.queue_request(4711, 3, b"").frame
     assert unknown == bytes.fromhex("0000000c 1267 0003 00000006 0002 6b77")
 
 
@@ -134,7 +136,7 @@ def test_a_frame_has_the_header_that_its_version_wants() -> None:
 )
 def test_what_breaks_the_rules_ends_the_session(pieces: int | None, data: str, said: str) -> None:
     play = ready(pieces)
-    play.session.request(3, 0, bytes(4))
+    play.session.queue_request(3, 0, bytes(4))
     play.give(bytes.fromhex(data))
     assert play.stop is not None
     assert play.stop.text.startswith(said)
@@ -152,7 +154,7 @@ def test_what_breaks_the_rules_ends_the_session(pieces: int | None, data: str, s
 )
 def test_a_close_says_what_was_waited_for(given: str, said: str) -> None:
     play = ready()
-    play.session.request(3, 0, bytes(4))
+    play.session.queue_request(3, 0, bytes(4))
     play.give(bytes.fromhex(given)).close()
     assert play.stop is not None
     assert play.stop.text == said
@@ -216,7 +218,7 @@ def test_nothing_but_a_stop_comes_of_any_bytes(data: st.DataObject) -> None:
     if at == "token":
         play.answer(1, {"mechanisms": []})
     if at == "ready":
-        play.session.request(3, 13, b"\0")
+        play.session.queue_request(3, 13, b"\0")
     correct = play.session.due.correlation_id.to_bytes(4, "big") if play.session.due else b""
     frame = st.binary(max_size=64).map(lambda body: framed(correct + body))
     for piece in data.draw(st.lists(st.one_of(frame, st.binary(max_size=64)), max_size=6)):
@@ -230,7 +232,7 @@ def test_a_size_that_is_only_claimed_takes_no_memory() -> None:
     import tracemalloc
 
     play = ready()
-    play.session.request(3, 0, bytes(4))
+    play.session.queue_request(3, 0, bytes(4))
     tracemalloc.start()
     try:
         play.give(FRAME_MAX.to_bytes(4, "big") + bytes(4096))

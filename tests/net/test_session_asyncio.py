@@ -6,9 +6,9 @@ import asyncio
 import time
 
 import decoders
-from kwcli.net.config.client_config import Sasl
-from kwcli.net.sasl import mechanism
-from kwcli.net.session.session import Answer, Event, Session, SessionPhase
+from kwcli.net.config.client_config import SaslSettings
+from kwcli.net.sasl import make_mechanism
+from kwcli.net.session.session import Event, ReceivedAnswer, Session, SessionPhase
 from tests.net.playbook import MODERN, offers
 from tests.net.responder import Responder, each_request, framed
 
@@ -24,13 +24,15 @@ def broker(request: bytes) -> bytes:
 async def talk(address: tuple[str, int]) -> list[str]:
     """Open a session, then send three requests at once; gives the answers."""
     reader, writer = await asyncio.open_connection(*address)
-    session = Session(client_id="kw", mechanism=lambda: mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None))
+    session = Session(
+        client_id="kw", mechanism=lambda: make_mechanism(SaslSettings("PLAIN", "alice", "secret"), "broker", None)
+    )
     answered: list[str] = []
 
     async def until_idle(events: list[Event]) -> None:
         while True:
-            answered.extend(str(event.request) for event in events if isinstance(event, Answer))
-            while (out := session.outgoing()) is not None:
+            answered.extend(str(event.request) for event in events if isinstance(event, ReceivedAnswer))
+            while (out := session.take_outgoing()) is not None:
                 writer.write(out.frame)
             if session.due is None:
                 return
@@ -39,7 +41,7 @@ async def talk(address: tuple[str, int]) -> list[str]:
     await until_idle(session.open())
     assert session.phase is SessionPhase.READY
     for _ in range(3):
-        session.request(3, 12, decoders.encode_message(3, 12, "request", {"topics": []}))
+        session.queue_request(3, 12, decoders.encode_message(3, 12, "request", {"topics": []}))
     await until_idle([])
     writer.close()
     await writer.wait_closed()

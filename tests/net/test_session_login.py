@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from kwcli.net.config.client_config import Sasl
-from kwcli.net.sasl import mechanism
+from kwcli.net.config.client_config import SaslSettings
+from kwcli.net.sasl import make_mechanism
 from kwcli.net.session.session import Session, SessionPhase, assumed_offer
 from kwcli.run_environment import Exit
 from tests.net.playbook import MODERN, PIECES, Play, framed, offers, plain
@@ -36,7 +36,7 @@ def test_tokens_go_bare_where_a_broker_knows_no_better(pieces: int | None) -> No
     play.give(bytes(4))
     assert play.said[2:] == ["SaslHandshake 0", "a SASL token"]
     assert play.opened == 1
-    request = play.session.request(3, 0, bytes(4))
+    request = play.session.queue_request(3, 0, bytes(4))
     play.give(bytes(4))
     assert play.stop is not None, "an empty frame answers tokens only"
     assert request.correlation_id == 4
@@ -54,10 +54,10 @@ class Steps:
         self._tokens = tokens
         self._told = told
 
-    def first(self) -> bytes:
+    def make_first_token(self) -> bytes:
         return self._tokens[0]
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
         self.heard.append(challenge)
         if len(self.heard) == len(self._tokens):
             self.done = True
@@ -157,8 +157,8 @@ def test_a_close_in_the_middle_of_authentication_is_a_refusal() -> None:
 
 
 def test_a_broker_that_proves_nothing_is_not_trusted() -> None:
-    sasl = Sasl("SCRAM-SHA-256", "alice", "secret")
-    play = Play(Session(client_id="kw", mechanism=lambda: mechanism(sasl, "broker", None))).open()
+    sasl = SaslSettings("SCRAM-SHA-256", "alice", "secret")
+    play = Play(Session(client_id="kw", mechanism=lambda: make_mechanism(sasl, "broker", None))).open()
     play.answer(4, offers(MODERN)).answer(1, {"mechanisms": []}).answer(2, {"auth_bytes": b""})
     assert play.stop is not None
     assert play.stop.code is Exit.REFUSED
@@ -180,9 +180,9 @@ def test_a_login_is_renewed_on_the_same_connection() -> None:
     play = at_authentication().answer(1, {"mechanisms": ["PLAIN"]})
     play.answer(2, {"auth_bytes": b"", "session_lifetime_ms": 10_000})
     assert play.session.renew_ns == play.now_ns + 8_500_000_000
-    assert not play.session.renewable(play.session.renew_ns - 1)
+    assert not play.session.is_login_to_be_renewed(play.session.renew_ns - 1)
     play.now_ns += 8_500_000_000
-    assert play.session.renewable(play.now_ns)
+    assert play.session.is_login_to_be_renewed(play.now_ns)
     play.again().answer(1, {"mechanisms": ["PLAIN"]}).answer(2, {"auth_bytes": b"", "session_lifetime_ms": 0})
     assert play.said[3:] == ["SaslHandshake 1", "SaslAuthenticate 2"]
     assert play.opened == 2
@@ -192,7 +192,7 @@ def test_a_login_is_renewed_on_the_same_connection() -> None:
 def test_a_login_is_not_renewed_while_an_answer_is_due() -> None:
     play = at_authentication().answer(1, {"mechanisms": ["PLAIN"]})
     play.answer(2, {"auth_bytes": b"", "session_lifetime_ms": 1})
-    play.session.request(3, 0, bytes(4))
-    assert not play.session.renewable(10**18)
+    play.session.queue_request(3, 0, bytes(4))
+    assert not play.session.is_login_to_be_renewed(10**18)
     with pytest.raises(ValueError, match="between requests"):
         play.session.authenticate_again()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwcli.net.config.build_config import client_config
-from kwcli.net.config.client_config import ClientConfig, ConnectionOptions, KeyStoreFile, OAuth, Sasl
+from kwcli.net.config.client_config import ClientConfig, ConnectionOptions, KeyStoreFile, OAuth, SaslSettings
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import world
 
@@ -61,7 +61,7 @@ def test_the_highest_place_wins_name_by_name(tmp_path: Path) -> None:
     given = [("sasl.username", "bob"), ("ssl.ca.pem", "PEM")]
     got = config(variables, config_files=[str(file)], properties=given)
     assert (got.servers, got.origin, got.client_id) == ((("file", 1),), f"-F {file}", "file")
-    assert got.sasl == Sasl("SCRAM-SHA-256", username="bob", password='a"b;c')
+    assert got.sasl == SaslSettings("SCRAM-SHA-256", username="bob", password='a"b;c')
     assert got.tls is not None
     assert got.tls.authorities == KeyStoreFile(pem="PEM", password="changeit")
     assert config(variables).origin == "KW_BOOTSTRAP_SERVER"
@@ -76,10 +76,13 @@ def test_the_last_file_wins() -> None:
 @pytest.mark.parametrize(
     ("pairs", "sasl"),
     [
-        ([("sasl.mechanisms", "plain"), ("sasl.username", "u"), ("sasl.password", "p")], Sasl("PLAIN", "u", "p")),
+        (
+            [("sasl.mechanisms", "plain"), ("sasl.username", "u"), ("sasl.password", "p")],
+            SaslSettings("PLAIN", "u", "p"),
+        ),
         (
             [("sasl.jaas.config", f"{JAAS}.plain.PlainLoginModule required username=u password='p;';")],
-            Sasl("PLAIN", "u", "p;"),
+            SaslSettings("PLAIN", "u", "p;"),
         ),
         (
             [
@@ -89,7 +92,7 @@ def test_the_last_file_wins() -> None:
                     f'{JAAS}.scram.ScramLoginModule required username="id" password="mac" tokenauth="true";',
                 ),
             ],
-            Sasl("SCRAM-SHA-512", "id", "mac", token_auth=True),
+            SaslSettings("SCRAM-SHA-512", "id", "mac", token_auth=True),
         ),
         (
             [
@@ -101,7 +104,7 @@ def test_the_last_file_wins() -> None:
                     'extension_logicalCluster="lkc-1";',
                 ),
             ],
-            Sasl(
+            SaslSettings(
                 "OAUTHBEARER",
                 oauth=OAuth(
                     endpoint="https://id/token",
@@ -118,7 +121,9 @@ def test_the_last_file_wins() -> None:
                 ("enable.sasl.oauthbearer.unsecure.jwt", "true"),
                 ("sasl.oauthbearer.config", "principal=alice scope=a,b extension_k=v"),
             ],
-            Sasl("OAUTHBEARER", oauth=OAuth(claims={"sub": "alice", "scope": ["a", "b"]}, extensions={"k": "v"})),
+            SaslSettings(
+                "OAUTHBEARER", oauth=OAuth(claims={"sub": "alice", "scope": ["a", "b"]}, extensions={"k": "v"})
+            ),
         ),
         (
             [
@@ -128,9 +133,9 @@ def test_the_last_file_wins() -> None:
                     'unsecuredLoginNumberClaim_n="3" unsecuredLoginListClaim_l=",a,b";',
                 )
             ],
-            Sasl("OAUTHBEARER", oauth=OAuth(claims={"sub": "alice", "n": 3.0, "l": ["a", "b"]})),
+            SaslSettings("OAUTHBEARER", oauth=OAuth(claims={"sub": "alice", "n": 3.0, "l": ["a", "b"]})),
         ),
-        ([("sasl.oauthbearer.token", "abc")], Sasl("OAUTHBEARER", oauth=OAuth(token="abc"))),
+        ([("sasl.oauthbearer.token", "abc")], SaslSettings("OAUTHBEARER", oauth=OAuth(token="abc"))),
         (
             [
                 (
@@ -140,11 +145,11 @@ def test_the_last_file_wins() -> None:
                 ),
                 ("sasl.kerberos.service.name", "broker"),
             ],
-            Sasl("GSSAPI", service="broker", principal="alice@KW.TEST", keytab="/k"),
+            SaslSettings("GSSAPI", service="broker", principal="alice@KW.TEST", keytab="/k"),
         ),
     ],
 )
-def test_logins_in_both_spellings(pairs: list[tuple[str, str]], sasl: Sasl) -> None:
+def test_logins_in_both_spellings(pairs: list[tuple[str, str]], sasl: SaslSettings) -> None:
     got = of(("security.protocol", "sasl_plaintext"), *pairs)
     assert got.sasl == sasl
     assert got.warnings == ()

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from kwcli.net.config.client_config import KeyStoreFile, Tls
+from kwcli.net.config.client_config import KeyStoreFile, TlsSettings
 from kwcli.net.tls import jks
-from kwcli.net.tls_connect import client_context, openssl_ciphers
+from kwcli.net.tls_connect import client_context, translate_ciphers
 from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit, Failure
 from tests.net.certificates import KEY, OPEN_STORE, STORE, make_stores
@@ -55,7 +55,7 @@ def one_line(text: str) -> str:
     ids=lambda store: f"{store.path} {store.password}",
 )
 def test_authorities_of_every_kind(stores: Path, store: KeyStoreFile) -> None:
-    tls = Tls(authorities=store._replace(path=str(stores / (store.path or ""))))
+    tls = TlsSettings(authorities=store._replace(path=str(stores / (store.path or ""))))
     with TlsServer(server_context(stores / "broker.pem")) as server:
         assert connect(server.port, tls) == "nobody"
         assert server.server_name == "localhost"
@@ -100,7 +100,7 @@ def test_a_client_certificate_of_every_kind(
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     own = KeyStoreFile(str(stores / certificate), password=password, key_password=key_password)
     other = KeyStoreFile(str(stores / key), key_password=key_password) if key else None
-    tls = Tls(authorities=KeyStoreFile(str(stores / "ca.pem")), certificate=own, key=other)
+    tls = TlsSettings(authorities=KeyStoreFile(str(stores / "ca.pem")), certificate=own, key=other)
     with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
         assert connect(server.port, tls) == "client"
     assert list(tmp_path.iterdir()) == []
@@ -108,7 +108,7 @@ def test_a_client_certificate_of_every_kind(
 
 @pytest.mark.parametrize("spelling", ["lines", "blanks", "escapes"])
 def test_certificates_and_keys_as_text(stores: Path, spelling: str) -> None:
-    tls = Tls(
+    tls = TlsSettings(
         authorities=text_store("ca.pem", stores, spelling),
         certificate=text_store("client.crt", stores, spelling),
         key=text_store("locked.key", stores, spelling, key_password=KEY),
@@ -130,7 +130,7 @@ def test_a_key_in_a_file_is_locked_and_the_owners_alone(
     monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", looking)
-    client_context(Tls(certificate=KeyStoreFile(str(stores / "client.pem"))))
+    client_context(TlsSettings(certificate=KeyStoreFile(str(stores / "client.pem"))))
     [(mode, text)] = seen
     assert mode == 0o600
     assert "BEGIN ENCRYPTED PRIVATE KEY" in text
@@ -221,7 +221,7 @@ def test_what_cannot_be_read_is_said_before_connecting(
     for kind, name in (("pkcs12", "p12"), ("jks", "jks")):
         Path(f"cut.{name}").write_bytes(Path(f"trust.{kind}").read_bytes()[:200])
     with pytest.raises(Failure) as caught:
-        client_context(Tls(**tls))
+        client_context(TlsSettings(**tls))
     assert caught.value.text.startswith(line)
     assert caught.value.code == Exit.USAGE
     assert "hunter2" not in caught.value.text
@@ -299,7 +299,7 @@ def test_a_broker_that_is_not_trusted(
     context = server_context(stores / "broker.pem")
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     with TlsServer(context) as server:
-        assert (found := stop(server.port, Tls(**settings), host)).text.startswith(line.partition(";")[0])
+        assert (found := stop(server.port, TlsSettings(**settings), host)).text.startswith(line.partition(";")[0])
     assert f"{found.text}; {found.remedy}".startswith(line)
     assert found.code == Exit.UNREACHABLE
 
@@ -310,7 +310,7 @@ def test_a_broker_that_is_not_trusted(
 def test_checks_can_be_turned_off(stores: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stores)
     with TlsServer(server_context(stores / "broker.pem")) as server:
-        assert connect(server.port, Tls(**settings), "another.name") == "nobody"
+        assert connect(server.port, TlsSettings(**settings), "another.name") == "nobody"
         assert server.server_name == "another.name"
 
 
@@ -330,7 +330,7 @@ def test_a_broker_that_does_not_trust_us(
     stores: Path, version: Any, certificate: KeyStoreFile | None, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(stores)
-    tls = Tls(authorities=KeyStoreFile("ca.pem"), certificate=certificate, minimum=version, maximum=version)
+    tls = TlsSettings(authorities=KeyStoreFile("ca.pem"), certificate=certificate, minimum=version, maximum=version)
     with TlsServer(server_context(stores / "broker.pem", stores / "ca.pem")) as server:
         found = stop(server.port, tls)
     if certificate is None and version == "TLSv1.2":  # OpenSSL's alert tells no more there
@@ -348,7 +348,7 @@ def test_a_broker_that_does_not_trust_us(
 )
 def test_tls_to_a_plain_listener(answer: bytes, line: str) -> None:
     with TlsServer(None, answer) as server:
-        found = stop(server.port, Tls(verify=False))
+        found = stop(server.port, TlsSettings(verify=False))
     assert f"{found.text}; {found.remedy}".startswith(line)
 
 
@@ -364,11 +364,11 @@ def test_tls_to_a_plain_listener(answer: bytes, line: str) -> None:
     ],
 )
 def test_names_of_cipher_suites(java: str, openssl: str | None) -> None:
-    assert openssl_ciphers(java) == openssl
+    assert translate_ciphers(java) == openssl
 
 
 def test_a_cipher_suite_is_chosen() -> None:
-    context = client_context(Tls(ciphers="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", maximum="TLSv1.2"))
+    context = client_context(TlsSettings(ciphers="TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", maximum="TLSv1.2"))
     names = [each["name"] for each in context.get_ciphers() if not each["name"].startswith("TLS_")]
     assert names == ["ECDHE-ECDSA-AES128-GCM-SHA256"]
 
@@ -376,9 +376,10 @@ def test_a_cipher_suite_is_chosen() -> None:
 @pytest.mark.parametrize(("certificate", "loads"), [("client.pem", False), ("client.jks", False), ("client.p12", True)])
 def test_the_crypto_library_is_loaded_only_for_pkcs12(stores: Path, certificate: str, loads: bool) -> None:
     code = (
-        "import sys; from kwcli.net.config.client_config import KeyStoreFile, Tls;"
+        "import sys; from kwcli.net.config.client_config import KeyStoreFile, TlsSettings;"
         "from kwcli.net.tls_connect import client_context;"
-        f"client_context(Tls(certificate=KeyStoreFile({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r})));"
+        f"own = KeyStoreFile({str(stores / certificate)!r}, {None}, {STORE!r}, {KEY!r});"
+        "client_context(TlsSettings(certificate=own));"
         "print('cryptography' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.client_properties import PROPERTIES
 from kwcli.net.config.profiles import Profiles
-from kwcli.net.config.unknown_properties import _MEANT, is_about_security, proposal
+from kwcli.net.config.unknown_properties import _MEANT, is_about_security, propose_property
 from kwcli.run_environment import Exit, Failure
 from tests.cli.worlds import kw, world
 
@@ -254,4 +254,4 @@ def test_what_is_proposed_is_known() -> None:
         if row.name.startswith(("ssl.", "sasl.", "security.", "enable.s", "https.")):
             assert security
             assert is_about_security(f"{row.name}x", "1"), row.name
-            assert proposal(f"{row.name}x", "1")
+            assert propose_property(f"{row.name}x", "1")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from kwcli.net.config.client_config import Tls
+from kwcli.net.config.client_config import TlsSettings
 from kwcli.net.connection_stops import ConnectionStop, tls_stop
 from kwcli.net.tls_connect import client_context
 
@@ -70,7 +70,7 @@ class TlsServer:
             link.close()
 
 
-def connect(port: int, tls: Tls, host: str = "localhost") -> str:
+def connect(port: int, tls: TlsSettings, host: str = "localhost") -> str:
     """The name by which the server knows us. Raises OSError as in the driver."""
     with (
         socket.create_connection(("127.0.0.1", port), 5) as link,
@@ -81,7 +81,7 @@ def connect(port: int, tls: Tls, host: str = "localhost") -> str:
         return wrapped.recv(100).decode()
 
 
-def stop(port: int, tls: Tls, host: str = "localhost") -> ConnectionStop:
+def stop(port: int, tls: TlsSettings, host: str = "localhost") -> ConnectionStop:
     """The error of a connection that must fail."""
     try:
         said = connect(port, tls, host)

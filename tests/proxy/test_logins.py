@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from kwcli.net.config.client_config import Sasl
+from kwcli.net.config.client_config import SaslSettings
 from kwcli.proxy.accept_or_refuse import BACKOFF_FIRST_S, BACKOFF_MOST_S, LoginBackoff
 from kwcli.proxy.repeated_messages import SeenTexts
 from tests.proxy.running import in_loop, rest, running
 from tests.proxy.test_upstream_auth import Broker, request, response
 
-WAY = {"protocol": "SASL_PLAINTEXT", "sasl": Sasl("PLAIN", "alice", "secret")}
+WAY = {"protocol": "SASL_PLAINTEXT", "sasl": SaslSettings("PLAIN", "alice", "secret")}
 
 
 @in_loop

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
-from kwcli.net.listening import listening
+from kwcli.net.listening import open_listener
 from kwcli.playground.ports import free_ports
 from kwcli.proxy import accept_or_refuse
 from kwcli.proxy.relay.rewrite import Endpoint
@@ -119,7 +119,7 @@ async def test_one_broker_of_several_is_down() -> None:
         await refused(proxy, where[1][1])
         await beat(await proxy.connect(where[2][1]), 1)
         await beat(await proxy.connect(), 2)
-        assert shown(dead) in proxy.said
+        assert format_address(dead) in proxy.said
 
 
 @in_loop
@@ -174,7 +174,7 @@ async def test_the_end_comes_while_clients_are_refused() -> None:
 @pytest.mark.parametrize("reuse", [0, 1])
 def test_no_other_program_can_take_the_port_meanwhile(reuse: int) -> None:
     (port,) = free_ports(1, "127.0.0.1")
-    with listening("127.0.0.1", port) as ours, socket.create_connection(("127.0.0.1", port), 5):
+    with open_listener("127.0.0.1", port) as ours, socket.create_connection(("127.0.0.1", port), 5):
         assert accept_or_refuse.stop_listening(ours)
         with socket.socket() as other:
             other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)

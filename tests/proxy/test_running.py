@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.net.listening import listening
+from kwcli.net.listening import open_listener
 from kwcli.proxy.listeners import ProxyPorts
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.rewrite import Endpoint
@@ -210,13 +210,13 @@ async def test_a_reset_of_the_broker_is_one_for_the_client() -> None:
 def test_a_port_that_is_taken_is_said() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         with pytest.raises(Failure, match="is taken by another program") as failure:
-            listening("127.0.0.1", other.getsockname()[1])
+            open_listener("127.0.0.1", other.getsockname()[1])
         assert failure.value.code == Exit.FAILURE
 
 
 def test_an_address_that_is_not_here_is_said() -> None:
     with pytest.raises(Failure, match="no address of this machine"):
-        listening("192.0.2.1", 0)
+        open_listener("192.0.2.1", 0)
 
 
 @in_loop

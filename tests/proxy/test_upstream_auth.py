@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import decoders
-from kwcli.net.config.client_config import Sasl
-from kwcli.net.sasl import mechanism
+from kwcli.net.config.client_config import SaslSettings
+from kwcli.net.sasl import make_mechanism
 from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, Command
 from kwcli.proxy.relay.upstream_login import CREDENTIALS, PAUSE_CLIENT, READY, UpstreamLogin
 from tests.net.playbook import MODERN, framed, offers
@@ -100,7 +100,7 @@ class Play:
                 self.give()
 
     def give(self) -> None:
-        plain = mechanism(Sasl("PLAIN", "alice", "secret"), "broker", None)
+        plain = make_mechanism(SaslSettings("PLAIN", "alice", "secret"), "broker", None)
         self.act(self.login.log_in_with(plain, self.now_ns))
 
     def client(self, data: bytes) -> Play:

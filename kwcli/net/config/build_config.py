@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from kwcli.net.addresses import AddressError, address, addresses
+from kwcli.net.addresses import AddressError, parse_address, parse_addresses
 from kwcli.net.config import client_properties
 from kwcli.net.config.client_config import (
     Address,
@@ -19,10 +19,10 @@ from kwcli.net.config.client_config import (
     KeyStoreFile,
     OAuth,
     Protocol,
-    Sasl,
-    Tls,
+    SaslSettings,
+    TlsSettings,
 )
-from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose_settings
 from kwcli.own_folders import own_folder_name
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -51,7 +51,7 @@ TlsVersion = Literal["TLSv1.2", "TLSv1.3"]
 def read_servers(value: Value) -> tuple[Address, ...]:
     """The addresses of a setting that names servers, such as `-b`. Raises Failure (usage)."""
     try:
-        return addresses(value.text)
+        return parse_addresses(value.text)
     except AddressError as error:
         raise Failure(f"{value.said}: {error}", Exit.USAGE) from None
 
@@ -83,7 +83,7 @@ _WITH: Final = {
 }
 
 
-def unchecked(chosen: ChosenSettings, name: str) -> list[str]:
+def warn_of_empty_settings(chosen: ChosenSettings, name: str) -> list[str]:
     """Warnings about settings that are there, and empty: Java takes an empty one for a word of its own."""
     lines = []
     check, protocol = chosen.values.get("host name check"), chosen.values.get("protocol")
@@ -97,7 +97,7 @@ def unchecked(chosen: ChosenSettings, name: str) -> list[str]:
     return lines
 
 
-def idle_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
+def warn_of_unused_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
     """Warnings about settings that the protocol makes no use of, which is how a forgotten protocol shows."""
     lines = []
     for word, meanings in _TELLING.items():
@@ -108,23 +108,23 @@ def idle_settings(chosen: ChosenSettings, name: Protocol) -> list[str]:
     return lines
 
 
-def tls(chosen: ChosenSettings, key_log: str | None) -> Tls:
+def build_tls_settings(chosen: ChosenSettings, key_log: str | None) -> TlsSettings:
     """The TLS settings. Raises Failure (usage)."""
     check = chosen.values.get("host name check")
     verify = chosen.flag("verify", True)
     if check is not None and check.text.lower() not in ("", "none", "https"):
         raise Failure(f"{check.said} is {check.text!r}: write https, or none", Exit.USAGE)
-    minimum, maximum = _versions(chosen)
-    certificate = _store(chosen, "certificate", "certificate password", "key password")
-    key = _store(chosen, "key", None, "key password")
+    minimum, maximum = _read_tls_versions(chosen)
+    certificate = _key_store_file(chosen, "certificate", "certificate password", "key password")
+    key = _key_store_file(chosen, "key", None, "key password")
     if key is not None and certificate is None:
         raise Failure(f"{chosen.values['key'].said} needs a certificate: -X ssl.certificate.location=FILE", Exit.USAGE)
     ciphers = chosen.text("ciphers")
     if ciphers and any(name.strip().startswith(_CIPHERS_1_3) for name in re.split("[,:]", ciphers)):
         text = "it chooses suites of TLS 1.2 only; those of TLS 1.3 are all on"
         chosen.remarks.append(f"{chosen.values['ciphers'].said}: {text}")
-    return Tls(
-        authorities=_store(chosen, "authorities", "authorities password", None),
+    return TlsSettings(
+        authorities=_key_store_file(chosen, "authorities", "authorities password", None),
         certificate=certificate,
         key=key,
         verify=verify,
@@ -136,7 +136,7 @@ def tls(chosen: ChosenSettings, key_log: str | None) -> Tls:
     )
 
 
-def _versions(chosen: ChosenSettings) -> tuple[TlsVersion | None, TlsVersion | None]:
+def _read_tls_versions(chosen: ChosenSettings) -> tuple[TlsVersion | None, TlsVersion | None]:
     value = chosen.values.get("tls versions")
     if value is None or not value.text:
         return None, None
@@ -149,7 +149,9 @@ def _versions(chosen: ChosenSettings) -> tuple[TlsVersion | None, TlsVersion | N
     return cast(TlsVersion, usable[0]), cast(TlsVersion, usable[-1])
 
 
-def _store(chosen: ChosenSettings, meaning: str, password: str | None, key_password: str | None) -> KeyStoreFile | None:
+def _key_store_file(
+    chosen: ChosenSettings, meaning: str, password: str | None, key_password: str | None
+) -> KeyStoreFile | None:
     value = chosen.values.get(meaning)
     if value is None or not value.text or (value.text == "probe" and value.name.endswith("ca.location")):
         return None  # librdkafka's "probe" asks for the system's authorities
@@ -160,21 +162,23 @@ def _store(chosen: ChosenSettings, meaning: str, password: str | None, key_passw
     return KeyStoreFile(path=value.text, password=secret, key_password=key_secret)
 
 
-def sasl(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Sasl:
+def build_sasl_settings(
+    chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]
+) -> SaslSettings:
     """The SASL settings: mechanism and credentials. Raises Failure (usage)."""
-    mechanism = _mechanism(chosen)
+    mechanism = _read_mechanism(chosen)
     username, password = chosen.text("username"), chosen.text("password")
     if mechanism == AWS_MSK_IAM:
-        return Sasl("OAUTHBEARER", aws=_aws(chosen, servers, variables))
+        return SaslSettings("OAUTHBEARER", aws=_build_aws_settings(chosen, servers, variables))
     if mechanism == "PLAIN" or mechanism.startswith("SCRAM"):
         for what, value in (("sasl.username", username), ("sasl.password", password)):
             if value is None:
                 raise Failure(f"{mechanism} needs {what}: give it by -X, -F or a profile", Exit.USAGE)
-    return Sasl(
+    return SaslSettings(
         mechanism,
         username=username,
         password=password,
-        oauth=_oauth(chosen) if mechanism == "OAUTHBEARER" else None,
+        oauth=_build_oauth_settings(chosen) if mechanism == "OAUTHBEARER" else None,
         service=chosen.text("service") or "kafka",
         principal=chosen.text("principal"),
         keytab=chosen.text("keytab"),
@@ -182,7 +186,7 @@ def sasl(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[
     )
 
 
-def _aws(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Aws:
+def _build_aws_settings(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[str, str]) -> Aws:
     by_host = next((match[1] for host, _ in servers if (match := _AWS_HOST.search(host))), None)
     region = chosen.text("aws region") or by_host or variables.get("AWS_REGION") or variables.get("AWS_DEFAULT_REGION")
     if not region:
@@ -196,7 +200,7 @@ def _aws(chosen: ChosenSettings, servers: Sequence[Address], variables: Mapping[
     return Aws(region, profile, role, chosen.text("aws session"))
 
 
-def _mechanism(chosen: ChosenSettings) -> str:
+def _read_mechanism(chosen: ChosenSettings) -> str:
     value, module = chosen.values.get("mechanism"), chosen.text("login module")
     if value is not None and value.text:
         name = value.text.upper()
@@ -213,9 +217,9 @@ def _mechanism(chosen: ChosenSettings) -> str:
     return "GSSAPI"  # the default of both clients
 
 
-def _oauth(chosen: ChosenSettings) -> OAuth:
+def _build_oauth_settings(chosen: ChosenSettings) -> OAuth:
     token, endpoint = chosen.text("oauth token"), chosen.text("oauth endpoint")
-    claims = None if token or endpoint else _claims(chosen)
+    claims = None if token or endpoint else _read_oauth_claims(chosen)
     if not token and not endpoint and claims is None:
         raise Failure(
             "OAUTHBEARER needs a token: -X sasl.oauthbearer.token=TOKEN, or -X sasl.oauthbearer.token.endpoint.url=URL "
@@ -234,18 +238,18 @@ def _oauth(chosen: ChosenSettings) -> OAuth:
     return OAuth(
         token=token,
         claims=claims,
-        lifetime_s=_lifetime_s(chosen),
+        lifetime_s=_read_token_lifetime_s(chosen),
         endpoint=endpoint,
         url_encoded=chosen.flag("oauth encoding", False),
         client_id=client,
         client_secret=secret,
         scope=chosen.text("oauth scope"),
-        extensions=_extensions(chosen),
-        authorities=_store(chosen, "oauth authorities", "oauth authorities password", None),
+        extensions=_read_oauth_extensions(chosen),
+        authorities=_key_store_file(chosen, "oauth authorities", "oauth authorities password", None),
     )
 
 
-def _lifetime_s(chosen: ChosenSettings) -> float:
+def _read_token_lifetime_s(chosen: ChosenSettings) -> float:
     value = chosen.values.get("oauth lifetime")
     try:
         return float(value.text or 3600) if value is not None else 3600.0
@@ -254,7 +258,7 @@ def _lifetime_s(chosen: ChosenSettings) -> float:
         raise Failure(f"{value.said} is no number", Exit.USAGE) from None
 
 
-def _extensions(chosen: ChosenSettings) -> dict[str, str]:
+def _read_oauth_extensions(chosen: ChosenSettings) -> dict[str, str]:
     pairs = [word.strip().partition("=") for word in (chosen.text("oauth extensions") or "").split(",") if word.strip()]
     found = {name: text for name, _, text in pairs}
     for meaning, value in chosen.values.items():
@@ -270,7 +274,7 @@ def _extensions(chosen: ChosenSettings) -> dict[str, str]:
     return found
 
 
-def _claims(chosen: ChosenSettings) -> dict[str, str | float | list[str]] | None:
+def _read_oauth_claims(chosen: ChosenSettings) -> dict[str, str | float | list[str]] | None:
     """The claims of an unsigned token, in Java's words or librdkafka's; None where nothing asks for such a token."""
     claims: dict[str, str | float | list[str]] = {}
     kinds = ("StringClaim_", "NumberClaim_", "ListClaim_")
@@ -322,32 +326,34 @@ def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
     if asked.servers is not None and asked.controllers is not None:
         raise Failure("-b and --bootstrap-controller exclude each other: give one of them", Exit.USAGE)
     sources, notes = read_sources(env, properties=asked.properties, files=asked.config_files, profile=asked.profile)
-    _keep_secrets(env, sources, asked.servers or asked.controllers or "")
-    chosen = choose(sources)
-    misspelt, faults = _misspelt(env.variables)
+    _register_secrets(env, sources, asked.servers or asked.controllers or "")
+    chosen = choose_settings(sources)
+    misspelt, faults = _find_misspelt_variables(env.variables)
     for fault in (*chosen.faults, *faults):  # the first is enough
         raise Failure(fault, Exit.USAGE)
-    where, origin, is_controller = _where(chosen, asked.servers, asked.controllers)
+    where, origin, is_controller = _choose_servers(chosen, asked.servers, asked.controllers)
     protocol = read_protocol(chosen, where)
     addresses = read_servers(where)
-    idle = idle_settings(chosen, protocol)
+    idle = warn_of_unused_settings(chosen, protocol)
     # A protocol that is stated is meant: settings that it does not use are remarks then, not warnings.
     forgotten = [] if chosen.text("protocol") else idle
-    dialled = {**_dialled(env), **dict(asked.dial_map)}
+    dialled = {**_read_dial_map(env), **dict(asked.dial_map)}
     return ClientConfig(
         servers=addresses,
         origin=origin,
         protocol=protocol,
-        tls=tls(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
-        sasl=sasl(chosen, addresses, env.variables) if "SASL" in protocol else None,
+        tls=build_tls_settings(chosen, env.variables.get("SSLKEYLOGFILE") or None) if "SSL" in protocol else None,
+        sasl=build_sasl_settings(chosen, addresses, env.variables) if "SASL" in protocol else None,
         client_id=asked.client_id if asked.client_id is not None else chosen.text("client id") or "kw",
         connect_timeout_s=asked.connect_timeout_s
-        or chosen.seconds("connect timeout", _seconds(env, "KW_CONNECT_TIMEOUT", 5.0)),
-        timeout_s=asked.timeout_s or chosen.seconds("timeout", _seconds(env, "KW_TIMEOUT", 10.0)),
+        or chosen.seconds("connect timeout", _read_seconds_variable(env, "KW_CONNECT_TIMEOUT", 5.0)),
+        timeout_s=asked.timeout_s or chosen.seconds("timeout", _read_seconds_variable(env, "KW_TIMEOUT", 10.0)),
         controllers=is_controller,
         dial_map=dialled,
-        warnings=tuple(dict.fromkeys([*notes, *misspelt, *chosen.warnings, *unchecked(chosen, protocol), *forgotten])),
-        remarks=tuple(dict.fromkeys([*_origins(chosen), *chosen.remarks, *idle])),
+        warnings=tuple(
+            dict.fromkeys([*notes, *misspelt, *chosen.warnings, *warn_of_empty_settings(chosen, protocol), *forgotten])
+        ),
+        remarks=tuple(dict.fromkeys([*_remarks_on_origins(chosen), *chosen.remarks, *idle])),
     )
 
 
@@ -356,13 +362,13 @@ def read_sources(
 ) -> tuple[list[SettingSource], list[str]]:
     """All sources of settings, the highest first, and warnings about the profile."""
     sources = [SettingSource("-X", properties), *(read_file(file) for file in reversed(files))]
-    named, notes = _profiles(env, profile)
-    notes += _changeable(files)
-    variables = _variables(env.variables)
+    named, notes = _read_profile_sources(env, profile)
+    notes += _warn_of_world_writable_files(files)
+    variables = _read_variable_sources(env.variables)
     return [*sources, *([*named, *variables] if profile is not None else [*variables, *named])], notes
 
 
-def _changeable(files: Sequence[str]) -> list[str]:
+def _warn_of_world_writable_files(files: Sequence[str]) -> list[str]:
     """Warnings about files of -F that any user can change, and so send a login elsewhere."""
     found = []
     for path in files:
@@ -373,7 +379,7 @@ def _changeable(files: Sequence[str]) -> list[str]:
     return found
 
 
-def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: str) -> None:
+def _register_secrets(env: Environment, sources: Sequence[SettingSource], servers: str) -> None:
     """Hide the secrets of these sources in all that is printed from now on.
 
     A value that is also told openly is not hidden: a password equal to the user's name would stand out by its absence.
@@ -381,13 +387,13 @@ def _keep_secrets(env: Environment, sources: Sequence[SettingSource], servers: s
     pairs = [pair for source in sources for pair in source.pairs]
     if not pairs:
         return
-    from kwcli.net.config.client_properties import public_of, secrets_of
+    from kwcli.net.config.client_properties import find_public_texts, find_secret_texts
 
-    told = [servers, *public_of(pairs)]
-    env.keep_secret(value for value in secrets_of(pairs) if not any(value in text for text in told))
+    told = [servers, *find_public_texts(pairs)]
+    env.keep_secret(value for value in find_secret_texts(pairs) if not any(value in text for text in told))
 
 
-def _where(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
+def _choose_servers(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:
     """The addresses of the cluster, the source that names them, and whether they are controllers."""
     if servers is not None:
         return Value(servers, "text", "-b", "-b"), "-b", False
@@ -404,20 +410,20 @@ def _where(chosen: ChosenSettings, servers: str | None, controllers: str | None)
     return Value(DEFAULT_SERVER, "text", "bootstrap.servers", "default"), "default", False
 
 
-def _origins(chosen: ChosenSettings) -> list[str]:
+def _remarks_on_origins(chosen: ChosenSettings) -> list[str]:
     """Remarks on the sources of protocol and mechanism: they may differ from the source that names the cluster."""
     given = [chosen.values[meaning] for meaning in ("protocol", "mechanism") if chosen.text(meaning)]
     return [f"{value.name} {value.text} (from {value.where})" for value in given]
 
 
-def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], list[str]]:
+def _read_profile_sources(env: Environment, name: str | None) -> tuple[list[SettingSource], list[str]]:
     """The profile named by flag, else by KW_PROFILE, else the active one; and warnings about it."""
     folder = own_folder_name("config", env.variables)
     if name is None and not env.variables.get("KW_PROFILE") and not os.path.isdir(folder):
         return [], []  # most people have none, and what deals with them takes 4 ms to load
     from kwcli.net.config.profiles import Profiles
 
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     if name is not None:
         origin, chosen = f"--profile {name}", name
     elif asked := env.variables.get("KW_PROFILE"):
@@ -433,7 +439,7 @@ def _profiles(env: Environment, name: str | None) -> tuple[list[SettingSource], 
     return [source], notes
 
 
-def _variables(variables: Mapping[str, str]) -> list[SettingSource]:
+def _read_variable_sources(variables: Mapping[str, str]) -> list[SettingSource]:
     """The sources of KW_ variables, one each, so that messages name the variable."""
     given = [name for name in variables if name.startswith("KW_")]
     names = _variable_names() if given else {}
@@ -446,7 +452,7 @@ def _variable_names() -> dict[str, str]:
     return {f"KW_{name.upper().replace('.', '_')}": name for name in client_properties.BY_NAME} | VARIABLES
 
 
-def _misspelt(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def _find_misspelt_variables(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """Messages about misspelt KW_ variables: warnings, and those that may have been meant to protect the connection."""
     given = [name for name in variables if name.startswith("KW_")]
     if not given:
@@ -464,14 +470,14 @@ def _misspelt(variables: Mapping[str, str]) -> tuple[list[str], list[str]]:
     return lines
 
 
-def _seconds(env: Environment, name: str, default: float) -> float:
+def _read_seconds_variable(env: Environment, name: str, default: float) -> float:
     text = env.variables.get(name)
     if not text:
         return default
-    return seconds(text, name)
+    return parse_seconds(text, name)
 
 
-def seconds(text: str, name: str) -> float:
+def parse_seconds(text: str, name: str) -> float:
     """`10`, `10s`, `500ms`, `2m` → seconds. The Failure names `name`, where the text was given."""
     from decoders.wire.units import parse_duration  # few settings are times
 
@@ -484,17 +490,19 @@ def seconds(text: str, name: str) -> float:
     raise Failure(f"{name}: {text!r} is no time (write 10, 10s or 500ms)", Exit.USAGE)
 
 
-def _dialled(env: Environment) -> dict[Address, Address]:
-    return dict(dial_pair(word, "KW_DIAL_MAP") for word in env.variables.get("KW_DIAL_MAP", "").split(",") if word)
+def _read_dial_map(env: Environment) -> dict[Address, Address]:
+    return dict(
+        parse_dial_pair(word, "KW_DIAL_MAP") for word in env.variables.get("KW_DIAL_MAP", "").split(",") if word
+    )
 
 
-def dial_pair(text: str, name: str) -> tuple[Address, Address]:
+def parse_dial_pair(text: str, name: str) -> tuple[Address, Address]:
     """A pair `HOST:PORT=HOST:PORT`: the address that a broker names, and the address that is dialled instead."""
     said, equals, dialled = text.partition("=")
     try:
         if not equals:
             raise AddressError(f"{text!r} has no = in it: write HOST:PORT=HOST:PORT")
-        return address(said, None), address(dialled, None)
+        return parse_address(said, None), parse_address(dialled, None)
     except AddressError as error:
         raise Failure(f"{name}: {error}", Exit.USAGE) from None
 
@@ -508,4 +516,4 @@ def read_file(path: str) -> SettingSource:
             content = file.read(_FILE_MAX)
     except OSError as error:
         raise Failure(f"-F {path}: {error.strerror}", Exit.USAGE) from None
-    return SettingSource(f"-F {path}", *property_files.numbered(property_files.decoded(content)))
+    return SettingSource(f"-F {path}", *property_files.parse_with_line_numbers(property_files.decode_text(content)))

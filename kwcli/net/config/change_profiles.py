@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.net.config.build_config import MECHANISMS, read_file, read_protocol, read_servers, unchecked
-from kwcli.net.config.client_properties import Pair, decoded, numbered
-from kwcli.net.config.import_profile import absolute
-from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, choose
+from kwcli.net.config.build_config import MECHANISMS, read_file, read_protocol, read_servers, warn_of_empty_settings
+from kwcli.net.config.client_properties import Pair, decode_text, parse_with_line_numbers
+from kwcli.net.config.import_profile import make_path_absolute
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, choose_settings
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -28,7 +28,7 @@ class NewProfile(NamedTuple):
 
 def add_profile(env: Environment, name: str, given: NewProfile) -> None:
     """Make a profile of what was given; later settings win, and the command line over files. Raises Failure (usage)."""
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     profiles.path(name)
     if not given.force and name in profiles.names():
         raise Failure(f"there is a profile {name} already: kw profile edit {name}; --force replaces it", Exit.USAGE)
@@ -37,8 +37,8 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
         if value is not None:
             own.append((key, value))
     sources = [SettingSource("-X", own), *(read_file(file) for file in reversed(given.files))]
-    _check(env, choose(sources), name)
-    pairs = {key: absolute(key, value, "") for source in reversed(sources) for key, value in source.pairs}
+    _check(env, choose_settings(sources), name)
+    pairs = {key: make_path_absolute(key, value, "") for source in reversed(sources) for key, value in source.pairs}
     path = profiles.write(name, pairs)
     if given.active:
         profiles.use(name)
@@ -49,7 +49,7 @@ def edit_profile(env: Environment, name: str) -> None:
     """Let the user edit a profile. Raises Failure, which names the file in which the edited text is kept."""
     from kwcli.terminal.text_editor import edited_copy, keep_text, run_editor
 
-    profiles = Profiles.of(env)
+    profiles = Profiles.open_own(env)
     profiles.pairs(name)  # raises where it is not there or cannot be read
     path = profiles.path(name)
     with open(path, "rb") as file:
@@ -63,13 +63,13 @@ def edit_profile(env: Environment, name: str) -> None:
             env.say(f"kw: profile {name} is unchanged")
             return
         try:
-            source = SettingSource("the edited text", *numbered(decoded(after), java=True))
+            source = SettingSource("the edited text", *parse_with_line_numbers(decode_text(after), java=True))
             env.keep_secret(())
-            _check(env, choose([source]), name)
+            _check(env, choose_settings([source]), name)
         except Failure as failure:
             kept = keep_text(file_name, after)
             raise Failure(f"{failure.text}; the profile is unchanged, your text is in {kept}", failure.code) from None
-        profiles.write_text(name, decoded(after))
+        profiles.write_text(name, decode_text(after))
         env.say(f"kw: wrote profile {name}: {path}")
 
 
@@ -85,7 +85,7 @@ def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
     mechanism = chosen.values.get("mechanism")
     if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
         raise Failure(f"{mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
-    for line in (*chosen.warnings, *unchecked(chosen, protocol)):
+    for line in (*chosen.warnings, *warn_of_empty_settings(chosen, protocol)):
         env.say(f"kw: warning: {line}")
     if "SASL" in protocol and chosen.text("username") and not chosen.text("password"):
         env.say(f"kw: warning: sasl.password is missing; kw profile edit {name} adds it, hidden from the process list")

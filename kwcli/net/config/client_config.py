@@ -20,7 +20,7 @@ _SECRETS: Final = frozenset(
 )
 
 
-def _shown(value: Any) -> str:
+def _repr_without_secrets(value: Any) -> str:
     """The `repr` of one of the values below, without its secrets."""
     names = [name for name in value._fields if name not in _SECRETS]
     return f"{type(value).__name__}({', '.join(f'{name}={getattr(value, name)!r}' for name in names)})"
@@ -35,10 +35,10 @@ class KeyStoreFile(NamedTuple):
     key_password: str | None = None
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _repr_without_secrets(self)
 
 
-class Tls(NamedTuple):
+class TlsSettings(NamedTuple):
     """TLS settings. `authorities` None: those of the system. `certificate` may hold the key too, else `key` does."""
 
     authorities: KeyStoreFile | None = None
@@ -71,7 +71,7 @@ class OAuth(NamedTuple):
     authorities: KeyStoreFile | None = None
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _repr_without_secrets(self)
 
 
 class Aws(NamedTuple):
@@ -83,7 +83,7 @@ class Aws(NamedTuple):
     session: str | None = None
 
 
-class Sasl(NamedTuple):
+class SaslSettings(NamedTuple):
     """SASL settings. `mechanism` as brokers name it: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, GSSAPI.
 
     With `aws` the mechanism is OAUTHBEARER, and its token is signed by AWS' own library.
@@ -100,7 +100,7 @@ class Sasl(NamedTuple):
     aws: Aws | None = None
 
     def __repr__(self) -> str:
-        return _shown(self)
+        return _repr_without_secrets(self)
 
 
 class ClientConfig(NamedTuple):
@@ -109,8 +109,8 @@ class ClientConfig(NamedTuple):
     servers: tuple[Address, ...]
     origin: str = "default"
     protocol: Protocol = "PLAINTEXT"
-    tls: Tls | None = None
-    sasl: Sasl | None = None
+    tls: TlsSettings | None = None
+    sasl: SaslSettings | None = None
     client_id: str = "kw"
     connect_timeout_s: float = 5.0
     timeout_s: float = 10.0

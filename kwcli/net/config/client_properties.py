@@ -52,7 +52,14 @@ def _row(
 ) -> Property:
     known = "true false" if form == "flag" else values
     return Property(
-        meaning, tuple(librdkafka.split()), tuple(java.split()), form, secret, text, tuple(known.split()), default
+        meaning,
+        tuple(librdkafka.split()),
+        tuple(java.split()),
+        form,
+        secret,
+        text,
+        tuple(known.split()),
+        default,
     )
 
 
@@ -332,17 +339,17 @@ def known_names() -> list[str]:
     return [*BY_NAME, *UNSUPPORTED, *sorted(IRRELEVANT)]
 
 
-def unfollowed(name: str, value: str) -> str | None:
+def reason_not_followed(name: str, value: str) -> str | None:
     """Why kw does not do what a property asks for; None where it does, or where the property asks for nothing."""
     return None if value.startswith(_OWN_CLASSES) else UNSUPPORTED.get(name)
 
 
-def irrelevant(name: str) -> bool:
+def is_irrelevant_property(name: str) -> bool:
     """Whether the property belongs to another program and does not matter for a connection."""
     return name in IRRELEVANT or name.startswith(IRRELEVANT_FAMILIES)
 
 
-def known(name: str) -> bool:
+def is_known_property(name: str) -> bool:
     """Whether kw knows the property itself; to be in a family of other programs is not enough."""
     return name in BY_NAME or name in UNSUPPORTED or name in IRRELEVANT or name in _HARMLESS
 
@@ -355,7 +362,7 @@ def secret(name: str) -> bool:
     for family in _PREFIXES:
         if name.startswith(family):
             return secret(name.removeprefix(family))
-    return not known(name) or any(word in name for word in _TELLING)
+    return not is_known_property(name) or any(word in name for word in _TELLING)
 
 
 # Properties of other programs that are no secrets.
@@ -380,7 +387,7 @@ _KEY: Final = r"(?s)((?:[^\\=: \t\f]|\\.)*)[ \t\f]*(?:[=:][ \t\f]*)?(.*)"
 _BLANK: Final = " \t\f"
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text of a file: UTF-8, else Latin-1, as Java reads such files."""
     try:
         return data.decode("utf-8-sig")
@@ -388,36 +395,20 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def parse(text: str) -> list[Pair]:
-    """The pairs of a file of either kind, in the order of the file."""
-    if is_java(text):
-        return java_pairs(text)
-    return plain_pairs(text)
-
-
 def is_java(text: str) -> bool:
     """Whether a text is of Java's kind: its names are Java's, or do not tell."""
-    names = {name for name, _ in plain_pairs(text)}
+    names = {name for _, (name, _) in _plain_lines(text)}
     return bool(names & ONLY_JAVA) or not names & ONLY_LIBRDKAFKA
 
 
-def plain_pairs(text: str) -> list[Pair]:
-    """The pairs of librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, no escapes."""
-    return [pair for _, pair in _plain_lines(text)]
-
-
-def java_pairs(text: str) -> list[Pair]:
-    r"""Java's kind: `name=value`, `name: value` or `name value`, `#` and `!` comments, lines joined by a last `\`."""
-    return [pair for _, pair in _java_lines(text)]
-
-
-def numbered(text: str, *, java: bool | None = None) -> tuple[list[Pair], list[int]]:
+def parse_with_line_numbers(text: str, *, java: bool | None = None) -> tuple[list[Pair], list[int]]:
     """The pairs of a file and, for each, the line on which it begins, from 1. `java` None: of either kind."""
     rows = [*(_java_lines(text) if (is_java(text) if java is None else java) else _plain_lines(text))]
     return [pair for _, pair in rows], [number for number, _ in rows]
 
 
 def _plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
+    """The pairs of librdkafka's kind (kcat.conf, librdkafka.config): `name=value` lines, `#` comments, no escapes."""
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
         if line and not line.startswith("#"):
@@ -426,10 +417,11 @@ def _plain_lines(text: str) -> Iterator[tuple[int, Pair]]:
 
 
 def _java_lines(text: str) -> Iterator[tuple[int, Pair]]:
+    r"""Java's kind: `name=value`, `name: value` or `name value`, `#` and `!` comments, lines joined by a last `\`."""
     for number, line in _logical_lines(text):
         match = re.fullmatch(_KEY, line)
         if match is not None:
-            yield number, (_unescaped(match[1]), _unescaped(match[2]))
+            yield number, (_unescape(match[1]), _unescape(match[2]))
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -450,21 +442,21 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, "".join(joined)
 
 
-def _unescaped(text: str) -> str:
-    return re.sub(_ESCAPE, _character, text)
+def _unescape(text: str) -> str:
+    return re.sub(_ESCAPE, _unescape_character, text)
 
 
-def _character(match: re.Match[str]) -> str:
+def _unescape_character(match: re.Match[str]) -> str:
     word = match[1]
     return chr(int(word[1:], 16)) if len(word) == 5 else _ESCAPES.get(word, word)
 
 
-def write(pairs: Iterable[Pair]) -> str:
+def format_properties(pairs: Iterable[Pair]) -> str:
     """The text of a file of Java's kind with these pairs."""
-    return "".join(f"{_escaped(name, ' =:#!')}={_escaped(value, '')}\n" for name, value in pairs)
+    return "".join(f"{_escape(name, ' =:#!')}={_escape(value, '')}\n" for name, value in pairs)
 
 
-def _escaped(text: str, special: str) -> str:
+def _escape(text: str, special: str) -> str:
     parts = []
     for character in text:
         if character in "\\" or character in special:
@@ -499,12 +491,12 @@ SHORTEST: Final = 4
 SHORTEST_UNKNOWN: Final = 6
 
 
-def hidden(name: str, value: str) -> bool:
+def is_hidden_value(name: str, value: str) -> bool:
     """Whether a value may be shown only on demand."""
     return bool(value) and (secret(name) or "PRIVATE KEY" in value)
 
 
-def shown_url(text: str) -> str:
+def redact_url(text: str) -> str:
     """A URL without its user and its query; a text that is no URL is hidden."""
     match = re.fullmatch(_PLACE, text)
     if match is None:
@@ -514,14 +506,14 @@ def shown_url(text: str) -> str:
     return f"{match['scheme']}{user}{match['host']}{match['port'] or ''}{match['path'] or ''}{rest}"
 
 
-def shown_value(name: str, value: str) -> str:
-    """A value that is not `hidden`, with the users and queries of URLs in it hidden."""
+def redact_urls_in_value(name: str, value: str) -> str:
+    """A value that may be shown, with the users and queries of URLs in it hidden."""
     if name.endswith(".url"):
-        return ",".join(shown_url(word) if "://" in word else word for word in value.split(","))
+        return ",".join(redact_url(word) if "://" in word else word for word in value.split(","))
     return re.sub(_USER, lambda match: f"{hole(match[0][:-1])}@", value)
 
 
-def secrets_of(pairs: Iterable[Pair]) -> Iterator[str]:
+def find_secret_texts(pairs: Iterable[Pair]) -> Iterator[str]:
     """The secret texts of these properties, which no output may repeat."""
     pairs = list(pairs)
     clients = {value for name, value in pairs if name in _CLIENT}
@@ -529,40 +521,40 @@ def secrets_of(pairs: Iterable[Pair]) -> Iterator[str]:
         if name in _CLIENT_SECRET:  # id and secret as HTTP carries them
             yield from (b64encode(f"{client}:{value}".encode()).decode() for client in clients)
         if name == "sasl.jaas.config":
-            yield from _of_login(value)
-        elif hidden(name, value):
-            least = SHORTEST if known(name) else SHORTEST_UNKNOWN
+            yield from _find_secrets_of_login(value)
+        elif is_hidden_value(name, value):
+            least = SHORTEST if is_known_property(name) else SHORTEST_UNKNOWN
             yield from (part for part in with_parts(value) if len(part) >= least)
         else:
-            yield from _of_address(name, value)
+            yield from _find_secrets_of_urls(name, value)
 
 
-def public_of(pairs: Iterable[Pair]) -> Iterator[str]:
+def find_public_texts(pairs: Iterable[Pair]) -> Iterator[str]:
     """The texts of these properties that are shown as they are."""
     for name, value in pairs:
         if name == "sasl.jaas.config":
-            yield from (text for word, text in _options(value).items() if word in PUBLIC_OPTIONS)
-        elif value and not hidden(name, value) and not any(_of_address(name, value)):
+            yield from (text for word, text in _parse_login_options(value).items() if word in PUBLIC_OPTIONS)
+        elif value and not is_hidden_value(name, value) and not any(_find_secrets_of_urls(name, value)):
             yield value
 
 
-def _of_login(value: str) -> Iterator[str]:
-    options = _options(value)
+def _find_secrets_of_login(value: str) -> Iterator[str]:
+    options = _parse_login_options(value)
     if not options:
         yield from (part for part in with_parts(value) if len(part) >= SHORTEST)
     yield from (text for word, text in options.items() if word not in PUBLIC_OPTIONS and len(text) >= SHORTEST)
 
 
-def _options(value: str) -> dict[str, str]:
+def _parse_login_options(value: str) -> dict[str, str]:
     from kwcli.net.config import jaas
 
     try:
-        return jaas.parse(value).options
+        return jaas.parse_jaas(value).options
     except jaas.JaasError:
         return {}
 
 
-def _of_address(name: str, value: str) -> Iterator[str]:
+def _find_secrets_of_urls(name: str, value: str) -> Iterator[str]:
     """User and query of the URLs in a value, and the parts of both."""
     match = re.fullmatch(_PLACE, value) if name.endswith(".url") else None
     texts = [match["user"], match["rest"]] if match else [found[:-1] for found in re.findall(_USER, value)]

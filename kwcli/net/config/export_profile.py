@@ -7,8 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from decoders.named_tuple import NamedTuple
-from kwcli.net.config.client_properties import BY_NAME, PROPERTIES, Pair, Property, hidden, is_java, write
-from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose
+from kwcli.net.config.client_properties import (
+    BY_NAME,
+    PROPERTIES,
+    Pair,
+    Property,
+    format_properties,
+    is_hidden_value,
+    is_java,
+)
+from kwcli.net.config.merge_settings import ChosenSettings, SettingSource, Value, choose_settings
 
 KINDS: Final = ("kw", "java", "librdkafka", "env")
 _MODULES: Final = "org.apache.kafka.common.security"
@@ -55,12 +63,12 @@ class Exported(NamedTuple):
     left_out: int
 
 
-def export(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> Exported:
+def export_profile(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> Exported:
     """The profile's properties, as one of KINDS. A secret is a comment unless it is to be revealed."""
     notes: list[str] = []
-    chosen = choose([SettingSource(name, pairs)])
+    chosen = choose_settings([SettingSource(name, pairs)])
     if kind in ("java", "librdkafka"):
-        shown = [*_as_client(chosen, kind, notes), *(pair for pair in pairs if pair[0] not in BY_NAME)]
+        shown = [*_translate_for_client(chosen, kind, notes), *(pair for pair in pairs if pair[0] not in BY_NAME)]
     else:
         shown = [*pairs]
     lines, left_out = [f"# profile {name} of kw\n"], 0
@@ -71,7 +79,7 @@ def export(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> Expo
         if plain and "\n" in value:
             notes.append(f"{key}: it has several lines, which a file of librdkafka cannot hold; name a file")
             continue
-        if hidden(key, value) and not reveal:
+        if is_hidden_value(key, value) and not reveal:
             left_out += 1
             lines.append(f"# {line(key, '').rstrip()}{{redacted {len(value.encode())}}}\n")
         else:
@@ -79,7 +87,7 @@ def export(name: str, pairs: Sequence[Pair], kind: str, *, reveal: bool) -> Expo
     return Exported("".join(lines), notes, left_out)
 
 
-def _as_client(chosen: ChosenSettings, kind: str, notes: list[str]) -> Iterator[Pair]:
+def _translate_for_client(chosen: ChosenSettings, kind: str, notes: list[str]) -> Iterator[Pair]:
     """The settings under the names that the client knows, in the table's order."""
     java = kind == "java"
     mechanism = (chosen.text("mechanism") or "").upper()
@@ -89,22 +97,22 @@ def _as_client(chosen: ChosenSettings, kind: str, notes: list[str]) -> Iterator[
             continue
         if java and meaning in _IN_LOGIN and mechanism in _LOGINS:
             continue
-        name = _spelt(value, meaning, java=java)
+        name = _find_name_for_client(value, meaning, java=java)
         if name is None:
-            notes.append(f"{value.name}: {_reason(meaning, java=java)}")
+            notes.append(f"{value.name}: {_reason_not_exported(meaning, java=java)}")
             continue
         yield name, value.text
         if java and value.form == "path" and not value.text.lower().endswith(_STORES):
             yield name.replace(".location", ".type"), "PEM"
     if java and mechanism in _LOGINS:
-        yield "sasl.jaas.config", _login(chosen, mechanism)
+        yield "sasl.jaas.config", _format_jaas_login(chosen, mechanism)
         if mechanism in _HANDLERS:
             yield _HANDLERS[mechanism]
     elif mechanism == "AWS_MSK_IAM":
         notes.append("sasl.mechanism: librdkafka has no AWS_MSK_IAM; programs give it a token for OAUTHBEARER")
 
 
-def _spelt(value: Value, meaning: str, *, java: bool) -> str | None:
+def _find_name_for_client(value: Value, meaning: str, *, java: bool) -> str | None:
     """The client's name for a setting: the one it has already, where the client knows that."""
 
     def names(row: Property) -> tuple[str, ...]:
@@ -118,7 +126,7 @@ def _spelt(value: Value, meaning: str, *, java: bool) -> str | None:
     return next((names(row)[0] for row in rows if row.form == value.form), None)
 
 
-def _reason(meaning: str, *, java: bool) -> str:
+def _reason_not_exported(meaning: str, *, java: bool) -> str:
     if java and meaning == "key":
         return "Java reads certificate and key from one file: put both into ssl.keystore.location"
     if java and meaning == "verify":
@@ -126,27 +134,27 @@ def _reason(meaning: str, *, java: bool) -> str:
     return f"{'Java' if java else 'librdkafka'} has no such property"
 
 
-def _login(chosen: ChosenSettings, mechanism: str) -> str:
+def _format_jaas_login(chosen: ChosenSettings, mechanism: str) -> str:
     module, options = _LOGINS[mechanism]
-    words = [f'{word}="{_quoted(text)}"' for word, meaning in options if (text := chosen.text(meaning))]
+    words = [f'{word}="{_escape_quotes(text)}"' for word, meaning in options if (text := chosen.text(meaning))]
     if mechanism == "GSSAPI":
         words.insert(0, "useKeyTab=true" if chosen.text("keytab") else "useTicketCache=true")
     return f"{' '.join([module, 'required', *words])};"
 
 
-def _quoted(text: str) -> str:
+def _escape_quotes(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _java_line(name: str, value: str) -> str:
-    return write([(name, value)])
+    return format_properties([(name, value)])
 
 
 def _plain_line(name: str, value: str) -> str:
     return f"{name}={value}\n"
 
 
-def _variable(name: str, value: str) -> str:
+def _variable_line(name: str, value: str) -> str:
     return f"export KW_{name.upper().replace('.', '_')}={shlex.quote(value) if value else ''}\n"
 
 
@@ -154,7 +162,7 @@ _LINES: Final[dict[str, Callable[[str, str], str]]] = {
     "kw": _java_line,
     "java": _java_line,
     "librdkafka": _plain_line,
-    "env": _variable,
+    "env": _variable_line,
 }
 
 

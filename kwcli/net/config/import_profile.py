@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 
 from decoders.named_tuple import NamedTuple
-from kwcli.net.config.build_config import MECHANISMS, unchecked
-from kwcli.net.config.client_properties import BY_NAME, decoded, numbered
-from kwcli.net.config.merge_settings import SettingSource, choose
+from kwcli.net.config.build_config import MECHANISMS, warn_of_empty_settings
+from kwcli.net.config.client_properties import BY_NAME, decode_text, parse_with_line_numbers
+from kwcli.net.config.merge_settings import SettingSource, choose_settings
 from kwcli.net.config.other_cli_configs import PLACES, ForeignCluster, read_clusters
 from kwcli.net.config.profiles import Profiles
 from kwcli.run_environment import Environment, Exit, Failure
@@ -29,8 +29,8 @@ class ImportOptions(NamedTuple):
 def import_profiles(env: Environment, words: Sequence[str], options: ImportOptions) -> None:
     """Import `[NAME] FILE` as profile NAME; without NAME every cluster of FILE under its own name. Raises Failure."""
     name, file = (words[0], words[1]) if len(words) == 2 else (None, words[0])
-    file = _found(env, file)
-    text = _text(env, file)
+    file = _find_config_file(env, file)
+    text = _read_text(env, file)
     said = "standard input" if file == "-" else file
     try:
         clusters = read_clusters(text)
@@ -39,19 +39,24 @@ def import_profiles(env: Environment, words: Sequence[str], options: ImportOptio
     if not clusters:
         if options.context is not None:
             raise Failure(f"{said} has one cluster only: leave --context out", Exit.USAGE)
-        pairs, lines = numbered(text)
+        pairs, lines = parse_with_line_numbers(text)
         source = SettingSource(
-            said, [(key, absolute(key, value, os.path.dirname(file))) for key, value in pairs], lines
+            said, [(key, make_path_absolute(key, value, os.path.dirname(file))) for key, value in pairs], lines
         )
-        _keep(env, name or _own_name(os.path.basename(file).partition(".")[0]), source, options)
+        _save_profile(env, name or _make_profile_name(os.path.basename(file).partition(".")[0]), source, options)
         return
-    named = [(name or _own_name(each.name), each) for each in _chosen(clusters, name, said, options.context)]
-    _refuse_taken(Profiles.of(env), [each for each, _ in named], options)
+    named = [
+        (name or _make_profile_name(each.name), each)
+        for each in _choose_clusters(clusters, name, said, options.context)
+    ]
+    _refuse_taken(Profiles.open_own(env), [each for each, _ in named], options)
     for own, cluster in named:
         _import_cluster(env, own, cluster, file, options)
 
 
-def _chosen(clusters: list[ForeignCluster], name: str | None, file: str, context: str | None) -> list[ForeignCluster]:
+def _choose_clusters(
+    clusters: list[ForeignCluster], name: str | None, file: str, context: str | None
+) -> list[ForeignCluster]:
     kind, names = clusters[0].kind, [cluster.name for cluster in clusters]
     if context is not None:
         if context not in names:
@@ -72,25 +77,25 @@ def _chosen(clusters: list[ForeignCluster], name: str | None, file: str, context
 
 def _import_cluster(env: Environment, name: str, cluster: ForeignCluster, file: str, options: ImportOptions) -> None:
     folder = os.path.dirname(file)
-    pairs = [(key, absolute(key, value, folder)) for key, value in cluster.pairs]
+    pairs = [(key, make_path_absolute(key, value, folder)) for key, value in cluster.pairs]
     origin = f"{'standard input' if file == '-' else file}, {cluster.kind} {cluster.name}"
     # With all clusters imported, the one that is in use in the file becomes the active one.
     active = options.active and (options.context is not None or cluster.current)
-    _keep(env, name, SettingSource(origin, pairs), options._replace(active=active))
+    _save_profile(env, name, SettingSource(origin, pairs), options._replace(active=active))
     for line in cluster.unfollowed:
         env.say(f"kw: warning: {origin}: {line}")
 
 
-def _keep(env: Environment, name: str, source: SettingSource, options: ImportOptions) -> None:
-    profiles = Profiles.of(env)
+def _save_profile(env: Environment, name: str, source: SettingSource, options: ImportOptions) -> None:
+    profiles = Profiles.open_own(env)
     _refuse_taken(profiles, [name], options)
-    chosen = choose([source])
+    chosen = choose_settings([source])
     for fault in chosen.faults:
         raise Failure(fault, Exit.USAGE)
     if not chosen.values:
         raise Failure(f"{source.origin} has no property of a Kafka client in it", Exit.USAGE)
     path = profiles.write(name, source.pairs, comment=f"imported from {source.origin}")
-    for line in (*chosen.warnings, *unchecked(chosen, (chosen.text("protocol") or "PLAINTEXT").upper())):
+    for line in (*chosen.warnings, *warn_of_empty_settings(chosen, (chosen.text("protocol") or "PLAINTEXT").upper())):
         env.say(f"kw: warning: {line}")
     mechanism = chosen.values.get("mechanism")
     if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
@@ -118,7 +123,7 @@ def _refuse_taken(profiles: Profiles, names: Sequence[str], options: ImportOptio
             raise Failure(f"there is a profile {name} already; --force replaces it", Exit.USAGE)
 
 
-def absolute(name: str, value: str, folder: str) -> str:
+def make_path_absolute(name: str, value: str, folder: str) -> str:
     """A path in another program's file, made good for use from anywhere; any other value as it is.
 
     Paths are relative to where a program runs; where there is no such file but one beside the configuration file, that
@@ -131,12 +136,12 @@ def absolute(name: str, value: str, folder: str) -> str:
     return beside if os.path.exists(beside) and not os.path.exists(here) else here
 
 
-def _own_name(word: str) -> str:
+def _make_profile_name(word: str) -> str:
     """Another tool's name of a cluster, as a name that a profile may have."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", word).strip("-._")[:64] or "imported"
 
 
-def _found(env: Environment, word: str) -> str:
+def _find_config_file(env: Environment, word: str) -> str:
     """The path of a file; the name of a tool stands for its file in the user's home. Raises Failure."""
     if word not in PLACES or os.path.exists(word):
         return word
@@ -148,11 +153,11 @@ def _found(env: Environment, word: str) -> str:
     raise Failure(f"{word} has no file at {places[0]}: name the file", Exit.USAGE)
 
 
-def _text(env: Environment, file: str) -> str:
+def _read_text(env: Environment, file: str) -> str:
     try:
         if file == "-":
-            return decoded(b"".join(iter(env.stdin.read1, b"")))
+            return decode_text(b"".join(iter(env.stdin.read1, b"")))
         with open(file, "rb") as source:
-            return decoded(source.read(_FILE_MAX))
+            return decode_text(source.read(_FILE_MAX))
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}", Exit.USAGE) from None

@@ -37,12 +37,12 @@ class JaasLogin(NamedTuple):
     options: dict[str, str]
 
 
-def parse(text: str) -> JaasLogin:
+def parse_jaas(text: str) -> JaasLogin:
     """The (first) login module of a configuration.
 
     A whole file's entry `KafkaClient { … };` is taken as well. JaasError where the text is no such configuration.
     """
-    tokens = _tokens(text)
+    tokens = _split_tokens(text)
     if len(tokens) > 1 and tokens[1] == ("sign", "{"):
         tokens = tokens[2:]
     if not tokens or tokens[0][0] != "word":
@@ -66,7 +66,7 @@ def parse(text: str) -> JaasLogin:
     return JaasLogin(module, options)
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
+def _split_tokens(text: str) -> list[tuple[str, str]]:
     tokens = []
     at = 0
     end = len(text.rstrip())
@@ -77,12 +77,12 @@ def _tokens(text: str) -> list[tuple[str, str]]:
         kind = match.lastgroup or ""
         if kind in ("double", "single"):
             value = match[kind][1:-1]
-            tokens.append(("value", re.sub(r"\\(.)", _character, value, flags=re.DOTALL)))
+            tokens.append(("value", re.sub(r"\\(.)", _unescape_character, value, flags=re.DOTALL)))
         elif kind != "comment":
             tokens.append((kind, match[kind]))
         at = match.end()
     return tokens
 
 
-def _character(match: re.Match[str]) -> str:
+def _unescape_character(match: re.Match[str]) -> str:
     return _ESCAPES.get(match[1], match[1])

@@ -134,7 +134,7 @@ _IDLE: Final = frozenset(
 )
 
 
-def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
+def choose_settings(sources: Iterable[SettingSource]) -> ChosenSettings:
     """The settings of all sources, which are given with the highest first."""
     chosen = ChosenSettings()
     for source in sources:
@@ -142,40 +142,40 @@ def choose(sources: Iterable[SettingSource]) -> ChosenSettings:
         for index, (name, text) in enumerate(source.pairs):
             row = client_properties.BY_NAME.get(name)
             if row is None:
-                _unmeant(chosen, name, text, source.place(index))
+                _report_unfollowed_property(chosen, name, text, source.place(index))
             else:
                 own[row.meaning] = Value(text, row.form, name, source.origin, source.place(index))
         login = own.pop("login", None)
         if login is not None and login.text:
-            for meaning, value in _login(login, chosen).items():
+            for meaning, value in _read_login(login, chosen).items():
                 own.setdefault(meaning, value)
         for meaning, value in own.items():
             chosen.values.setdefault(meaning, value)
     return chosen
 
 
-def _unmeant(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
+def _report_unfollowed_property(chosen: ChosenSettings, name: str, text: str, place: str) -> None:
     if name in client_properties.UNSUPPORTED:
-        reason = client_properties.unfollowed(name, text)
+        reason = client_properties.reason_not_followed(name, text)
         if reason is not None:
             chosen.warnings.append(f"{name} ({place}) is not followed: {reason}")
         return
-    from kwcli.net.config.unknown_properties import is_about_security, proposal, shown_name
+    from kwcli.net.config.unknown_properties import is_about_security, propose_property, redact_name
 
-    called = shown_name(name, text)
-    if client_properties.irrelevant(name):
+    called = redact_name(name, text)
+    if client_properties.is_irrelevant_property(name):
         chosen.remarks.append(f"{called} ({place}) has no meaning for kw")
     else:
-        meant = proposal(name, text, option=place == "-X") if called != hole(name) else ""
+        meant = propose_property(name, text, option=place == "-X") if called != hole(name) else ""
         line = f"unknown property {called or 'without a name'} ({place}){meant}"
         (chosen.faults if is_about_security(name, text) else chosen.warnings).append(line)
 
 
-def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
+def _read_login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
     from kwcli.net.config import jaas
 
     try:
-        module, options = jaas.parse(value.text)
+        module, options = jaas.parse_jaas(value.text)
     except jaas.JaasError as error:
         raise Failure(f"{value.said} cannot be read: {error}", Exit.USAGE) from None
     found = {"login module": value._replace(text=module)}
@@ -189,8 +189,8 @@ def _login(value: Value, chosen: ChosenSettings) -> dict[str, Value]:
         elif name in _IDLE:
             chosen.remarks.append(f"{inner.said} has no meaning for kw")
         else:
-            from kwcli.net.config.unknown_properties import shown_name
+            from kwcli.net.config.unknown_properties import redact_name
 
-            title = f"{shown_name(name, text)} in {value.name}"  # a part of a password, behind a stray quotation mark
+            title = f"{redact_name(name, text)} in {value.name}"  # a part of a password, behind a stray quotation mark
             chosen.warnings.append(f"{inner._replace(name=title).said} is not followed")
     return found

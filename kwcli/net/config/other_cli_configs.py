@@ -54,14 +54,14 @@ class ForeignCluster(NamedTuple):
 
 def read_clusters(text: str) -> list[ForeignCluster]:
     """The clusters of a file of one of these tools; empty where it is none. ValueError where the file is broken."""
-    tree = _toml(text) or _yaml(text)
+    tree = _parse_toml(text) or _parse_yaml(text)
     for tool in _READERS:
         if tree and (found := [*tool(tree)]):
             return found
     return []
 
 
-def _toml(text: str) -> Tree:
+def _parse_toml(text: str) -> Tree:
     import tomllib
 
     try:
@@ -74,7 +74,7 @@ def _toml(text: str) -> Tree:
 _YAML: Final = re.compile(r"^(contexts|clusters|profiles|kafka_api|rpk|current-context|current-cluster)[ \t]*:", re.M)
 
 
-def _yaml(text: str) -> Tree:
+def _parse_yaml(text: str) -> Tree:
     """The tree of a YAML file, in which every scalar is a string: a password of digits stays as it is."""
     if not _YAML.search(text):
         return {}
@@ -97,39 +97,39 @@ class _Properties:
         self.pairs: list[Pair] = []
         self.unfollowed: list[str] = []
 
-    def put(self, name: str, value: object) -> None:
+    def add_property(self, name: str, value: object) -> None:
         """Add a property, unless its value is empty."""
         text = _text(value)
         if text:
             self.pairs.append((name, os.path.expanduser(text) if name.endswith(".location") else text))
 
-    def servers(self, value: object) -> None:
+    def add_servers(self, value: object) -> None:
         """Add the brokers: a list, or words with blanks or commas between them."""
         words = value if isinstance(value, list) else re.split(r"[\s,]+", _text(value))
-        self.put("bootstrap.servers", ",".join(_text(word) for word in words if _text(word)))
+        self.add_property("bootstrap.servers", ",".join(_text(word) for word in words if _text(word)))
 
-    def protocol(self, *, tls: bool, sasl: bool) -> None:
+    def add_protocol(self, *, tls: bool, sasl: bool) -> None:
         """Add the security protocol, by whether there are settings of TLS and of SASL."""
-        self.put("security.protocol", ("SASL_" * sasl + ("SSL" if tls else "PLAINTEXT")))
+        self.add_property("security.protocol", ("SASL_" * sasl + ("SSL" if tls else "PLAINTEXT")))
 
-    def mechanism(self, value: object, default: str) -> str:
+    def add_mechanism(self, value: object, default: str) -> str:
         """Add the mechanism by the broker's name for it, and give that name."""
         word = _text(value)
         name = _MECHANISMS.get(re.sub(r"[-_ ]", "", word.lower()), word.upper()) if word else default
-        self.put("sasl.mechanism", name)
+        self.add_property("sasl.mechanism", name)
         return name
 
-    def unverified(self, value: object) -> None:
+    def add_skipped_verification(self, value: object) -> None:
         """Add the property that turns the check of certificates off, where this switch is on."""
         if _is_on(value):
-            self.put("enable.ssl.certificate.verification", "false")
+            self.add_property("enable.ssl.certificate.verification", "false")
 
-    def leave(self, key: str, reason: str) -> None:
+    def report_unfollowed_key(self, key: str, reason: str) -> None:
         """Note a key that is not followed, and why."""
         self.unfollowed.append(f"{key} is not followed: {reason}")
 
 
-def _kafkactl(tree: Tree) -> Iterator[ForeignCluster]:
+def _read_kafkactl_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     contexts = tree.get("contexts")
     if not isinstance(contexts, dict):
         return
@@ -137,31 +137,33 @@ def _kafkactl(tree: Tree) -> Iterator[ForeignCluster]:
     for name, context in contexts.items():
         if not isinstance(context, dict):
             continue
-        made, tls, sasl = _Properties(), _tree(context, "tls"), _tree(context, "sasl")
+        made, tls, sasl = _Properties(), _subtree(context, "tls"), _subtree(context, "sasl")
         login = _is_on(sasl.get("enabled"))
-        made.servers(context.get("brokers"))
-        made.protocol(tls=_is_on(tls.get("enabled")), sasl=login)
+        made.add_servers(context.get("brokers"))
+        made.add_protocol(tls=_is_on(tls.get("enabled")), sasl=login)
         if _is_on(tls.get("enabled")):
-            made.put("ssl.ca.location", tls.get("ca"))
-            made.put("ssl.certificate.location", tls.get("cert"))
-            made.put("ssl.key.location", tls.get("certKey"))
-            made.unverified(tls.get("insecure"))
+            made.add_property("ssl.ca.location", tls.get("ca"))
+            made.add_property("ssl.certificate.location", tls.get("cert"))
+            made.add_property("ssl.key.location", tls.get("certKey"))
+            made.add_skipped_verification(tls.get("insecure"))
         if login:
-            provider = _tree(sasl, "tokenprovider") or _tree(sasl, "tokenProvider")
+            provider = _subtree(sasl, "tokenprovider") or _subtree(sasl, "tokenProvider")
             plugin = _text(provider.get("plugin"))
-            mechanism = made.mechanism("AWS_MSK_IAM" if plugin == "aws" else sasl.get("mechanism"), "PLAIN")
-            made.put("sasl.username", sasl.get("username"))
-            made.put("sasl.password", sasl.get("password"))
+            mechanism = made.add_mechanism("AWS_MSK_IAM" if plugin == "aws" else sasl.get("mechanism"), "PLAIN")
+            made.add_property("sasl.username", sasl.get("username"))
+            made.add_property("sasl.password", sasl.get("password"))
             if mechanism == "OAUTHBEARER":
-                made.leave("sasl.tokenprovider", "give a token, or sasl.oauthbearer.token.endpoint.url")
-        made.put("client.id", context.get("clientID"))
-        made.put("default.api.timeout.ms", _milliseconds(context.get("requestTimeout")))
-        if _is_on(_tree(context, "kubernetes").get("enabled")):
-            made.leave("kubernetes", "kw does not run in the cluster; kubectl port-forward, then --dial-map")
+                made.report_unfollowed_key("sasl.tokenprovider", "give a token, or sasl.oauthbearer.token.endpoint.url")
+        made.add_property("client.id", context.get("clientID"))
+        made.add_property("default.api.timeout.ms", _parse_milliseconds(context.get("requestTimeout")))
+        if _is_on(_subtree(context, "kubernetes").get("enabled")):
+            made.report_unfollowed_key(
+                "kubernetes", "kw does not run in the cluster; kubectl port-forward, then --dial-map"
+            )
         yield ForeignCluster("kafkactl", "context", str(name), str(name) == current, made.pairs, made.unfollowed)
 
 
-def _kaf(tree: Tree) -> Iterator[ForeignCluster]:
+def _read_kaf_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     clusters = tree.get("clusters")
     if not isinstance(clusters, list):
         return
@@ -169,98 +171,109 @@ def _kaf(tree: Tree) -> Iterator[ForeignCluster]:
     for cluster in clusters:
         if not isinstance(cluster, dict) or not _text(cluster.get("name")):
             continue
-        made, tls, sasl = _Properties(), cluster.get("TLS"), _tree(cluster, "SASL")
-        made.servers(cluster.get("brokers"))
+        made, tls, sasl = _Properties(), cluster.get("TLS"), _subtree(cluster, "SASL")
+        made.add_servers(cluster.get("brokers"))
         stated = _text(cluster.get("security-protocol")).upper()
         login = bool(sasl.get("mechanism") or sasl.get("username") or sasl.get("tokenURL")) or stated.startswith("SASL")
         if stated:
-            made.put("security.protocol", stated)
+            made.add_property("security.protocol", stated)
         else:
-            made.protocol(tls=isinstance(tls, dict), sasl=login)
+            made.add_protocol(tls=isinstance(tls, dict), sasl=login)
         if isinstance(tls, dict):
-            made.put("ssl.ca.location", tls.get("cafile"))
-            made.put("ssl.certificate.location", tls.get("clientfile"))
-            made.put("ssl.key.location", tls.get("clientkeyfile"))
-            made.unverified(tls.get("insecure"))
+            made.add_property("ssl.ca.location", tls.get("cafile"))
+            made.add_property("ssl.certificate.location", tls.get("clientfile"))
+            made.add_property("ssl.key.location", tls.get("clientkeyfile"))
+            made.add_skipped_verification(tls.get("insecure"))
         if login:
-            made.mechanism(sasl.get("mechanism"), "OAUTHBEARER" if sasl.get("tokenURL") else "PLAIN")
-            made.put("sasl.username", sasl.get("username"))
-            made.put("sasl.password", sasl.get("password"))
-            made.put("sasl.oauthbearer.token", sasl.get("token"))
-            made.put("sasl.oauthbearer.token.endpoint.url", sasl.get("tokenURL"))
-            made.put("sasl.oauthbearer.client.id", sasl.get("clientID"))
-            made.put("sasl.oauthbearer.client.secret", sasl.get("clientSecret"))
+            made.add_mechanism(sasl.get("mechanism"), "OAUTHBEARER" if sasl.get("tokenURL") else "PLAIN")
+            made.add_property("sasl.username", sasl.get("username"))
+            made.add_property("sasl.password", sasl.get("password"))
+            made.add_property("sasl.oauthbearer.token", sasl.get("token"))
+            made.add_property("sasl.oauthbearer.token.endpoint.url", sasl.get("tokenURL"))
+            made.add_property("sasl.oauthbearer.client.id", sasl.get("clientID"))
+            made.add_property("sasl.oauthbearer.client.secret", sasl.get("clientSecret"))
             scopes = sasl.get("scopes")
-            made.put("sasl.oauthbearer.scope", " ".join(map(_text, scopes)) if isinstance(scopes, list) else scopes)
+            made.add_property(
+                "sasl.oauthbearer.scope", " ".join(map(_text, scopes)) if isinstance(scopes, list) else scopes
+            )
         name = _text(cluster["name"])
         yield ForeignCluster("kaf", "cluster", name, name == current, made.pairs, made.unfollowed)
 
 
-def _rpk(tree: Tree) -> Iterator[ForeignCluster]:
+def _read_rpk_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     profiles = tree.get("profiles")
     if not isinstance(profiles, list):
-        own = _tree(tree, "rpk") or tree  # rpk.yaml before there were profiles, redpanda.yaml, or one profile
-        profiles = [{"name": "default", **own}] if _tree(own, "kafka_api") else []
+        own = _subtree(tree, "rpk") or tree  # rpk.yaml before there were profiles, redpanda.yaml, or one profile
+        profiles = [{"name": "default", **own}] if _subtree(own, "kafka_api") else []
     current = _text(tree.get("current_profile")) or ("default" if len(profiles) == 1 else "")
     for profile in profiles:
         if not isinstance(profile, dict) or not _text(profile.get("name")):
             continue
-        made, api = _Properties(), _tree(profile, "kafka_api")
-        tls, sasl = api.get("tls"), _tree(api, "sasl")
-        made.servers(api.get("brokers"))
+        made, api = _Properties(), _subtree(profile, "kafka_api")
+        tls, sasl = api.get("tls"), _subtree(api, "sasl")
+        made.add_servers(api.get("brokers"))
         login = any(_text(sasl.get(key)) for key in ("user", "mechanism", "type"))
-        made.protocol(tls=isinstance(tls, dict), sasl=login)
+        made.add_protocol(tls=isinstance(tls, dict), sasl=login)
         if isinstance(tls, dict):
-            made.put("ssl.ca.location", tls.get("ca_file") or tls.get("truststore_file"))
-            made.put("ssl.certificate.location", tls.get("cert_file"))
-            made.put("ssl.key.location", tls.get("key_file"))
-            made.unverified(tls.get("insecure_skip_verify"))
+            made.add_property("ssl.ca.location", tls.get("ca_file") or tls.get("truststore_file"))
+            made.add_property("ssl.certificate.location", tls.get("cert_file"))
+            made.add_property("ssl.key.location", tls.get("key_file"))
+            made.add_skipped_verification(tls.get("insecure_skip_verify"))
         if login:
-            made.mechanism(sasl.get("mechanism") or sasl.get("type"), "SCRAM-SHA-256")
-            made.put("sasl.username", sasl.get("user"))
-            made.put("sasl.password", sasl.get("password"))
+            made.add_mechanism(sasl.get("mechanism") or sasl.get("type"), "SCRAM-SHA-256")
+            made.add_property("sasl.username", sasl.get("user"))
+            made.add_property("sasl.password", sasl.get("password"))
         name = _text(profile["name"])
         yield ForeignCluster("rpk", "profile", name, name == current, made.pairs, made.unfollowed)
 
 
-def _kcl(tree: Tree) -> Iterator[ForeignCluster]:
+def _read_kcl_clusters(tree: Tree) -> Iterator[ForeignCluster]:
     profiles = tree.get("profiles")
     named = profiles if isinstance(profiles, dict) else {"default": tree}
     current = _text(tree.get("current_profile")) or ("default" if len(named) == 1 else "")
     for name, profile in named.items():
         if not isinstance(profile, dict) or not profile.keys() & {"seed_brokers", "tls", "sasl"}:
             continue
-        made, tls, sasl = _Properties(), profile.get("tls"), _tree(profile, "sasl")
-        made.servers(profile.get("seed_brokers"))
+        made, tls, sasl = _Properties(), profile.get("tls"), _subtree(profile, "sasl")
+        made.add_servers(profile.get("seed_brokers"))
         method = _text(sasl.get("method"))
-        made.protocol(tls=isinstance(tls, dict), sasl=bool(method))
+        made.add_protocol(tls=isinstance(tls, dict), sasl=bool(method))
         if isinstance(tls, dict):
-            made.put("ssl.ca.location", tls.get("ca_cert_path"))
-            made.put("ssl.certificate.location", tls.get("client_cert_path"))
-            made.put("ssl.key.location", tls.get("client_key_path"))
-            made.unverified(tls.get("insecure") or tls.get("insecure_skip_verify"))
+            made.add_property("ssl.ca.location", tls.get("ca_cert_path"))
+            made.add_property("ssl.certificate.location", tls.get("client_cert_path"))
+            made.add_property("ssl.key.location", tls.get("client_key_path"))
+            made.add_skipped_verification(tls.get("insecure") or tls.get("insecure_skip_verify"))
             if _text(tls.get("min_version")).removeprefix("v") == "1.3":
-                made.put("ssl.enabled.protocols", "TLSv1.3")
+                made.add_property("ssl.enabled.protocols", "TLSv1.3")
             if _text(tls.get("server_name")):
-                made.leave("tls.server_name", "kw always sends the host that it dials; see --dial-map")
+                made.report_unfollowed_key("tls.server_name", "kw always sends the host that it dials; see --dial-map")
             if tls.get("cipher_suites"):
-                made.leave("tls.cipher_suites", "these are Go's names; OpenSSL's go into ssl.cipher.suites")
+                made.report_unfollowed_key(
+                    "tls.cipher_suites", "these are Go's names; OpenSSL's go into ssl.cipher.suites"
+                )
         if method:
-            made.mechanism(method, "PLAIN")
-            made.put("sasl.username", sasl.get("user"))
-            made.put("sasl.password", sasl.get("pass"))
+            made.add_mechanism(method, "PLAIN")
+            made.add_property("sasl.username", sasl.get("user"))
+            made.add_property("sasl.password", sasl.get("pass"))
             if _is_on(sasl.get("is_token")):
-                made.leave("sasl.is_token", "a delegation token takes sasl.jaas.config with tokenauth=true")
+                made.report_unfollowed_key(
+                    "sasl.is_token", "a delegation token takes sasl.jaas.config with tokenauth=true"
+                )
             if _text(sasl.get("zid")):
-                made.leave("sasl.zid", "kw cannot log in as another user")
-        made.put("default.api.timeout.ms", profile.get("timeout_ms"))
+                made.report_unfollowed_key("sasl.zid", "kw cannot log in as another user")
+        made.add_property("default.api.timeout.ms", profile.get("timeout_ms"))
         yield ForeignCluster("kcl", "profile", str(name), str(name) == current, made.pairs, made.unfollowed)
 
 
-_READERS: Final[tuple[Callable[[Tree], Iterator[ForeignCluster]], ...]] = (_kafkactl, _kaf, _rpk, _kcl)
+_READERS: Final[tuple[Callable[[Tree], Iterator[ForeignCluster]], ...]] = (
+    _read_kafkactl_clusters,
+    _read_kaf_clusters,
+    _read_rpk_clusters,
+    _read_kcl_clusters,
+)
 
 
-def _tree(tree: Tree, key: str) -> Tree:
+def _subtree(tree: Tree, key: str) -> Tree:
     inner = tree.get(key)
     return inner if isinstance(inner, dict) else {}
 
@@ -279,7 +292,7 @@ def _is_on(value: object) -> bool:
     return _text(value).lower() in ("true", "yes", "on", "1")
 
 
-def _milliseconds(value: object) -> str:
+def _parse_milliseconds(value: object) -> str:
     """A duration in Go's notation, `1m30s`, in ms; empty where it is none."""
     text = _text(value)
     parts = _NUMBER.findall(text)

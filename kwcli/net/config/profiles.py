@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.wire.conceal import hole
-from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, hidden, shown_value
-from kwcli.net.config.merge_settings import SettingSource, choose
-from kwcli.net.config.unknown_properties import shown_name
+from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
+from kwcli.net.config.merge_settings import SettingSource, choose_settings
+from kwcli.net.config.unknown_properties import redact_name
 from kwcli.own_folders import own_folder
 from kwcli.private_files import can_be_changed_by_others, make_folder, write_private
 from kwcli.run_environment import Environment, Exit, Failure
@@ -35,7 +35,7 @@ class Profiles:
         self._active = os.path.join(folder, "active-profile")
 
     @classmethod
-    def of(cls, env: Environment) -> Profiles:
+    def open_own(cls, env: Environment) -> Profiles:
         """The profiles in `$XDG_CONFIG_HOME/kw`, or in `~/.config/kw`."""
         return cls(own_folder("config", env.variables))
 
@@ -74,7 +74,7 @@ class Profiles:
         try:
             with open(path, encoding="utf-8") as file:
                 self._check_owner(file.fileno(), path)
-                return SettingSource(origin, *client_properties.numbered(file.read(), java=True), path)
+                return SettingSource(origin, *client_properties.parse_with_line_numbers(file.read(), java=True), path)
         except FileNotFoundError:
             from kwcli.spelling import did_you_mean
 
@@ -110,12 +110,12 @@ class Profiles:
 
         rows = pairs.items() if isinstance(pairs, Mapping) else pairs
         head = "".join(f"# {line}\n" for line in comment.splitlines())
-        return self.write_text(name, head + client_properties.write(rows))
+        return self.write_text(name, head + client_properties.format_properties(rows))
 
     def write_text(self, name: str, text: str) -> str:
         """Make or replace a profile by its whole text, comments included; its file."""
         path = self.path(name)
-        self._put(path, text)
+        self._write_file(path, text)
         return path
 
     def rename(self, name: str, other: str, *, force: bool) -> str:
@@ -153,9 +153,9 @@ class Profiles:
                 os.unlink(self._active)
             return
         self.pairs(name)
-        self._put(self._active, f"{name}\n")
+        self._write_file(self._active, f"{name}\n")
 
-    def _put(self, path: str, text: str) -> None:
+    def _write_file(self, path: str, text: str) -> None:
         try:
             make_folder(os.path.dirname(path))
             write_private(path, text.encode())
@@ -173,7 +173,7 @@ def _reason(error: Exception) -> str:
 Row = dict[str, Any]
 
 
-def listed(profiles: Profiles) -> list[Row]:
+def profile_rows(profiles: Profiles) -> list[Row]:
     """One row a profile: its name, whether it is active, where it leads, and how."""
     active = profiles.active()
     return [{"profile": name, "active": name == active, **_summary(profiles, name)} for name in profiles.names()]
@@ -181,11 +181,12 @@ def listed(profiles: Profiles) -> list[Row]:
 
 def _summary(profiles: Profiles, name: str) -> Row:
     try:
-        chosen = choose([SettingSource(name, profiles.pairs(name))])
+        chosen = choose_settings([SettingSource(name, profiles.pairs(name))])
     except Failure as failure:
         return {"servers": None, "protocol": None, "mechanism": None, "error": failure.text}
     return {
-        "servers": shown_value("bootstrap.servers", chosen.text("servers") or chosen.text("controllers") or "") or None,
+        "servers": redact_urls_in_value("bootstrap.servers", chosen.text("servers") or chosen.text("controllers") or "")
+        or None,
         "protocol": chosen.text("protocol") or "PLAINTEXT",
         "mechanism": chosen.text("mechanism"),
     }
@@ -199,40 +200,40 @@ def list_lines(rows: list[Row], width: int | None) -> list[str]:
     from kwcli.output.short_texts import PLAIN
     from kwcli.output.table import Column, draw_table
 
-    def told(title: str) -> list[str]:
+    def column_cells(title: str) -> list[str]:
         return [clean(row[title] or "-") for row in rows]
 
     names = [f"{'*' if row['active'] else ' '} {row['profile']}" for row in rows]
     # Names and protocols are short; a long list of servers comes last and is cut on a terminal.
-    columns = [Column("  profile", names), *(Column(title, told(title)) for title in ("protocol", "mechanism"))]
-    return [*draw_table([*columns, Column("servers", told("servers"), cut=len("servers"))], width, PLAIN)]
+    columns = [Column("  profile", names), *(Column(title, column_cells(title)) for title in ("protocol", "mechanism"))]
+    return [*draw_table([*columns, Column("servers", column_cells("servers"), cut=len("servers"))], width, PLAIN)]
 
 
-def shown(pairs: Iterable[Pair], *, reveal: bool) -> Row:
+def properties_row(pairs: Iterable[Pair], *, reveal: bool) -> Row:
     """The properties of a profile; a secret is {"redacted": its size in bytes}."""
     if reveal:
         return dict(pairs)
     row: Row = {}
     names: dict[str, str] = {}
     for name, value in pairs:
-        title = shown_name(name, value)
+        title = redact_name(name, value)
         while names.setdefault(title, name) != name:  # two names with the same parts hidden
             title += "'"
-        row[title] = _shown(name, value)
+        row[title] = _visible_value(name, value)
     return row
 
 
-def _shown(name: str, value: str) -> Any:
-    return _redacted(name, value) if hidden(name, value) else shown_value(name, value)
+def _visible_value(name: str, value: str) -> Any:
+    return _redact_value(name, value) if is_hidden_value(name, value) else redact_urls_in_value(name, value)
 
 
-def _redacted(name: str, value: str) -> Any:
+def _redact_value(name: str, value: str) -> Any:
     """A secret value, redacted; of a login configuration only the secret options are."""
     from kwcli.net.config import jaas
 
     if name == "sasl.jaas.config":
         with suppress(jaas.JaasError):
-            module, options = jaas.parse(value)
+            module, options = jaas.parse_jaas(value)
             words = [
                 f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={hole(text)}"
                 for word, text in options.items()

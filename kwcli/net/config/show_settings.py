@@ -15,12 +15,12 @@ from kwcli.net.config.client_properties import (
     UNSUPPORTED,
     Pair,
     Property,
-    hidden,
-    known,
-    shown_value,
+    is_hidden_value,
+    is_known_property,
+    redact_urls_in_value,
 )
-from kwcli.net.config.merge_settings import SettingSource, Value, choose
-from kwcli.net.config.unknown_properties import shown_name
+from kwcli.net.config.merge_settings import SettingSource, Value, choose_settings
+from kwcli.net.config.unknown_properties import redact_name
 from kwcli.run_environment import Environment
 
 Row = dict[str, Any]
@@ -49,13 +49,13 @@ def property_rows() -> list[Row]:
         found |= {"values": list(row.values), "default": row.default or None, "secret": row.secret}
         rows.append(found)
     for name, reason in UNSUPPORTED.items():
-        rows.append(_unfollowed(name, reason))
+        rows.append(_unfollowed_property_row(name, reason))
     for name in sorted(IRRELEVANT):
-        rows.append(_unfollowed(name, "no meaning for a connection of kw"))
+        rows.append(_unfollowed_property_row(name, "no meaning for a connection of kw"))
     return rows
 
 
-def _unfollowed(name: str, meaning: str) -> Row:
+def _unfollowed_property_row(name: str, meaning: str) -> Row:
     return {"property": name, "also": [], "followed": False, "meaning": meaning} | {
         "values": [],
         "default": None,
@@ -108,28 +108,28 @@ def dump_rows(
     from kwcli.net.config.build_config import read_sources
 
     sources, _ = read_sources(env, properties=properties, files=files, profile=profile)
-    own = [SettingSource(option, [(name, _said(value))]) for (name, option), value in _given(options)]
+    own = [SettingSource(option, [(name, _format_value(value))]) for (name, option), value in _given_options(options)]
     times = [
-        SettingSource(variable, [(name, _said_ms(env.variables[variable]))])
+        SettingSource(variable, [(name, _format_milliseconds(env.variables[variable]))])
         for variable, name in _TIMES.items()
         if env.variables.get(variable)
     ]
     output = env.variables.get("KW_OUTPUT")
     if output:  # above all but -o
         own.append(SettingSource("KW_OUTPUT", [("kw.output", output)]))
-    chosen = choose([*own, *sources, *times])
+    chosen = choose_settings([*own, *sources, *times])
     rows = []
     for meaning in dict.fromkeys([*_BY_MEANING, *chosen.values]):
         value = chosen.values.get(meaning)
         row = _BY_MEANING.get(meaning)
         if value is not None:
-            rows.append(_set(meaning, value, sources, reveal))
+            rows.append(_setting_row(meaning, value, sources, reveal))
         elif row is not None and row.default:
             rows.append(_row(row.name, row.default, "default", "default"))
-    return rows + _others(sources, reveal)
+    return rows + _unfollowed_rows(sources, reveal)
 
 
-def _others(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
+def _unfollowed_rows(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
     """One row for each property that is set and not followed."""
     rows: dict[str, Row] = {}
     for source in sources:
@@ -137,26 +137,28 @@ def _others(sources: Sequence[SettingSource], reveal: bool) -> list[Row]:
             if name in BY_NAME:
                 continue
             value = Value(text, "text", name, source.origin, source.place(index))
-            note = "not followed" if name in UNSUPPORTED else "no meaning for kw" if known(name) else "unknown"
-            made = _row(shown_name(name, text), _shown(name, text, reveal), *_origin(value, source))
+            note = (
+                "not followed" if name in UNSUPPORTED else "no meaning for kw" if is_known_property(name) else "unknown"
+            )
+            made = _row(redact_name(name, text), _visible_value(name, text, reveal), *_origin(value, source))
             rows.setdefault(made["property"], made | {"note": note})
     return [*rows.values()]
 
 
-def _set(meaning: str, value: Value, sources: Sequence[SettingSource], reveal: bool) -> Row:
+def _setting_row(meaning: str, value: Value, sources: Sequence[SettingSource], reveal: bool) -> Row:
     source = next((source for source in sources if source.origin == value.origin), None)
     where = ("command line", value.where) if source is None else _origin(value, source)
     if meaning in _SECRET or meaning.startswith("oauth option"):
         text: Any = value.text if reveal or not value.text else {"redacted": len(value.text.encode())}
     else:
-        text = _shown(value.name if value.name in BY_NAME else _BY_MEANING[meaning].name, value.text, reveal)
+        text = _visible_value(value.name if value.name in BY_NAME else _BY_MEANING[meaning].name, value.text, reveal)
     return _row(value.name, text, *where)
 
 
-def _shown(name: str, text: str, reveal: bool) -> Any:
+def _visible_value(name: str, text: str, reveal: bool) -> Any:
     if reveal:
         return text
-    return {"redacted": len(text.encode())} if hidden(name, text) else shown_value(name, text)
+    return {"redacted": len(text.encode())} if is_hidden_value(name, text) else redact_urls_in_value(name, text)
 
 
 def _origin(value: Value, source: SettingSource) -> tuple[str, str]:
@@ -175,20 +177,20 @@ def _row(name: str, value: Any, kind: str, where: str) -> Row:
     return {"property": name, "value": value, "from": kind, "where": where}
 
 
-def _given(options: Sequence[tuple[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
+def _given_options(options: Sequence[tuple[str, Any]]) -> Iterator[tuple[tuple[str, str], Any]]:
     for field, value in options:
         if field in OPTIONS and value is not None:
             yield OPTIONS[field], value
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return str(round(value * 1000)) if isinstance(value, float) else str(value)
 
 
-def _said_ms(text: str) -> str:
-    from kwcli.net.config.build_config import seconds
+def _format_milliseconds(text: str) -> str:
+    from kwcli.net.config.build_config import parse_seconds
 
-    return str(round(seconds(text, "time") * 1000))
+    return str(round(parse_seconds(text, "time") * 1000))
 
 
 def dump_lines(rows: list[Row], width: int | None) -> Iterator[str]:

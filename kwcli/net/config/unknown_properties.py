@@ -12,7 +12,7 @@ from kwcli.net.config.client_properties import (
     PROPERTIES,
     SHORTEST,
     SHORTEST_UNKNOWN,
-    known,
+    is_known_property,
     known_names,
 )
 
@@ -101,53 +101,53 @@ _NO: Final = frozenset({"", "0", "f", "false", "n", "no", "off"})
 
 def is_foreign_word(name: str) -> bool:
     """Whether another client has a setting of this name: then it is no password in the place of a name."""
-    folded = _folded(name)
+    folded = _fold_spelling(name)
     return folded in _SWITCHES or folded in _MEANT
 
 
 def is_about_security(name: str, value: str) -> bool:
     """Whether leaving the property out may leave the connection open, or make its login fail for no visible reason."""
-    if any(word.lower() in _WORDS for word in WORD.findall(name)) or _folded(name) in _SWITCHES:
+    if any(word.lower() in _WORDS for word in WORD.findall(name)) or _fold_spelling(name) in _SWITCHES:
         return True
-    near = _known(name)
+    near = _find_similar_property(name)
     if near is not None and near in BY_NAME:
         return BY_NAME[near].meaning not in _OPEN
-    meant = _MEANT.get(_folded(name), "").partition("=")[0]
+    meant = _MEANT.get(_fold_spelling(name), "").partition("=")[0]
     return bool(meant) and BY_NAME[meant].meaning not in _OPEN and value != ""
 
 
-def proposal(name: str, value: str, *, option: bool = False) -> str:
+def propose_property(name: str, value: str, *, option: bool = False) -> str:
     """What to write instead of an unknown property; never empty for one about security.
 
     `: write security.protocol=SSL`, ` (did you mean "sasl.password"?)`, or where to look. `option`: the property was
     given by -X, and the proposal is to be typed there.
     """
-    folded, how = _folded(name), "-X " * option
+    folded, how = _fold_spelling(name), "-X " * option
     if folded in _SWITCHES:
         if value.strip().lower() in _NO:
             return f": write {how}security.protocol=PLAINTEXT"
         return f": write {how}security.protocol=SSL, or SASL_SSL where you log in"
     if folded in _MEANT:
         return f": write {how}{_MEANT[folded]}"
-    near = _known(name)
+    near = _find_similar_property(name)
     if near is not None:
         return f' (did you mean "{near}"?)'
     return ": kw -X list shows all there are" if is_about_security(name, value) else ""
 
 
-def shown_name(name: str, value: str = "") -> str:
+def redact_name(name: str, value: str = "") -> str:
     """The name of a property; a text that cannot be one, as a password on a line of its own, is hidden."""
-    if known(name) or not name:
+    if is_known_property(name) or not name:
         return name
     first = name.split()[0] if name.split() else ""
-    if first != name and known(first):
+    if first != name and is_known_property(first):
         return f"{first} {hole(name[len(first) :].strip())}"
-    if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near(name)):
-        return _shown_words(name)
+    if len(name) <= _NAME_MOST and re.fullmatch(_NAME, name) and (value or _is_near_property(name)):
+        return _redact_words(name)
     return hole(name)
 
 
-def _shown_words(name: str) -> str:
+def _redact_words(name: str) -> str:
     """A name that is not known, with the words that no property has hidden: `sasl.password-{redacted 7}`."""
     if is_foreign_word(name):
         return name
@@ -155,14 +155,14 @@ def _shown_words(name: str) -> str:
     if not any(map(is_property_word, found)):
         return name if len(name) < SHORTEST_UNKNOWN and found == [name] else hole(name)
 
-    def shown(match: re.Match[str]) -> str:
+    def redact_word(match: re.Match[str]) -> str:
         word = match[0]
         return word if len(word) < SHORTEST or is_property_word(word) else hole(word)
 
-    return re.sub(WORD, shown, name)
+    return re.sub(WORD, redact_word, name)
 
 
-def _is_near(name: str) -> bool:
+def _is_near_property(name: str) -> bool:
     from kwcli.spelling import nearest_words
 
     return bool(nearest_words(name, known_names()))
@@ -189,16 +189,16 @@ def _property_words() -> frozenset[str]:
     return _WORDS | _COMMON | {word for name in known_names() for word in re.findall(r"[a-z0-9]+", name.lower())}
 
 
-def _known(name: str) -> str | None:
+def _find_similar_property(name: str) -> str | None:
     """The known property with a similar spelling: letters swapped or missing, other separators, a prefix."""
     from kwcli.spelling import nearest_words
 
     for row in PROPERTIES:
         for spelling in row.names:
-            if name.endswith(f".{spelling}") or _folded(name) == _folded(spelling):
+            if name.endswith(f".{spelling}") or _fold_spelling(name) == _fold_spelling(spelling):
                 return spelling
     return next(iter(nearest_words(name, known_names())), None)
 
 
-def _folded(name: str) -> str:
+def _fold_spelling(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kwcli.net.config.client_config import Sasl
+from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
 from kwcli.run_environment import Exit, Failure
 
-__all__ = ["Mechanism", "SaslRefused", "mechanism"]
+__all__ = ["Mechanism", "SaslRefused", "make_mechanism"]
 
 
-def mechanism(sasl: Sasl, host: str, token: str | None) -> Mechanism:
+def make_mechanism(sasl: SaslSettings, host: str, token: str | None) -> Mechanism:
     """A fresh mechanism for a login to the broker on `host`; `token` is the token for OAUTHBEARER.
 
     SaslRefused where the mechanism cannot carry the credentials, Failure (usage) for an unknown mechanism or a missing

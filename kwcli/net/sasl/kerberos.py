@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kwcli.extras import install_extra
-from kwcli.net.config.client_config import Sasl
+from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl.mechanism import SaslRefused
 from kwcli.run_environment import Exit, Failure
 
@@ -28,7 +28,7 @@ class Gssapi:
     name = "GSSAPI"
     reason: str | None = None
 
-    def __init__(self, sasl: Sasl, host: str) -> None:
+    def __init__(self, sasl: SaslSettings, host: str) -> None:
         try:
             self._gssapi: Any = importlib.import_module("gssapi")
         except ImportError as error:
@@ -38,9 +38,9 @@ class Gssapi:
                 Exit.USAGE,
             ) from None
         self.done = False
-        self._context = self._asked(lambda: self._start(sasl, host))
+        self._context = self._call_gssapi(lambda: self._start_context(sasl, host))
 
-    def _start(self, sasl: Sasl, host: str) -> Any:
+    def _start_context(self, sasl: SaslSettings, host: str) -> Any:
         gssapi = self._gssapi
         target = gssapi.Name(f"{sasl.service}@{host}", gssapi.NameType.hostbased_service)
         own = gssapi.Name(sasl.principal, gssapi.NameType.kerberos_principal) if sasl.principal else None
@@ -48,27 +48,27 @@ class Gssapi:
         credentials = gssapi.Credentials(name=own, usage="initiate", store=store) if own or store else None
         return gssapi.SecurityContext(name=target, creds=credentials, usage="initiate", mech=gssapi.MechType.kerberos)
 
-    def first(self) -> bytes:
-        token: bytes | None = self._asked(self._context.step)
+    def make_first_token(self) -> bytes:
+        token: bytes | None = self._call_gssapi(self._context.step)
         return token or b""
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
         if self.done:
             if challenge:
                 raise SaslRefused("the server goes on after the end of the GSSAPI exchange")
             return None
         if not self._context.complete:
-            token: bytes | None = self._asked(lambda: self._context.step(challenge))
+            token: bytes | None = self._call_gssapi(lambda: self._context.step(challenge))
             return token or b""
-        offered: bytes = self._asked(lambda: self._context.unwrap(challenge).message)
+        offered: bytes = self._call_gssapi(lambda: self._context.unwrap(challenge).message)
         if len(offered) != 4 or not offered[0] & _NO_LAYER:
             raise SaslRefused("the server wants a GSSAPI security layer, which Kafka does not have")
         self.done = True
         chosen = bytes([_NO_LAYER, 0, 0, 0])
-        wrapped: bytes = self._asked(lambda: self._context.wrap(chosen, False).message)
+        wrapped: bytes = self._call_gssapi(lambda: self._context.wrap(chosen, False).message)
         return wrapped
 
-    def _asked(self, question: Callable[[], Any]) -> Any:
+    def _call_gssapi(self, question: Callable[[], Any]) -> Any:
         errors = self._gssapi.exceptions
         try:
             return question()

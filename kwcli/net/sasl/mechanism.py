@@ -31,12 +31,12 @@ class Mechanism(Protocol):
     @property
     def reason(self) -> str | None: ...
 
-    def first(self) -> bytes: ...
+    def make_first_token(self) -> bytes: ...
 
-    def answer(self, challenge: bytes) -> bytes | None: ...
+    def answer_challenge(self, challenge: bytes) -> bytes | None: ...
 
 
-class Around:
+class WrappedMechanism:
     """A mechanism that passes every step on to another one; subclasses change single steps."""
 
     def __init__(self, inner: Mechanism) -> None:
@@ -54,11 +54,11 @@ class Around:
     def reason(self) -> str | None:
         return self._inner.reason
 
-    def first(self) -> bytes:
-        return self._inner.first()
+    def make_first_token(self) -> bytes:
+        return self._inner.make_first_token()
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        return self._inner.answer(challenge)
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
+        return self._inner.answer_challenge(challenge)
 
 
 class PlainMechanism:
@@ -73,10 +73,10 @@ class PlainMechanism:
         self._message = f"\0{username}\0{password}".encode()
         self.done = False
 
-    def first(self) -> bytes:
+    def make_first_token(self) -> bytes:
         return self._message
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
         if challenge:
             raise SaslRefused(f"the server answers PLAIN with {in_bytes(len(challenge))} where none are expected")
         self.done = True

@@ -39,16 +39,16 @@ class OAuthBearer:
         self.done = False
         self.reason: str | None = None
 
-    def first(self) -> bytes:
+    def make_first_token(self) -> bytes:
         return self._message
 
-    def answer(self, challenge: bytes) -> bytes | None:
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
         if self.reason is not None:
             raise SaslRefused(self.reason)
         if not challenge:
             self.done = True
             return None
-        until = _good_until(self._token)
+        until = _expiry_text(self._token)
         self.reason = _reason(challenge) + (f" (the token was good until {until})" if until else "")
         return _SEPARATOR.encode()
 
@@ -65,7 +65,7 @@ def _reason(challenge: bytes) -> str:
     return f"the server refuses the token: {', '.join([str(status), *rest])}"
 
 
-def _good_until(token: str) -> str | None:
+def _expiry_text(token: str) -> str | None:
     """The time at which a JWT expires, in UTC; None for other tokens."""
     parts = token.split(".")
     try:

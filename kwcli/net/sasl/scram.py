@@ -42,19 +42,19 @@ class Scram:
         self._bare = f"n={quoted},r={self._nonce}" + (",tokenauth=true" if token_auth else "")
         self._expected = b""
 
-    def first(self) -> bytes:
+    def make_first_token(self) -> bytes:
         return f"n,,{self._bare}".encode()
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        fields = _fields(challenge)
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
+        fields = _parse_fields(challenge)
         if "e" in fields:
             raise SaslRefused(f"the server says {fields['e']}")
         if self._expected:
-            self._check(fields)
+            self._check_server(fields)
             return None
-        return self._prove(challenge.decode(), fields)
+        return self._make_proof(challenge.decode(), fields)
 
-    def _prove(self, server_first: str, fields: dict[str, str]) -> bytes:
+    def _make_proof(self, server_first: str, fields: dict[str, str]) -> bytes:
         nonce, salt, iterations = (fields.get(name, "") for name in "rsi")
         if "m" in fields:
             raise SaslRefused("the server asks for a SCRAM extension that kw does not know")
@@ -68,18 +68,18 @@ class Scram:
             )
         final = f"c=biws,r={nonce}"  # biws: base64 of the "n,," that the first message began with
         signed = f"{self._bare},{server_first},{final}".encode()
-        proofs = make_proofs(self.name, self._password, _bytes(salt, "salt"), int(iterations), signed)
+        proofs = make_proofs(self.name, self._password, _decode_base64(salt, "salt"), int(iterations), signed)
         proof = xor_bytes(proofs.client_key, proofs.client_signature)
         self._expected = proofs.server_signature
         return f"{final},p={b64encode(proof).decode()}".encode()
 
-    def _check(self, fields: dict[str, str]) -> None:
-        if not compare_digest(_bytes(fields.get("v", ""), "signature"), self._expected):
+    def _check_server(self, fields: dict[str, str]) -> None:
+        if not compare_digest(_decode_base64(fields.get("v", ""), "signature"), self._expected):
             raise SaslRefused("the server's signature is wrong: the server does not know the password")
         self.done = True
 
 
-def _fields(message: bytes) -> dict[str, str]:
+def _parse_fields(message: bytes) -> dict[str, str]:
     if len(message) > _MESSAGE_SIZE:
         raise SaslRefused(f"the server's SCRAM message has {len(message)} bytes")
     try:
@@ -91,7 +91,7 @@ def _fields(message: bytes) -> dict[str, str]:
     return {name: text for name, _, text in parts}
 
 
-def _bytes(text: str, what: str) -> bytes:
+def _decode_base64(text: str, what: str) -> bytes:
     try:
         decoded = b64decode(text, validate=True)
     except binascii.Error:

@@ -10,7 +10,7 @@ from collections.abc import Generator
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["Ask", "BareToken", "Step", "Steps", "TimedFrame"]
+__all__ = ["BareToken", "RequestStep", "Step", "Steps", "TimedFrame"]
 
 
 class TimedFrame(NamedTuple):
@@ -21,7 +21,7 @@ class TimedFrame(NamedTuple):
     last_ns: int
 
 
-class Ask(NamedTuple):
+class RequestStep(NamedTuple):
     """A request; the generator is sent the frame of its answer."""
 
     api_key: int
@@ -36,5 +36,5 @@ class BareToken(NamedTuple):
     respond: bool = True
 
 
-Step = Ask | BareToken
+Step = RequestStep | BareToken
 Steps = Generator[Step, TimedFrame, None]

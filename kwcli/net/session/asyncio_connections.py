@@ -13,8 +13,9 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Final
 
 from decoders.errors import without_frames
-from kwcli.net.config.client_config import Address, ClientConfig, Tls
-from kwcli.net.connector import Connector, Place, resolve, text_of, unreachable
+from kwcli.net.addresses import format_address
+from kwcli.net.config.client_config import Address, ClientConfig, TlsSettings
+from kwcli.net.connector import Connector, Place, resolve, unreachable_failure
 from kwcli.net.deadline import Deadline
 from kwcli.run_environment import Exit, Failure
 
@@ -36,7 +37,7 @@ class Dialler:
 
     def __init__(self, config: ClientConfig) -> None:
         self._config = config
-        self._tls = config.tls or Tls()
+        self._tls = config.tls or TlsSettings()
         self._context: ssl.SSLContext | None = None
         if "SSL" in config.protocol:
             from kwcli.net.tls_connect import client_context
@@ -50,7 +51,7 @@ class Dialler:
         """
         way = Connector(address, self._config)
         deadline = Deadline(self._config.connect_timeout_s, time.monotonic)
-        link = await self._connected(way, deadline)
+        link = await self._connect_socket(way, deadline)
         loop = asyncio.get_running_loop()
         if self._context is None:
             transport, _ = await loop.create_connection(factory, sock=link)
@@ -63,20 +64,20 @@ class Dialler:
             text = f"{way.text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
         except OSError as error:
-            from kwcli.net.tls_connect import explained
+            from kwcli.net.tls_connect import explain_tls_error
 
-            raise way.failure(explained(error, self._tls, name)) from None
+            raise way.make_failure(explain_tls_error(error, self._tls, name)) from None
         return transport
 
-    def alerted(self, address: Address, error: BaseException | None) -> str | None:
+    def describe_tls_alert(self, address: Address, error: BaseException | None) -> str | None:
         """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
         if not isinstance(error, OSError):
             return None
         way = Connector(address, self._config)
-        stop = way.alerted(error)
+        stop = way.find_tls_alert(error)
         return None if stop is None else stop.line(way.text)
 
-    async def _connected(self, way: Connector, deadline: Deadline) -> socket.socket:
+    async def _connect_socket(self, way: Connector, deadline: Deadline) -> socket.socket:
         target = self._config.dial_map.get(way.address, way.address)
         loop = asyncio.get_running_loop()
         if _is_literal(target[0]):
@@ -90,37 +91,37 @@ class Dialler:
                     return await _connect(place)
             except OSError as error:  # TimeoutError is one
                 failures.append(without_frames(error))
-        raise unreachable(way.text, failures, deadline)
+        raise unreachable_failure(way.text, failures, deadline)
 
 
 class Logins:
     """Fresh mechanisms for the connections of one cluster; tokens are shared while they are good."""
 
     def __init__(self, config: ClientConfig) -> None:
-        from kwcli.net.session.mechanism_factory import credentials_of
+        from kwcli.net.session.mechanism_factory import make_credentials
 
         assert config.sasl is not None
         self._config = config
         self._sasl = config.sasl
-        self._credentials = credentials_of(config)
+        self._credentials = make_credentials(config)
 
-    async def mechanism(self, address: Address) -> Mechanism:
+    async def make_mechanism(self, address: Address) -> Mechanism:
         """A mechanism for one login to the broker at `address`; its first message is made already. Raises Failure."""
         if self._sasl.mechanism in _AT_ONCE:
-            return self._make(address)
-        return await asyncio.get_running_loop().run_in_executor(None, self._make, address)
+            return self._make_mechanism(address)
+        return await asyncio.get_running_loop().run_in_executor(None, self._make_mechanism, address)
 
-    def _make(self, address: Address) -> Mechanism:
+    def _make_mechanism(self, address: Address) -> Mechanism:
         from kwcli.net.sasl.mechanism import SaslRefused
-        from kwcli.net.session.authentication import failed
-        from kwcli.net.session.mechanism_factory import Begun, SaslLogin
+        from kwcli.net.session.authentication import failed_login_stop
+        from kwcli.net.session.mechanism_factory import BegunMechanism, SaslLogin
 
         deadline = Deadline(self._config.timeout_s, time.monotonic)
         made = SaslLogin(self._sasl, address, deadline, self._credentials)()
         try:
-            return Begun(made)
+            return BegunMechanism(made)
         except SaslRefused as refused:
-            stop = failed(self._sasl.mechanism, refused)
+            stop = failed_login_stop(self._sasl.mechanism, refused)
             raise Failure(stop.line(Connector(address, self._config).text), stop.code) from None
 
 
@@ -146,7 +147,7 @@ class TlsServer:
         self._failed = failed
         self._timeout_s = timeout_s
         self._tasks: set[asyncio.Task[None]] = set()
-        self._keep(self._accept())
+        self._start_task(self._accept())
 
     def close(self) -> None:
         """Accept no more, and give up handshakes that are not done."""
@@ -154,7 +155,7 @@ class TlsServer:
             task.cancel()
         self._sock.close()
 
-    def _keep(self, work: Coroutine[None, None, None]) -> None:
+    def _start_task(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -168,15 +169,15 @@ class TlsServer:
                 loop.call_exception_handler({"message": "socket.accept() failed", "exception": error})
                 await asyncio.sleep(_ACCEPT_AGAIN_S)
                 continue
-            self._keep(self._greet(link, peer[:2]))
+            self._start_task(self._do_handshake(link, peer[:2]))
 
-    async def _greet(self, link: socket.socket, peer: Address) -> None:
+    async def _do_handshake(self, link: socket.socket, peer: Address) -> None:
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 self._factory, link, ssl=self._context(), ssl_handshake_timeout=self._timeout_s
             )
         except (OSError, Failure) as error:
-            self._failed(text_of(peer), error)
+            self._failed(format_address(peer), error)
 
 
 def _is_literal(host: str) -> bool:

@@ -15,9 +15,9 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.schema.model import Versions
 from decoders.wire.conceal import concealer, spellings
-from kwcli.net.connection_stops import Cause, ConnectionStop, broken
+from kwcli.net.connection_stops import Cause, ConnectionStop, broken_protocol_stop
 from kwcli.net.sasl.mechanism import Mechanism, SaslRefused
-from kwcli.net.session import Ask, BareToken, Step, TimedFrame
+from kwcli.net.session import BareToken, RequestStep, Step, TimedFrame
 from kwcli.run_environment import Exit
 
 _AUTHENTICATE_HIGHEST: Final = 2
@@ -44,16 +44,16 @@ def authenticate(
 
     Raises ConnectionStop.
     """
-    framed = _framed(versions)
+    framed = _choose_authenticate_version(versions)
     if SASL_HANDSHAKE in versions:
-        yield from _handshake(mechanism.name, 0 if framed is None else 1, tls)
+        yield from _ask_for_mechanism(mechanism.name, 0 if framed is None else 1, tls)
     elif mechanism.name != "GSSAPI":
         raise ConnectionStop(Cause.SASL, "is older than 0.10 and takes no SASL but GSSAPI", code=Exit.REFUSED)
     lifetime = at_ns = 0
     try:
-        token, last = mechanism.first(), False
+        token, last = mechanism.make_first_token(), False
     except SaslRefused as refused:
-        raise failed(mechanism.name, refused) from None
+        raise failed_login_stop(mechanism.name, refused) from None
     sent: list[bytes] = []
     for _ in range(_ROUNDS):
         sent.append(token)
@@ -61,20 +61,20 @@ def authenticate(
             frame = yield BareToken(token, respond=not last)
             challenge = b"" if last else frame.data[4:]
         else:
-            challenge, lifetime, at_ns = yield from _carried(mechanism, token, sent, framed)
+            challenge, lifetime, at_ns = yield from _send_token(mechanism, token, sent, framed)
         if last:
             return lifetime, at_ns
-        answer = _answer(mechanism, challenge, sent)
+        answer = _answer_challenge(mechanism, challenge, sent)
         if answer is None:
             if mechanism.done:
                 return lifetime, at_ns
             break
         # A client that is done may have to send a last token; only a token carried in a request is answered.
         token, last = answer, mechanism.done
-    raise broken(f"ended {mechanism.name} without proving who it is", "do not trust it")
+    raise broken_protocol_stop(f"ended {mechanism.name} without proving who it is", "do not trust it")
 
 
-def _framed(versions: Mapping[int, Versions]) -> int | None:
+def _choose_authenticate_version(versions: Mapping[int, Versions]) -> int | None:
     """The version of SaslAuthenticate to use; None where tokens go bare."""
     offered, handshake = versions.get(SASL_AUTHENTICATE), versions.get(SASL_HANDSHAKE)
     if offered is None or handshake is None or 1 not in handshake:
@@ -82,79 +82,79 @@ def _framed(versions: Mapping[int, Versions]) -> int | None:
     return min(offered.high, _AUTHENTICATE_HIGHEST)
 
 
-def _answer(mechanism: Mechanism, challenge: bytes, sent: list[bytes]) -> bytes | None:
+def _answer_challenge(mechanism: Mechanism, challenge: bytes, sent: list[bytes]) -> bytes | None:
     try:
-        return mechanism.answer(challenge)
+        return mechanism.answer_challenge(challenge)
     except SaslRefused as refused:
-        raise failed(mechanism.name, SaslRefused(_without(sent, refused.text))) from None
+        raise failed_login_stop(mechanism.name, SaslRefused(_conceal_tokens(sent, refused.text))) from None
 
 
-def _without(sent: list[bytes], said: str) -> str:
+def _conceal_tokens(sent: list[bytes], said: str) -> str:
     """A broker's error message, without the parts of the sent tokens that it repeats."""
     conceal = concealer(spellings(sent))
     return said if conceal is None else conceal(said)
 
 
-def failed(name: str, refused: SaslRefused) -> ConnectionStop:
+def failed_login_stop(name: str, refused: SaslRefused) -> ConnectionStop:
     """The stop for a login that the mechanism itself refuses."""
     return ConnectionStop(Cause.REFUSED, f"could not be logged in to by {name}: {refused.text}", code=Exit.REFUSED)
 
 
-def _handshake(name: str, version: int, tls: bool) -> Generator[Step, TimedFrame, None]:
+def _ask_for_mechanism(name: str, version: int, tls: bool) -> Generator[Step, TimedFrame, None]:
     body = encode_message(SASL_HANDSHAKE, version, "request", {"mechanism": name})
-    frame = yield Ask(SASL_HANDSHAKE, version, body)
-    answer = _decoded(frame, SASL_HANDSHAKE, version)
+    frame = yield RequestStep(SASL_HANDSHAKE, version, body)
+    answer = _decode_answer(frame, SASL_HANDSHAKE, version)
     code = answer["error_code"]
     if not code:
         return
     if code == _UNSUPPORTED_MECHANISM:
-        raise _other_mechanism(name, answer["mechanisms"])
+        raise _other_mechanism_stop(name, answer["mechanisms"])
     if code == _ILLEGAL_SASL_STATE:
         remedy = f"try -X security.protocol={'SSL' if tls else 'PLAINTEXT'}"
         raise ConnectionStop(Cause.SASL, "does not authenticate on this listener", remedy=remedy, code=Exit.REFUSED)
     raise ConnectionStop(Cause.SASL, f"answered SaslHandshake with {error_name(code)}", code=Exit.REFUSED)
 
 
-def _other_mechanism(name: str, offered: list[str]) -> ConnectionStop:
+def _other_mechanism_stop(name: str, offered: list[str]) -> ConnectionStop:
     takes = f"it takes {', '.join(offered)}" if offered else "it names no other mechanism"
     remedy = f"try -X sasl.mechanism={offered[0]}" if offered else ""
     return ConnectionStop(Cause.SASL, f"does not take SASL mechanism {name}: {takes}", remedy=remedy, code=Exit.REFUSED)
 
 
-def _carried(
+def _send_token(
     mechanism: Mechanism, token: bytes, sent: list[bytes], version: int
 ) -> Generator[Step, TimedFrame, tuple[bytes, int, int]]:
-    frame = yield Ask(
+    frame = yield RequestStep(
         SASL_AUTHENTICATE, version, encode_message(SASL_AUTHENTICATE, version, "request", {"auth_bytes": token})
     )
-    answer = _decoded(frame, SASL_AUTHENTICATE, version)
+    answer = _decode_answer(frame, SASL_AUTHENTICATE, version)
     code, said = answer["error_code"], answer["error_message"] or ""
     if code:
-        said = _without(sent, mechanism.reason or said if code == _AUTHENTICATION_FAILED else said)
+        said = _conceal_tokens(sent, mechanism.reason or said if code == _AUTHENTICATION_FAILED else said)
     if code == _AUTHENTICATION_FAILED:
-        raise _refused(mechanism.name, said)
+        raise _refused_login_stop(mechanism.name, said)
     if code:
         text = f"answered SaslAuthenticate with {error_name(code)}" + (f": {said[:_MESSAGE_MAX]}" if said else "")
         raise ConnectionStop(Cause.SASL, text, code=Exit.REFUSED)
     return answer["auth_bytes"], max(0, answer.get("session_lifetime_ms", 0)), frame.last_ns
 
 
-def _refused(name: str, said: str) -> ConnectionStop:
+def _refused_login_stop(name: str, said: str) -> ConnectionStop:
     text = f"refused the {name} credentials" + (f": {said[:_MESSAGE_MAX].rstrip('.')}" if said else "")
     return ConnectionStop(Cause.REFUSED, text, remedy=_REMEDIES.get(name, ""), code=Exit.REFUSED)
 
 
-def hung_up(name: str, api_key: int | None) -> ConnectionStop:
+def hung_up_stop(name: str, api_key: int | None) -> ConnectionStop:
     """The stop for a broker that closed instead of answering a request of the login, or a bare token (None)."""
     if api_key == SASL_HANDSHAKE:
         return ConnectionStop(
             Cause.SASL, "closed the connection after SaslHandshake", remedy="the broker's log says why"
         )
-    return _refused(name, "it closed the connection")
+    return _refused_login_stop(name, "it closed the connection")
 
 
-def _decoded(frame: TimedFrame, api_key: int, version: int) -> dict[str, Any]:
+def _decode_answer(frame: TimedFrame, api_key: int, version: int) -> dict[str, Any]:
     try:
         return decode_response(frame.data[4:], api_key, version).body
     except DecodeError as error:
-        raise broken(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None
+        raise broken_protocol_stop(f"sent an answer that cannot be read: {error}", "is it Kafka?") from None

@@ -13,20 +13,21 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.schema.model import Versions
 from kwcli import VERSION
+from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address, ClientConfig
-from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed
-from kwcli.net.connector import Connector, Timing, text_of
+from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed_stop
+from kwcli.net.connector import Connector, Timing
 from kwcli.net.deadline import Deadline
 from kwcli.net.session.session import (
-    Answer,
     Event,
     Offer,
     Opened,
     Outgoing,
+    ReceivedAnswer,
     Session,
     SessionPhase,
     assumed_offer,
-    impossible,
+    find_impossible_versions,
     is_controller,
 )
 from kwcli.run_environment import Exit, Failure
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from kwcli.net.session.mechanism_factory import SaslLogin
     from kwcli.net.session.oauth_tokens import Credentials
 
-__all__ = ["Connection", "Record", "Reply", "Timing", "now_ns"]
+__all__ = ["BrokerConnection", "Record", "Reply", "Timing", "now_ns"]
 
 RECEIVE: Final = 256 * 1024
 # Bytes that every socket takes without waiting for the peer.
@@ -68,7 +69,7 @@ class Reply:
         "version",
     )
 
-    def __init__(self, out: Outgoing, answer: Answer | None) -> None:
+    def __init__(self, out: Outgoing, answer: ReceivedAnswer | None) -> None:
         self.api_key = out.api_key
         self.version = out.version
         self.correlation_id = out.correlation_id
@@ -83,7 +84,7 @@ class Reply:
 Record = Callable[[Reply], None]
 
 
-class Connection:
+class BrokerConnection:
     """An open, negotiated and authenticated connection to one broker; a context manager that closes it.
 
     `address` is the address asked for, `local` and `peer` the ends of the socket as `host:port`, `remarks` lines for
@@ -109,10 +110,10 @@ class Connection:
         self.timing = timing
         self.remarks: list[str] = []
         try:
-            self.local = text_of(link.getsockname()[:2])
-            self.peer = text_of(link.getpeername()[:2])
+            self.local = format_address(link.getsockname()[:2])
+            self.peer = format_address(link.getpeername()[:2])
         except OSError:  # it has been reset already
-            raise closed("closed the connection at once") from None
+            raise closed_stop("closed the connection at once") from None
         self._answered = 0
         self._link = link
         self._login = login
@@ -131,7 +132,7 @@ class Connection:
         cluster_id: str | None = None,
         record: Record | None = None,
         credentials: Credentials | None = None,
-    ) -> Connection:
+    ) -> BrokerConnection:
         """Resolve, connect, negotiate, authenticate. `record` is called with every request made on it. Raises Failure.
 
         Give `cluster_id` only where brokers are known to speak ApiVersions 5, which names the cluster that we believe
@@ -139,9 +140,9 @@ class Connection:
         cluster.
         """
         way = Connector(address, config)
-        login = _login(config, address, deadline, credentials)
+        login = _make_login(config, address, deadline, credentials)
 
-        def attempt(assumed: Offer | None, deadline: Deadline) -> Connection:
+        def attempt(assumed: Offer | None, deadline: Deadline) -> BrokerConnection:
             session = Session(
                 client_id=config.client_id,
                 mechanism=login,
@@ -156,7 +157,7 @@ class Connection:
             try:
                 made = cls(way, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record)
                 made._open()
-                odd = impossible(made.offer.answer)
+                odd = find_impossible_versions(made.offer.answer)
                 if odd:
                     more = f" and {len(odd) - 1:,} more like that" if odd[1:] else ""
                     made.remarks.append(f"{way.text} offers {odd[0]}{more}: ignored")
@@ -169,13 +170,15 @@ class Connection:
             return attempt(None, deadline)
         except ConnectionStop as stop:
             if stop.cause is not Cause.CLOSED:
-                raise way.failure(stop) from None
-            known = way.why_closed(stop, deadline)
+                raise way.make_failure(stop) from None
+            known = way.explain_close(stop, deadline)
             if known is not stop:
-                raise way.failure(known) from None
-            return _older(attempt, way, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI")
+                raise way.make_failure(known) from None
+            return _connect_to_old_broker(
+                attempt, way, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI"
+            )
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> BrokerConnection:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -201,7 +204,7 @@ class Connection:
         """Whether this is a listener of KRaft controllers."""
         return is_controller(self.versions)
 
-    def request(
+    def send_request(
         self,
         api_key: int,
         version: int,
@@ -215,18 +218,18 @@ class Connection:
         A login that is about to end is renewed first.
         """
         try:
-            self._renew()
+            self._renew_login()
             return self._exchange(
-                self._session.request(api_key, version, body, respond=respond, header_tags=header_tags)
+                self._session.queue_request(api_key, version, body, respond=respond, header_tags=header_tags)
             )
         except ConnectionStop as stop:
             raise self._failure(stop, api_key, version) from None
 
-    def raw(self, frame: bytes, *, respond: bool = True) -> Reply:
+    def send_raw(self, frame: bytes, *, respond: bool = True) -> Reply:
         """Send these bytes as they are, size field and all; the next frame is their answer. Raises Failure."""
         try:
-            self._renew()
-            return self._exchange(self._session.raw(frame, respond=respond))
+            self._renew_login()
+            return self._exchange(self._session.queue_raw(frame, respond=respond))
         except ConnectionStop as stop:
             raise self._failure(stop) from None
 
@@ -237,15 +240,15 @@ class Connection:
         self._converse(self._session.open())
         self.timing.negotiate_ns = time.perf_counter_ns() - begun - self.timing.auth_ns
 
-    def _renew(self) -> None:
-        if self._session.renewable(now_ns()) and self._login is not None:
+    def _renew_login(self) -> None:
+        if self._session.is_login_to_be_renewed(now_ns()) and self._login is not None:
             self._login.deadline = self.deadline
             self._converse(self._session.authenticate_again())
 
     def _converse(self, events: list[Event]) -> None:
         """Send and receive until the session is open (again)."""
         since = 0
-        while not self._opened(events):
+        while not self._record_answers(events):
             if not since and self._session.phase is SessionPhase.AUTHENTICATING:
                 since = time.perf_counter_ns()
             self._flush()
@@ -253,11 +256,11 @@ class Connection:
         if since:
             self.timing.auth_ns = time.perf_counter_ns() - since
 
-    def _opened(self, events: list[Event]) -> bool:
+    def _record_answers(self, events: list[Event]) -> bool:
         opened = False
         for event in events:
-            if isinstance(event, Answer):
-                self._told(Reply(event.request, event))
+            if isinstance(event, ReceivedAnswer):
+                self._record_reply(Reply(event.request, event))
             opened = opened or isinstance(event, Opened)
         return opened
 
@@ -268,60 +271,60 @@ class Connection:
             self._flush()
             while out.respond:
                 for event in self._receive():
-                    if isinstance(event, Answer) and event.request is out:
+                    if isinstance(event, ReceivedAnswer) and event.request is out:
                         self._answered += 1
-                        return self._told(Reply(out, event))
+                        return self._record_reply(Reply(out, event))
         except (ConnectionStop, Failure, KeyboardInterrupt):
             if out.begun_ns:  # a request that was sent and not answered is recorded as well
                 out.sent_ns = out.sent_ns or out.begun_ns
-                self._told(Reply(out, None))
+                self._record_reply(Reply(out, None))
             raise
-        return self._told(Reply(out, None))
+        return self._record_reply(Reply(out, None))
 
-    def _told(self, reply: Reply) -> Reply:
+    def _record_reply(self, reply: Reply) -> Reply:
         if self._record:
             self._record(reply)
         return reply
 
     def _flush(self) -> None:
         """Send everything that is queued. A peer that closes meanwhile may have said why: the next read will tell."""
-        while (out := self._session.outgoing()) is not None:
+        while (out := self._session.take_outgoing()) is not None:
             out.begun_ns = now_ns()
             try:
-                self._link.settimeout(self._left())
+                self._link.settimeout(self._seconds_left())
                 self._link.sendall(out.frame)
             except TimeoutError:
-                raise self._timeout(f"did not take all of {out}") from None
+                raise self._timeout_failure(f"did not take all of {out}") from None
             except OSError:
                 if not out.respond:
-                    raise closed(f"closed the connection while {out} was sent") from None
+                    raise closed_stop(f"closed the connection while {out} was sent") from None
             # A small frame is handed over at once: the time until the call returns is no part of sending it, and on a
             # busy machine the answer may be there before.
             out.sent_ns = out.begun_ns if len(out.frame) <= AT_ONCE else now_ns()
 
     def _receive(self) -> list[Event]:
         try:
-            self._link.settimeout(self._left())
+            self._link.settimeout(self._seconds_left())
             data = self._link.recv(RECEIVE)
         except TimeoutError:
-            raise self._timeout(*self._session.silence()) from None
+            raise self._timeout_failure(*self._session.describe_silence()) from None
         except OSError as error:
-            alerted = self._way.alerted(error)
+            alerted = self._way.find_tls_alert(error)
             if alerted is not None:
                 raise alerted from None
             data = b""
         if not data:
             self._session.finish()
-            raise closed("closed the connection")
+            raise closed_stop("closed the connection")
         return self._session.feed(data, now_ns())
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         left = self.deadline.left()
         if not left:
-            raise self._timeout(*self._session.silence())
+            raise self._timeout_failure(*self._session.describe_silence())
         return left
 
-    def _timeout(self, what: str, remedy: str = "") -> Failure:
+    def _timeout_failure(self, what: str, remedy: str = "") -> Failure:
         line = f"{self._way.text} {what} within {self.deadline.seconds:.3g} s"
         return Failure(f"{line}; {remedy}" if remedy else line, Exit.TIMEOUT)
 
@@ -329,27 +332,27 @@ class Connection:
         if stop.cause is Cause.CLOSED:
             offered = self.versions.get(api_key) if api_key is not None else None
             if not self._answered:
-                stop = self._way.why_refused(stop, self.deadline)
+                stop = self._way.explain_refusal(stop, self.deadline)
             if stop.cause is Cause.CLOSED and api_key is not None and (offered is None or version not in offered):
                 remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
                 if not offered and self.is_controller:
                     remedy = "it is a controller, which does not take this API: ask a broker"
                 stop.remedy = remedy
-        return self._way.failure(stop)
+        return self._way.make_failure(stop)
 
 
-def _older(
-    attempt: Callable[[Offer | None, Deadline], Connection],
+def _connect_to_old_broker(
+    attempt: Callable[[Offer | None, Deadline], BrokerConnection],
     way: Connector,
     stop: ConnectionStop,
     deadline: Deadline,
     *,
     worth: bool,
-) -> Connection:
+) -> BrokerConnection:
     """A connection to a broker of before 0.10, which closes on ApiVersions; Failure where the peer is none."""
     if worth:
         try:
-            made = attempt(assumed_offer(), deadline.sooner(QUESTION_S))
+            made = attempt(assumed_offer(), deadline.limit_to(QUESTION_S))
         except (ConnectionStop, Failure):
             pass
         else:
@@ -359,14 +362,14 @@ def _older(
                 f"{made.offer.assumed}"
             )
             return made
-    raise way.failure(way.no_broker(stop, deadline))
+    raise way.make_failure(way.explain_no_broker(stop, deadline))
 
 
-def _login(
+def _make_login(
     config: ClientConfig, address: Address, deadline: Deadline, credentials: Credentials | None
 ) -> SaslLogin | None:
     if config.sasl is None or "SASL" not in config.protocol:
         return None
-    from kwcli.net.session.mechanism_factory import SaslLogin, credentials_of
+    from kwcli.net.session.mechanism_factory import SaslLogin, make_credentials
 
-    return SaslLogin(config.sasl, address, deadline, credentials or credentials_of(config))
+    return SaslLogin(config.sasl, address, deadline, credentials or make_credentials(config))

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from kwcli.net.config.client_config import Address, ClientConfig, Sasl
-from kwcli.net.connector import text_of
+from kwcli.net.addresses import format_address
+from kwcli.net.config.client_config import Address, ClientConfig, SaslSettings
 from kwcli.net.deadline import Deadline
-from kwcli.net.sasl import SaslRefused, mechanism
-from kwcli.net.sasl.mechanism import Around
-from kwcli.net.session.authentication import failed
+from kwcli.net.sasl import SaslRefused, make_mechanism
+from kwcli.net.sasl.mechanism import WrappedMechanism
+from kwcli.net.session.authentication import failed_login_stop
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -24,59 +24,61 @@ Outcome = TypeVar("Outcome")
 class SaslLogin:
     """The logins of one connection. `deadline` bounds requests for tokens and tickets; the connection moves it on."""
 
-    def __init__(self, sasl: Sasl, address: Address, deadline: Deadline, credentials: Credentials | None) -> None:
+    def __init__(
+        self, sasl: SaslSettings, address: Address, deadline: Deadline, credentials: Credentials | None
+    ) -> None:
         self.deadline = deadline
         self._sasl = sasl
         self._address = address
         self._credentials = credentials
-        self._made: list[Mechanism] = [self._make()]
+        self._made: list[Mechanism] = [self._make_mechanism()]
 
     def __call__(self) -> Mechanism:
         """A fresh mechanism for one login. Raises Failure."""
-        return self._made.pop() if self._made else self._make()
+        return self._made.pop() if self._made else self._make_mechanism()
 
-    def _make(self) -> Mechanism:
+    def _make_mechanism(self) -> Mechanism:
         token = self._credentials.token(self.deadline) if self._credentials else None
         try:
             if self._sasl.mechanism == "GSSAPI":
-                return _Patient(self._sasl, self._address[0], self)
-            return mechanism(self._sasl, self._address[0], token)
+                return _TimedMechanism(self._sasl, self._address[0], self)
+            return make_mechanism(self._sasl, self._address[0], token)
         except SaslRefused as refused:
-            line = failed(self._sasl.mechanism, refused).line(text_of(self._address))
+            line = failed_login_stop(self._sasl.mechanism, refused).line(format_address(self._address))
             raise Failure(line, Exit.REFUSED) from None
 
 
-class Begun(Around):
+class BegunMechanism(WrappedMechanism):
     """A mechanism whose first message, for which a KDC may have to be asked, is made at once."""
 
     def __init__(self, inner: Mechanism) -> None:
         super().__init__(inner)
-        self._first = inner.first()
+        self._first = inner.make_first_token()
 
-    def first(self) -> bytes:
+    def make_first_token(self) -> bytes:
         return self._first
 
 
-class _Patient(Around):
+class _TimedMechanism(WrappedMechanism):
     """GSSAPI within the deadline of a login: its library would wait for a KDC without end."""
 
-    def __init__(self, sasl: Sasl, host: str, login: SaslLogin) -> None:
+    def __init__(self, sasl: SaslSettings, host: str, login: SaslLogin) -> None:
         self._login = login
-        super().__init__(self._in_time(lambda: mechanism(sasl, host, None)))
+        super().__init__(self._run_in_time(lambda: make_mechanism(sasl, host, None)))
 
-    def first(self) -> bytes:
-        return self._in_time(self._inner.first)
+    def make_first_token(self) -> bytes:
+        return self._run_in_time(self._inner.make_first_token)
 
-    def answer(self, challenge: bytes) -> bytes | None:
-        return self._in_time(lambda: self._inner.answer(challenge))
+    def answer_challenge(self, challenge: bytes) -> bytes | None:
+        return self._run_in_time(lambda: self._inner.answer_challenge(challenge))
 
-    def _in_time(self, step: Callable[[], Outcome]) -> Outcome:
-        from kwcli.net.deadline import in_time
+    def _run_in_time(self, step: Callable[[], Outcome]) -> Outcome:
+        from kwcli.net.deadline import run_in_time
 
-        return in_time(step, self._login.deadline, "the Kerberos library (is the KDC silent?) did not answer")
+        return run_in_time(step, self._login.deadline, "the Kerberos library (is the KDC silent?) did not answer")
 
 
-def credentials_of(config: ClientConfig) -> Credentials | None:
+def make_credentials(config: ClientConfig) -> Credentials | None:
     """The source of tokens, shared by all connections of a cluster; None where the login needs no tokens."""
     if config.sasl is None or (config.sasl.oauth is None and config.sasl.aws is None):
         return None

@@ -16,9 +16,9 @@ from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
 from kwcli.extras import install_extra
-from kwcli.net.config.client_config import Aws, OAuth, Sasl, Tls
-from kwcli.net.config.client_properties import shown_url
-from kwcli.net.deadline import Deadline, in_time
+from kwcli.net.config.client_config import Aws, OAuth, SaslSettings, TlsSettings
+from kwcli.net.config.client_properties import redact_url
+from kwcli.net.deadline import Deadline, run_in_time
 from kwcli.run_environment import Exit, Failure
 
 # A year: no connection lives as long, and larger numbers may be too large to compute with.
@@ -38,14 +38,14 @@ class TokenRefused(ValueError):
     """The endpoint gave no token; the message has its answer, without secrets."""
 
 
-def unsigned(oauth: OAuth, now_s: float) -> str:
+def make_unsigned_token(oauth: OAuth, now_s: float) -> str:
     """A JWT without a signature (RFC 7515, appendix A.5), for brokers that are set up to believe it."""
     claims = {"iat": now_s, "exp": now_s + oauth.lifetime_s, **(oauth.claims or {})}
     parts = [{"alg": "none"}, claims]
     return "".join(urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") + "." for part in parts)
 
 
-def form(oauth: OAuth) -> bytes:
+def token_request_form(oauth: OAuth) -> bytes:
     """The body of a token request."""
     fields = {"grant_type": "client_credentials"}
     if oauth.scope:
@@ -53,7 +53,7 @@ def form(oauth: OAuth) -> bytes:
     return urlencode(fields).encode()
 
 
-def authorization(oauth: OAuth) -> str:
+def authorization_header(oauth: OAuth) -> str:
     """The Authorization header of a token request, with client id and secret."""
     client, secret = oauth.client_id or "", oauth.client_secret or ""
     if oauth.url_encoded:
@@ -61,14 +61,14 @@ def authorization(oauth: OAuth) -> str:
     return "Basic " + b64encode(f"{client}:{secret}".encode()).decode()
 
 
-def read(status: int, content: bytes) -> OAuthToken:
+def read_token_answer(status: int, content: bytes) -> OAuthToken:
     """The token in the endpoint's answer. TokenRefused says what the answer has instead."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
-        raise TokenRefused(f"answered {status} with no JSON object{_quoted(content)}")
+        raise TokenRefused(f"answered {status} with no JSON object{_quote_content(content)}")
     token = answer.get("access_token")
     if 200 <= status < 300 and isinstance(token, str) and token:
         return OAuthToken(token.strip(), _lifetime_s(answer.get("expires_in")))
@@ -85,7 +85,7 @@ def _lifetime_s(told: Any) -> float | None:
     return float(min(told, _LIFETIME_MAX_S))
 
 
-def _quoted(content: bytes) -> str:
+def _quote_content(content: bytes) -> str:
     text = " ".join(content[:_SHOWN].decode("utf-8", "replace").split())
     return f": {text}" if text else ""
 
@@ -101,7 +101,7 @@ _GOOD_FOR: Final = 0.8
 class Credentials:
     """The tokens of one set of settings; a token that is still good is not asked for again."""
 
-    def __init__(self, sasl: Sasl, *, now_s: Callable[[], float], monotonic: Callable[[], float]) -> None:
+    def __init__(self, sasl: SaslSettings, *, now_s: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._oauth = sasl.oauth
         self._aws = sasl.aws
         self._now_s = now_s
@@ -112,12 +112,12 @@ class Credentials:
         """A token that is good now; None for mechanisms without one. Raises Failure."""
         oauth, aws = self._oauth, self._aws
         if aws is not None:
-            return self._kept_token(lambda: signed_by_aws(aws, deadline, self._now_s))
+            return self._kept_token(lambda: make_token_signed_by_aws(aws, deadline, self._now_s))
         if oauth is None or oauth.token is not None:
             return oauth.token if oauth else None
         if oauth.endpoint is None:
-            return unsigned(oauth, self._now_s())
-        return self._kept_token(lambda: ask(oauth, deadline))
+            return make_unsigned_token(oauth, self._now_s())
+        return self._kept_token(lambda: fetch_token(oauth, deadline))
 
     def _kept_token(self, fetch: Callable[[], OAuthToken]) -> str:
         """The last token while it is good, else a fresh one."""
@@ -128,7 +128,7 @@ class Credentials:
         return self._kept[0]
 
 
-def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
+def make_token_signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> OAuthToken:
     """A token for Amazon MSK, signed (SigV4) by AWS' own library. Raises Failure.
 
     Signing needs no network, getting credentials may: a role is assumed, an instance asks its metadata service.
@@ -154,7 +154,7 @@ def signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], float]) -> O
         return text, good_until_ms
 
     try:
-        text, good_until_ms = in_time(sign, deadline, "AWS did not give credentials")
+        text, good_until_ms = run_in_time(sign, deadline, "AWS did not give credentials")
     except Failure:
         raise
     except AttributeError:  # of None, which the library takes for credentials
@@ -193,26 +193,26 @@ def _bounded_content(response: Any) -> bytes:
     return kept
 
 
-def ask(oauth: OAuth, deadline: Deadline) -> OAuthToken:
+def fetch_token(oauth: OAuth, deadline: Deadline) -> OAuthToken:
     """A fresh token from the endpoint, or from the file that `file:` names. Raises Failure."""
     try:
         url = urlsplit(oauth.endpoint or "")
         where = f"{url.hostname}:{url.port}" if url.port is not None else url.hostname
     except ValueError:  # the error repeats a part of the URL, which may be a password
-        raise _no_address(oauth.endpoint or "") from None
+        raise _bad_endpoint_failure(oauth.endpoint or "") from None
     if url.scheme == "file":
-        return _from_file(unquote(url.path))
+        return _read_token_file(unquote(url.path))
     if url.scheme not in ("http", "https") or not where:
-        raise _no_address(oauth.endpoint or "")
+        raise _bad_endpoint_failure(oauth.endpoint or "")
     return _ask_endpoint(oauth, url, f"token endpoint {where}", deadline)
 
 
-def _no_address(endpoint: str) -> Failure:
-    text = f"sasl.oauthbearer.token.endpoint.url {shown_url(endpoint)} is no https:// address"
+def _bad_endpoint_failure(endpoint: str) -> Failure:
+    text = f"sasl.oauthbearer.token.endpoint.url {redact_url(endpoint)} is no https:// address"
     return Failure(text, Exit.USAGE)
 
 
-def _from_file(path: str) -> OAuthToken:
+def _read_token_file(path: str) -> OAuthToken:
     try:
         return OAuthToken(Path(path).read_text(encoding="utf-8").strip(), None)
     except (OSError, UnicodeDecodeError) as error:
@@ -227,7 +227,7 @@ def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline
     """
     from kwcli.net.http_request import HttpProblem, HttpServer, ask_http
 
-    host, tls = url.hostname or "", Tls(authorities=oauth.authorities)
+    host, tls = url.hostname or "", TlsSettings(authorities=oauth.authorities)
     context = None
     if url.scheme == "https":
         from kwcli.net.tls_connect import client_context
@@ -235,15 +235,15 @@ def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline
         context = client_context(tls)
     server = HttpServer(host, url.port or (80 if context is None else 443), where, context)
     headers = {
-        "Authorization": authorization(oauth),
+        "Authorization": authorization_header(oauth),
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
     target = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    deadline = deadline.sooner(HTTP_ANSWER_S)
+    deadline = deadline.limit_to(HTTP_ANSWER_S)
     try:
-        answer = ask_http(server, "POST", target, headers, form(oauth), deadline)
-        return read(answer.status, answer.body)
+        answer = ask_http(server, "POST", target, headers, token_request_form(oauth), deadline)
+        return read_token_answer(answer.status, answer.body)
     except TokenRefused as refused:
         remedy = "check sasl.oauthbearer.client.id, …client.secret and …scope"
         raise Failure(f"{where} {refused}; {remedy}", Exit.REFUSED) from None
@@ -253,10 +253,10 @@ def _ask_endpoint(oauth: OAuth, url: SplitResult, where: str, deadline: Deadline
     except TimeoutError:
         raise Failure(f"{where} did not answer within {deadline.seconds:.3g} s", Exit.TIMEOUT) from None
     except OSError as error:
-        raise _unreachable(error, tls, host, where) from None
+        raise _unreachable_failure(error, tls, host, where) from None
 
 
-def _unreachable(error: OSError, tls: Tls, host: str, where: str) -> Failure:
+def _unreachable_failure(error: OSError, tls: TlsSettings, host: str, where: str) -> Failure:
     ssl = sys.modules.get("ssl")  # loaded where TLS was asked for
     if ssl is None or not isinstance(error, ssl.SSLError):
         return Failure(f"{where} cannot be reached: {error.strerror or error}", Exit.UNREACHABLE)

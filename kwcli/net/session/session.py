@@ -2,7 +2,7 @@
 
     session = Session(client_id="kw", mechanism=…)
     events = session.open()                      # queues ApiVersions
-    until an Opened is among the events:         # send session.outgoing() until it is None, then
+    until an Opened is among the events:         # send session.take_outgoing() until it is None, then
         events = session.feed(data, now_ns)
 
 `feed` and `finish` raise ConnectionStop where the connection cannot go on. Answers come in the order of the requests,
@@ -30,8 +30,14 @@ from decoders.protocol_facts.releases import spoken
 from decoders.schema.codec import encode
 from decoders.schema.model import Versions
 from decoders.wire.readable_text import in_bytes
-from kwcli.net.connection_stops import ConnectionStop, broken, closed, named, not_kafka
-from kwcli.net.session import Ask, BareToken, Step, Steps, TimedFrame
+from kwcli.net.connection_stops import (
+    ConnectionStop,
+    broken_protocol_stop,
+    closed_stop,
+    foreign_protocol_stop,
+    not_kafka_stop,
+)
+from kwcli.net.session import BareToken, RequestStep, Step, Steps, TimedFrame
 
 if TYPE_CHECKING:
     from kwcli.net.sasl.mechanism import Mechanism
@@ -91,7 +97,7 @@ class Opened:
     __slots__ = ()
 
 
-class Answer:
+class ReceivedAnswer:
     """A frame that answers `request`."""
 
     __slots__ = ("frame", "request")
@@ -101,7 +107,7 @@ class Answer:
         self.frame = frame
 
 
-Event = Opened | Answer
+Event = Opened | ReceivedAnswer
 
 
 class Session:
@@ -164,7 +170,7 @@ class Session:
         """API key → the versions that the broker takes; empty before they are known."""
         return self.offer.versions if self.offer else {}
 
-    def number_from(self, correlation_id: int) -> None:
+    def set_correlation_id(self, correlation_id: int) -> None:
         """Number the next requests from here, where the connection also carries somebody else's requests."""
         self._correlation_id = correlation_id % _CORRELATION_IDS
 
@@ -176,9 +182,9 @@ class Session:
     def open(self) -> list[Event]:
         """Begin: queue the first request of the opening."""
         self.phase = SessionPhase.OPENING
-        return self._begin(self._opening())
+        return self._begin_steps(self._opening())
 
-    def renewable(self, now_ns: int) -> bool:
+    def is_login_to_be_renewed(self, now_ns: int) -> bool:
         """Whether the login is to be renewed, and can be, before the next request."""
         ready = self.phase is SessionPhase.READY and not self._in_flight
         return ready and self.renew_ns is not None and now_ns >= self.renew_ns
@@ -187,13 +193,13 @@ class Session:
         """Renew the login on the same connection (KIP-368); for a session that is ready and has nothing in flight."""
         if self.phase is not SessionPhase.READY or self._in_flight:
             raise ValueError("a login is renewed between requests")
-        return self._begin(self._authentication())
+        return self._begin_steps(self._authentication())
 
-    def outgoing(self) -> Outgoing | None:
+    def take_outgoing(self) -> Outgoing | None:
         """The next frame to send; None where there is none."""
         return self._outgoing.popleft() if self._outgoing else None
 
-    def request(
+    def queue_request(
         self,
         api_key: int,
         version: int,
@@ -203,12 +209,12 @@ class Session:
         header_tags: Mapping[int, bytes] | None = None,
     ) -> Outgoing:
         """Queue a request; without `respond` no answer is expected (Produce with acks=0)."""
-        return self._queue(api_key, version, body, respond=respond, header_tags=header_tags)
+        return self._queue_encoded_request(api_key, version, body, respond=respond, header_tags=header_tags)
 
-    def raw(self, frame: bytes, *, respond: bool = True) -> Outgoing:
+    def queue_raw(self, frame: bytes, *, respond: bool = True) -> Outgoing:
         """Queue bytes as they are, with any size field; the next frame, whatever it is, answers them."""
         out = Outgoing(None, 0, -1, frame, respond=respond, own=False)
-        self._put(out)
+        self._queue_frame(out)
         return out
 
     def feed(self, data: bytes, now_ns: int) -> list[Event]:
@@ -217,9 +223,9 @@ class Session:
         events: list[Event] = []
         try:
             for frame in self._reader.feed(data, now_ns):
-                self._take(frame, events)
+                self._match_frame(frame, events)
         except BadSize as error:
-            raise self._over(self._bad_size(error)) from None
+            raise self._end_session(self._bad_size_stop(error)) from None
         return events
 
     def finish(self) -> None:
@@ -230,32 +236,34 @@ class Session:
             return
         have, size = self._reader.missing
         if have:
-            sizes = _part(have, size)
-            if phase is SessionPhase.OPENING and not self._reader.whole and not self._answers(due):
-                raise not_kafka(self._reader.pending, sasl=self._mechanism is not None)
-            raise broken(f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why")
+            sizes = _format_part(have, size)
+            if phase is SessionPhase.OPENING and not self._reader.whole and not self._begins_as_answer(due):
+                raise not_kafka_stop(self._reader.pending, sasl=self._mechanism is not None)
+            raise broken_protocol_stop(
+                f"closed the connection after {sizes} of the answer to {due}", "the broker's log says why"
+            )
         if phase is SessionPhase.AUTHENTICATING:
-            from kwcli.net.session.authentication import hung_up
+            from kwcli.net.session.authentication import hung_up_stop
 
-            raise hung_up(self._name, due.api_key)
+            raise hung_up_stop(self._name, due.api_key)
         if phase is SessionPhase.OPENING:
-            raise closed(f"closed the connection after {due.api_name}")
-        raise closed(f"closed the connection instead of answering {due}", "the broker's log says why")
+            raise closed_stop(f"closed the connection after {due.api_name}")
+        raise closed_stop(f"closed the connection instead of answering {due}", "the broker's log says why")
 
-    def _answers(self, due: Outgoing) -> bool:
+    def _begins_as_answer(self, due: Outgoing) -> bool:
         """Whether the frame that is not whole yet begins as the answer to `due`, and as no other protocol does."""
         head = self._reader.pending
         number = due.correlation_id.to_bytes(4, "big")
-        return len(head) >= 4 and number.startswith(head[4:8]) and named(head) is None
+        return len(head) >= 4 and number.startswith(head[4:8]) and foreign_protocol_stop(head) is None
 
-    def silence(self) -> tuple[str, str]:
+    def describe_silence(self) -> tuple[str, str]:
         """What was waited for, in words that follow the address, and a remedy: for a driver whose time is up."""
         due = self.due
         if due is None:
             return "was not heard", _LONGER
         have, size = self._reader.missing
         if have:
-            return f"sent {_part(have, size)} of the answer to {due}, and no more", _LONGER
+            return f"sent {_format_part(have, size)} of the answer to {due}, and no more", _LONGER
         if not self.heard:
             return "accepted the connection but says nothing", "is it a Kafka broker? A hanging one looks the same"
         return f"did not answer {due}", _LONGER
@@ -282,14 +290,14 @@ class Session:
         self.authenticated = True
         self.renew_ns = at_ns + int(lifetime_ms * RENEW_AFTER * 1_000_000) if lifetime_ms else None
 
-    def _begin(self, steps: Steps) -> list[Event]:
+    def _begin_steps(self, steps: Steps) -> list[Event]:
         events: list[Event] = []
         self._steps = steps
         self._reader.largest = OPENING_FRAME_MAX
-        self._advance(None, events)
+        self._advance_steps(None, events)
         return events
 
-    def _advance(self, answer: TimedFrame | None, events: list[Event]) -> None:
+    def _advance_steps(self, answer: TimedFrame | None, events: list[Event]) -> None:
         """Go on with the session's own conversation until it waits for an answer, or is over."""
         steps = self._steps
         assert steps is not None
@@ -304,45 +312,49 @@ class Session:
                 events.append(Opened())
                 return
             except ConnectionStop as stop:
-                raise self._over(stop) from None
+                raise self._end_session(stop) from None
             answer = None
             if isinstance(step, BareToken):
                 self._reader.least = 0  # a broker answers PLAIN with an empty frame
                 frame = add_size_field(step.data)
-                self._put(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
+                self._queue_frame(Outgoing(None, 0, -1, frame, respond=step.respond, own=True))
                 waiting = step.respond
             else:
                 self._reader.least = 4
-                self._queue(step.api_key, step.version, step.body, own=True)
+                self._queue_encoded_request(step.api_key, step.version, step.body, own=True)
                 waiting = True
 
-    def _take(self, frame: TimedFrame, events: list[Event]) -> None:
+    def _match_frame(self, frame: TimedFrame, events: list[Event]) -> None:
         due = self.due
         if due is None:
-            raise self._over(broken(f"sent {len(frame.data):,} bytes that answer no request"))
+            raise self._end_session(broken_protocol_stop(f"sent {len(frame.data):,} bytes that answer no request"))
         if due.correlation_id >= 0:
             found = int.from_bytes(frame.data[4:8], "big", signed=True)
             if found != due.correlation_id:
-                foreign = named(frame.data) if not self.versions else None
-                wrong = broken(f"answered {due} with correlation id {found}, not {due.correlation_id}", "is it Kafka?")
-                raise self._over(foreign or wrong)
+                foreign = foreign_protocol_stop(frame.data) if not self.versions else None
+                wrong = broken_protocol_stop(
+                    f"answered {due} with correlation id {found}, not {due.correlation_id}", "is it Kafka?"
+                )
+                raise self._end_session(foreign or wrong)
         self._in_flight.popleft()
-        events.append(Answer(due, frame))
+        events.append(ReceivedAnswer(due, frame))
         if due.own:
-            self._advance(frame, events)
+            self._advance_steps(frame, events)
 
-    def _bad_size(self, error: BadSize) -> ConnectionStop:
+    def _bad_size_stop(self, error: BadSize) -> ConnectionStop:
         sasl = self._mechanism is not None
         if self.phase is SessionPhase.OPENING:
-            return not_kafka(error.head, sasl=sasl)
+            return not_kafka_stop(error.head, sasl=sasl)
         limit = f" (kw takes {self._reader.largest:,})" if error.size > 0 else ""
-        return named(error.head, sasl=sasl) or broken(f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?")
+        return foreign_protocol_stop(error.head, sasl=sasl) or broken_protocol_stop(
+            f"sent a frame of {in_bytes(error.size)}{limit}", "is it Kafka?"
+        )
 
-    def _over(self, stop: ConnectionStop) -> ConnectionStop:
+    def _end_session(self, stop: ConnectionStop) -> ConnectionStop:
         self.phase = SessionPhase.OVER
         return stop
 
-    def _queue(
+    def _queue_encoded_request(
         self,
         api_key: int,
         version: int,
@@ -366,16 +378,16 @@ class Session:
         head = encode(request_header_plan(header_version), header)
         frame = b"".join(((len(head) + len(body)).to_bytes(4, "big"), head, body))
         out = Outgoing(api_key, version, self._correlation_id, frame, respond=respond, own=own)
-        self._put(out)
+        self._queue_frame(out)
         return out
 
-    def _put(self, out: Outgoing) -> None:
+    def _queue_frame(self, out: Outgoing) -> None:
         self._outgoing.append(out)
         if out.respond:
             self._in_flight.append(out)
 
 
-def _part(have: int, size: int) -> str:
+def _format_part(have: int, size: int) -> str:
     """How much of an answer came, in words; its size is known once it is more than a size field's."""
     return f"{have:,} of {size:,} bytes" if size > 4 else in_bytes(have)
 
@@ -485,28 +497,28 @@ def negotiate(
         version = HIGHEST_KNOWING
         body.update(cluster_id=cluster_id, node_id=node_id)
     for _ in range(_ROUNDS):
-        frame = yield Ask(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", body))
+        frame = yield RequestStep(API_VERSIONS, version, encode_message(API_VERSIONS, version, "request", body))
         try:
             response = decode_response(frame.data[4:], API_VERSIONS, version)
         except DecodeError as error:
-            if version and _unsupported(frame):
+            if version and _is_unsupported_version(frame):
                 version = 0
                 continue
-            raise broken(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
+            raise broken_protocol_stop(f"answered ApiVersions {version} with {error}", "is it Kafka?") from None
         answer = response.body
-        ranges = _ranges(answer)
+        ranges = _parse_ranges(answer)
         code = answer["error_code"]
         if code == UNSUPPORTED_VERSION and version:
             known = ranges.get(API_VERSIONS)
             version = min(known.high, version - 1) if known else 0
             continue
         if code:
-            raise broken(f"answered ApiVersions {version} with {error_name(code)}")
+            raise broken_protocol_stop(f"answered ApiVersions {version} with {error_name(code)}")
         return Offer(ranges, answer)
-    raise broken("refuses every version of ApiVersions, even those that it offers")
+    raise broken_protocol_stop("refuses every version of ApiVersions, even those that it offers")
 
 
-def _unsupported(frame: TimedFrame) -> bool:
+def _is_unsupported_version(frame: TimedFrame) -> bool:
     """Whether an answer that cannot be decoded begins with UNSUPPORTED_VERSION, as librdkafka's mock sends it."""
     return frame.data[_ERROR_AT : _ERROR_AT + 2] == UNSUPPORTED_VERSION.to_bytes(2, "big")
 
@@ -514,11 +526,13 @@ def _unsupported(frame: TimedFrame) -> bool:
 def probe_old(client: str) -> Generator[Step, TimedFrame, None]:
     """Make sure that a peer that did not know ApiVersions is a broker: ask for no offsets. Raises ConnectionStop."""
     body = encode_message(OFFSET_FETCH, 0, "request", {"group_id": client, "topics": []})
-    frame = yield Ask(OFFSET_FETCH, 0, body)
+    frame = yield RequestStep(OFFSET_FETCH, 0, body)
     try:
         decode_response(frame.data[4:], OFFSET_FETCH, 0)
     except DecodeError as error:
-        raise broken(f"knows no ApiVersions and answered OffsetFetch 0 with {error}", "is it Kafka?") from None
+        raise broken_protocol_stop(
+            f"knows no ApiVersions and answered OffsetFetch 0 with {error}", "is it Kafka?"
+        ) from None
 
 
 def assumed_offer() -> Offer:
@@ -531,7 +545,7 @@ def is_controller(versions: Mapping[int, Versions]) -> bool:
     return VOTE in versions and PRODUCE not in versions
 
 
-def impossible(answer: Mapping[str, Any]) -> list[str]:
+def find_impossible_versions(answer: Mapping[str, Any]) -> list[str]:
     """The APIs that a broker offers in impossible versions, in words; -1 to -1 is the honest way to offer none."""
     found = []
     for row in answer.get("api_keys") or ():
@@ -541,7 +555,7 @@ def impossible(answer: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
+def _parse_ranges(answer: Mapping[str, Any]) -> dict[int, Versions]:
     """API key → versions; an impossible range is left out, of two ranges for one API the first counts."""
     ranges: dict[int, Versions] = {}
     for row in answer["api_keys"]:

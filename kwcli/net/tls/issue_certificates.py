@@ -36,29 +36,31 @@ class Issued(NamedTuple):
         return self.certificate.public_bytes(Encoding.PEM)
 
 
-def authority(name: str, lifetime: timedelta = TEN_YEARS) -> Issued:
+def issue_authority(name: str, lifetime: timedelta = TEN_YEARS) -> Issued:
     """A new authority, signed by itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _name(name)
-    builder = _begun(subject, key, subject, key, lifetime)
+    builder = _begin_certificate(subject, key, subject, key, lifetime)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-    builder = builder.add_extension(_usage(authority=True), critical=True)
+    builder = builder.add_extension(_key_usage(authority=True), critical=True)
     return Issued(key, builder.sign(key, SHA256()))
 
 
-def leaf(issuer: Issued, name: str, places: Sequence[str], lifetime: timedelta = TEN_YEARS) -> Issued:
+def issue_leaf(issuer: Issued, name: str, places: Sequence[str], lifetime: timedelta = TEN_YEARS) -> Issued:
     """A new certificate for servers and clients, good for `places`: host names and IP addresses."""
     key = ec.generate_private_key(ec.SECP256R1())
-    builder = _begun(_name(name), key, issuer.certificate.subject, issuer.key, lifetime)
+    builder = _begin_certificate(_name(name), key, issuer.certificate.subject, issuer.key, lifetime)
     builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(_usage(authority=False), critical=True)
-    builder = builder.add_extension(x509.SubjectAlternativeName([_place(each) for each in places]), critical=False)
+    builder = builder.add_extension(_key_usage(authority=False), critical=True)
+    builder = builder.add_extension(
+        x509.SubjectAlternativeName([_general_name(each) for each in places]), critical=False
+    )
     both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
     return Issued(key, builder.sign(issuer.key, SHA256()))
 
 
-def _begun(
+def _begin_certificate(
     subject: x509.Name,
     key: ec.EllipticCurvePrivateKey,
     issuer: x509.Name,
@@ -78,14 +80,14 @@ def _name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common[:_COMMON_NAME_MAX])])
 
 
-def _place(text: str) -> x509.GeneralName:
+def _general_name(text: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ip_address(text))
     except ValueError:
         return x509.DNSName(text if text.isascii() else text.encode("idna").decode("ascii"))
 
 
-def _usage(*, authority: bool) -> x509.KeyUsage:
+def _key_usage(*, authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=not authority,
         content_commitment=False,

@@ -35,7 +35,7 @@ class Block(NamedTuple):
         return self.label == "ENCRYPTED PRIVATE KEY" or "Proc-Type: 4,ENCRYPTED" in self.text
 
 
-def blocks(text: str) -> Iterator[Block]:
+def find_pem_blocks(text: str) -> Iterator[Block]:
     """Every block in the text, broken into lines."""
     for match in _BLOCK.finditer(text):
         label, inside = match[1], match[2]
@@ -47,13 +47,13 @@ def blocks(text: str) -> Iterator[Block]:
         yield Block(label, f"-----BEGIN {label}-----\n{body}\n-----END {label}-----\n")
 
 
-def written(label: str, contents: Iterable[bytes]) -> str:
+def format_pem(label: str, contents: Iterable[bytes]) -> str:
     """DER contents as PEM blocks with one label."""
     found = []
     for content in contents:
         letters = b64encode(content).decode()
         found.append(f"-----BEGIN {label}-----{letters}-----END {label}-----")
-    return "".join(block.text for text in found for block in blocks(text))
+    return "".join(block.text for text in found for block in find_pem_blocks(text))
 
 
 # The bytes of a JKS store in, its certificates and its first key out (DER).
@@ -96,37 +96,39 @@ def read_jks(content: bytes, password: str | None, key_password: str | None, *, 
     Raises StoreError.
     """
     try:
-        return _read(content, password, key_password, with_key)
+        return _read_store(content, password, key_password, with_key)
     except IndexError:
         raise StoreError("it is cut off or damaged") from None
 
 
-def _read(content: bytes, password: str | None, key_password: str | None, with_key: bool) -> Jks:
+def _read_store(content: bytes, password: str | None, key_password: str | None, with_key: bool) -> Jks:
     if password is not None:
-        signed = hashlib.sha1(_utf16(password) + _WHITENER + content[:-_DIGEST_SIZE], usedforsecurity=False).digest()
+        signed = hashlib.sha1(
+            _encode_utf16(password) + _WHITENER + content[:-_DIGEST_SIZE], usedforsecurity=False
+        ).digest()
         if not hmac.compare_digest(signed, content[-_DIGEST_SIZE:]):
             raise StoreError("the password is wrong, or the store is damaged", password="store")
     reader = _SizedReader(content[:-_DIGEST_SIZE], _MAGIC_SIZE)
-    version = reader.number(4)
+    version = reader.take_number(4)
     if version not in (1, 2):
         raise StoreError(f"it has the unknown version {version}")
     trusted: list[bytes] = []
     chain: list[bytes] = []
     hidden: bytes | None = None
-    for _ in range(reader.number(4)):
-        tag = reader.number(4)
-        reader.sized(2)  # alias
-        reader.take(8)  # time
+    for _ in range(reader.take_number(4)):
+        tag = reader.take_number(4)
+        reader.take_sized_bytes(2)  # alias
+        reader.take_bytes(8)  # time
         if tag == _CERTIFICATE:
-            trusted.append(reader.certificate(version))
+            trusted.append(reader.take_certificate(version))
         elif tag == _KEY:
-            entry = reader.sized(4)
-            certificates = [reader.certificate(version) for _ in range(reader.number(4))]
+            entry = reader.take_sized_bytes(4)
+            certificates = [reader.take_certificate(version) for _ in range(reader.take_number(4))]
             if hidden is None:
                 hidden, chain = entry, certificates
         else:
             raise StoreError(f"it has an entry of the unknown kind {tag}")
-    key = _shown(hidden, key_password or password) if hidden is not None and with_key else None
+    key = _decrypt_key(hidden, key_password or password) if hidden is not None and with_key else None
     return Jks(trusted, chain, key)
 
 
@@ -137,27 +139,27 @@ class _SizedReader:
         self._content = content
         self._at = at
 
-    def take(self, size: int) -> bytes:
+    def take_bytes(self, size: int) -> bytes:
         if size > len(self._content) - self._at:
             raise IndexError
         self._at += size
         return self._content[self._at - size : self._at]
 
-    def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "big")
+    def take_number(self, size: int) -> int:
+        return int.from_bytes(self.take_bytes(size), "big")
 
-    def sized(self, width: int) -> bytes:
-        return self.take(self.number(width))
+    def take_sized_bytes(self, width: int) -> bytes:
+        return self.take_bytes(self.take_number(width))
 
-    def certificate(self, version: int) -> bytes:
+    def take_certificate(self, version: int) -> bytes:
         if version == 2:
-            kind = self.sized(2)
+            kind = self.take_sized_bytes(2)
             if kind != b"X.509":
                 raise StoreError(f"it has a certificate of kind {kind!r}")
-        return self.sized(4)
+        return self.take_sized_bytes(4)
 
 
-def _shown(hidden: bytes, password: str | None) -> bytes:
+def _decrypt_key(hidden: bytes, password: str | None) -> bytes:
     """The key inside an EncryptedPrivateKeyInfo that Sun's KeyProtector made: salt, key XOR stream, check."""
     if password is None:
         raise StoreError("its key needs a password", password="key")
@@ -167,11 +169,11 @@ def _shown(hidden: bytes, password: str | None) -> bytes:
     at += len(_SUN)
     if hidden.startswith(_NULL, at):
         at += len(_NULL)
-    secret = _octets(hidden, at)
+    secret = _read_octets(hidden, at)
     if len(secret) < 2 * _DIGEST_SIZE:
         raise IndexError
     salt, covered, check = secret[:_DIGEST_SIZE], secret[_DIGEST_SIZE:-_DIGEST_SIZE], secret[-_DIGEST_SIZE:]
-    word = _utf16(password)
+    word = _encode_utf16(password)
     stream = bytearray()
     turn = salt
     while len(stream) < len(covered):
@@ -183,16 +185,16 @@ def _shown(hidden: bytes, password: str | None) -> bytes:
     return key
 
 
-def _octets(der: bytes, at: int) -> bytes:
+def _read_octets(der: bytes, at: int) -> bytes:
     """The OCTET STRING at `at`."""
     reader = _SizedReader(der, at)
-    if reader.number(1) != 4:
+    if reader.take_number(1) != 4:
         raise IndexError
-    size = reader.number(1)
+    size = reader.take_number(1)
     if size & 0x80:
-        size = reader.number(size & 0x7F)
-    return reader.take(size)
+        size = reader.take_number(size & 0x7F)
+    return reader.take_bytes(size)
 
 
-def _utf16(password: str) -> bytes:
+def _encode_utf16(password: str) -> bytes:
     return password.encode("utf-16-be", "surrogatepass")

@@ -7,7 +7,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 from kwcli.net.config.client_config import KeyStoreFile
-from kwcli.net.tls.jks import Jks, StoreError, blocks, read_jks, written
+from kwcli.net.tls.jks import Jks, StoreError, find_pem_blocks, format_pem, read_jks
 from kwcli.run_environment import Exit, Failure
 
 # Stores of certificates and keys in, the PEM text that OpenSSL takes out.
@@ -32,62 +32,64 @@ class Identity(NamedTuple):
     password: str | None = None
 
 
-def trusted(store: KeyStoreFile) -> str:
+def read_trusted_certificates(store: KeyStoreFile) -> str:
     """The certificates that a store trusts, as PEM. Failure (usage) says what is wrong with it."""
     if store.path is not None and os.path.isdir(store.path):
-        return _folder(store)
-    found = _opened(store, "trust store", "ssl.truststore.password")
+        return _read_folder(store)
+    found = _read_store_file(store, "trust store", "ssl.truststore.password")
     if not found.certificates:
-        raise Failure(f"{_name(store, 'trust store')} has no certificate in it", Exit.USAGE)
+        raise Failure(f"{_store_name(store, 'trust store')} has no certificate in it", Exit.USAGE)
     return found.certificates
 
 
-def _folder(store: KeyStoreFile) -> str:
+def _read_folder(store: KeyStoreFile) -> str:
     """The certificates of all PEM files in a folder, as librdkafka takes one."""
     texts = []
     for entry in sorted(os.scandir(store.path), key=lambda entry: entry.name):
         if entry.is_file():
-            text = _content(KeyStoreFile(entry.path), "trust store").decode("utf-8", "replace")
-            texts += [block.text for block in blocks(text) if block.is_certificate]
+            text = _read_content(KeyStoreFile(entry.path), "trust store").decode("utf-8", "replace")
+            texts += [block.text for block in find_pem_blocks(text) if block.is_certificate]
     if not texts:
-        raise Failure(f"{_name(store, 'trust store')}: no file in this folder has a certificate in PEM", Exit.USAGE)
+        raise Failure(
+            f"{_store_name(store, 'trust store')}: no file in this folder has a certificate in PEM", Exit.USAGE
+        )
     return "".join(texts)
 
 
-def identity(certificate: KeyStoreFile, key: KeyStoreFile | None) -> Identity:
+def read_identity(certificate: KeyStoreFile, key: KeyStoreFile | None) -> Identity:
     """A client's certificate chain and key, from one store or from two. Failure (usage) says what is wrong."""
-    own = _opened(certificate, "key store" if key is None else "certificate", "ssl.keystore.password")
-    other = own if key is None else _opened(key, "key", "ssl.key.password")
+    own = _read_store_file(certificate, "key store" if key is None else "certificate", "ssl.keystore.password")
+    other = own if key is None else _read_store_file(key, "key", "ssl.key.password")
     if not own.certificates:
-        raise Failure(f"{_name(certificate, 'key store')} has no certificate in it", Exit.USAGE)
+        raise Failure(f"{_store_name(certificate, 'key store')} has no certificate in it", Exit.USAGE)
     if other.key is None:
         remedy = "; name it by -X ssl.key.location=FILE" if key is None else ""
-        raise Failure(f"{_name(key or certificate, 'key store')} has no key in it{remedy}", Exit.USAGE)
+        raise Failure(f"{_store_name(key or certificate, 'key store')} has no key in it{remedy}", Exit.USAGE)
     return Identity(own.certificates, other.key, other.password)
 
 
-def _name(store: KeyStoreFile, what: str) -> str:
+def _store_name(store: KeyStoreFile, what: str) -> str:
     return f"{what} {store.path}" if store.path is not None else f"the {what} given as text"
 
 
-def _opened(store: KeyStoreFile, what: str, password: str) -> Identity:
+def _read_store_file(store: KeyStoreFile, what: str, password: str) -> Identity:
     if store.pem is not None:
-        return _pem(store.pem, store, what)
-    content = _content(store, what)
+        return _read_pem(store.pem, store, what)
+    content = _read_content(store, what)
     if _is_certificate(content):
-        return Identity(written("CERTIFICATE", [content]))
+        return Identity(format_pem("CERTIFICATE", [content]))
     if not content.startswith((_JKS, _JCEKS, _SEQUENCE)):
-        return _pem(content.decode("utf-8", "replace"), store, what)
+        return _read_pem(content.decode("utf-8", "replace"), store, what)
 
     try:
         found = _read_store(content, store, with_key=what != "trust store")
     except StoreError as error:
         name = {"store": password, "key": "ssl.key.password", "": ""}[error.password]
         remedy = f"; give it by -X {name}=…" if name else ""
-        raise Failure(f"{_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
+        raise Failure(f"{_store_name(store, what)}: {error}{remedy}", Exit.USAGE) from None
     chosen = found.trusted or found.chain if what == "trust store" else found.chain
-    certificates = written("CERTIFICATE", chosen)
-    return Identity(certificates, None if found.key is None else written("PRIVATE KEY", [found.key]))
+    certificates = format_pem("CERTIFICATE", chosen)
+    return Identity(certificates, None if found.key is None else format_pem("PRIVATE KEY", [found.key]))
 
 
 def _is_certificate(content: bytes) -> bool:
@@ -107,26 +109,26 @@ def _read_store(content: bytes, store: KeyStoreFile, *, with_key: bool) -> Jks:
     return read_pkcs12(content, store.password or store.key_password)
 
 
-def _content(store: KeyStoreFile, what: str) -> bytes:
+def _read_content(store: KeyStoreFile, what: str) -> bytes:
     try:
         with open(store.path or "", "rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except OSError as error:
-        raise Failure(f"{_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None
+        raise Failure(f"{_store_name(store, what)} cannot be read: {error.strerror}", Exit.USAGE) from None
     if len(content) > _MOST_BYTES:
-        raise Failure(f"{_name(store, what)} is larger than any store", Exit.USAGE)
+        raise Failure(f"{_store_name(store, what)} is larger than any store", Exit.USAGE)
     return content
 
 
-def _pem(text: str, store: KeyStoreFile, what: str) -> Identity:
-    found = list(blocks(text))
+def _read_pem(text: str, store: KeyStoreFile, what: str) -> Identity:
+    found = list(find_pem_blocks(text))
     if not any(block.is_certificate or block.is_key for block in found):
         kinds = "PEM, PKCS12 or JKS" if store.path is not None else "PEM"
-        raise Failure(f"{_name(store, what)} holds neither certificates nor a key as {kinds}", Exit.USAGE)
+        raise Failure(f"{_store_name(store, what)} holds neither certificates nor a key as {kinds}", Exit.USAGE)
     key = next((block for block in found if block.is_key), None)
     password = store.key_password or store.password
     if key is not None and key.is_locked and password is None and what != "trust store":
-        raise Failure(f"the key in {_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
+        raise Failure(f"the key in {_store_name(store, what)} is locked; give -X ssl.key.password=…", Exit.USAGE)
     certificates = "".join(block.text for block in found if block.is_certificate)
     return Identity(certificates, key.text if key else None, password if key and key.is_locked else None)
 
@@ -151,7 +153,7 @@ def read_pkcs12(content: bytes, password: str | None) -> Jks:
     return Jks([], [*own, *others], store.key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
 
 
-def locked(key: str, password: str | None, new_password: str) -> str:
+def lock_key(key: str, password: str | None, new_password: str) -> str:
     """A PEM key, perhaps locked with `password`, locked with `new_password` instead. Raises StoreError."""
     from cryptography.hazmat.primitives.serialization import (
         BestAvailableEncryption,

@@ -27,7 +27,7 @@ from urllib.parse import parse_qsl
 import h11
 import orjson
 
-from kwcli.net.listening import OneRequest, listening
+from kwcli.net.listening import OneRequest, open_listener
 from kwcli.own_folders import own_folder
 from kwcli.private_files import open_private
 from kwcli.proxy.control.operations import ControlAnswer, ControlState, operate
@@ -59,7 +59,7 @@ class ControlServer:
     """The HTTP server: listens after `__init__`, serves after `begin`. Raises Failure where the port is taken."""
 
     def __init__(self, port: int, variables: Mapping[str, str]) -> None:
-        self._socket: socket.socket = listening("127.0.0.1", port, "--control")
+        self._socket: socket.socket = open_listener("127.0.0.1", port, "--control")
         self.port: int = self._socket.getsockname()[1]
         self.token = secrets.token_urlsafe(32)
         self.file = token_file(self.port, variables)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.proxy.accept_or_refuse import Reached, dial_first
 from kwcli.proxy.log.log_queue import now_ns
 from kwcli.proxy.relay.memory_share import MemoryShare
@@ -129,7 +129,7 @@ class Relay:
         self.server = SocketHalf(self, SERVER, proxy.turns)
         self.peer = ""
         self._target = listener.targets[0]
-        self.upstream = shown(self._target)
+        self.upstream = format_address(self._target)
         self.receivers: tuple[Take, Take] = (self._from_client, self.handle_broker_bytes)
         self.write_server: Take = self.write
         self._proxy = proxy
@@ -161,7 +161,7 @@ class Relay:
         # Event loops begin to read after this callback, whatever was asked for in it.
         asyncio.get_running_loop().call_soon(side.pause_again)
         peer = side.transport.get_extra_info("peername")
-        self.peer = shown(peer[:2]) if peer else "?"
+        self.peer = format_address(peer[:2]) if peer else "?"
         if self._proxy.deciders is not None and self._proxy.deciders.refuses(self):
             self.over = True
             side.reset()
@@ -180,7 +180,7 @@ class Relay:
         self._dialling = None
         if reached.target is not None:
             self._target = reached.target
-            self.upstream = shown(reached.target)
+            self.upstream = format_address(reached.target)
         if self.server.transport is None:
             if self._meter is not None:
                 self._meter.failed += 1
@@ -221,7 +221,7 @@ class Relay:
         """Tell the feed the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
-        feed.log_dialled(self.number, self.server.local, shown(link.get_extra_info("peername")[:2]), now_ns())
+        feed.log_dialled(self.number, self.server.local, format_address(link.get_extra_info("peername")[:2]), now_ns())
 
     def pause(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""
@@ -477,7 +477,7 @@ class Relay:
         if side is self.server and self.core.swallowed:
             return
         if side is self.server and not self.over:
-            alert = self._proxy.dialler.alerted(self._target, error)
+            alert = self._proxy.dialler.describe_tls_alert(self._target, error)
             if alert is not None:
                 self.end(alert, loud=True)
             elif self._login is not None:

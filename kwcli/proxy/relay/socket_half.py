@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 
 # Pieces of work in one turn, of half a millisecond or less: how long others wait, however many pieces there are.
 PIECES: Final = 1
@@ -184,7 +184,7 @@ class SocketHalf(asyncio.Protocol):
     def local(self) -> str:
         """Our own address of this socket, which is not always the one that clients are told."""
         ours = self.transport.get_extra_info("sockname") if self.transport is not None else None
-        return shown(ours[:2]) if ours else ""
+        return format_address(ours[:2]) if ours else ""
 
     def close(self) -> None:
         """Send what is in the buffer, then close; a side that takes nothing is cut after a while."""

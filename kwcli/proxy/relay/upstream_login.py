@@ -13,7 +13,7 @@ from decoders.messages.whole_messages import encode_request, encode_response
 from decoders.protocol_facts.keys import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from decoders.wire.readable_text import in_bytes
 from kwcli import VERSION
-from kwcli.net.addresses import shown
+from kwcli.net.addresses import format_address
 from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.session.session import OPENING_FRAME_MAX, Event, Opened, Session, SessionPhase
 from kwcli.proxy.relay.state import CLOSE, END, NOTE, SEND_CLIENT, SEND_SERVER, SERVER, Command
@@ -99,7 +99,7 @@ class UpstreamLogin:
         if session.phase is SessionPhase.NEW:
             self._converse(session.open, now_ns)
         else:
-            session.number_from((self._last_id + _HALF) % _IDS)
+            session.set_correlation_id((self._last_id + _HALF) % _IDS)
             self._converse(session.authenticate_again, now_ns)
         return self._done()
 
@@ -152,7 +152,7 @@ class UpstreamLogin:
         except Failure as failure:  # from what a mechanism needs besides the broker
             self._out.append((CLOSE, failure.text, True))
             return
-        while (out := self._session.outgoing()) is not None:
+        while (out := self._session.take_outgoing()) is not None:
             self._out.append((SEND_SERVER, out.frame))
         if any(isinstance(event, Opened) for event in events):
             self._go_on(now_ns)
@@ -389,7 +389,7 @@ class BrokerLogin:
 
     async def _given(self) -> None:
         try:
-            mechanism = await self._logins.mechanism(self._address)
+            mechanism = await self._logins.make_mechanism(self._address)
         except Failure as failure:
             self._end(failure.text)
             return
@@ -409,7 +409,7 @@ class BrokerLogin:
         self._close(f"did not finish the login within {self._timeout_s:.3g} s")
 
     def _close(self, text: str) -> None:
-        self._end(f"{shown(self._address)} {text}")
+        self._end(f"{format_address(self._address)} {text}")
 
     def _end(self, text: str) -> None:
         """End the session; where its login never succeeded, the next sessions do not try to log in for a while."""

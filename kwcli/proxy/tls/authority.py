@@ -51,7 +51,7 @@ def own_authority(folder: Path) -> Authority:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not private.exists():
-            made = issue_certificates.authority(f"kw proxy {socket.gethostname()}")
+            made = issue_certificates.issue_authority(f"kw proxy {socket.gethostname()}")
             _once(private, made.key_pem + made.certificate_pem)
         issued = _read(private)
         if not public.exists() or public.read_bytes() != issued.certificate_pem:

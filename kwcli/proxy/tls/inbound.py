@@ -13,8 +13,8 @@ from cryptography import x509
 from decoders.named_tuple import NamedTuple
 from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls import issue_certificates
-from kwcli.net.tls.key_stores import Identity, identity, trusted
-from kwcli.net.tls_connect import log_keys, present
+from kwcli.net.tls.key_stores import Identity, read_identity, read_trusted_certificates
+from kwcli.net.tls_connect import load_own_certificate, log_keys
 from kwcli.proxy.tls.authority import Authority, own_authority, state_folder
 from kwcli.run_environment import Exit, Failure
 
@@ -102,12 +102,12 @@ class Inbound:
         self._asked = asked
         self._key_log = variables.get("SSLKEYLOGFILE") or None
         self._places = tuple(dict.fromkeys([*places, *_LOCAL]))
-        self._clients = trusted(KeyStoreFile(asked.clients)) if asked.clients else None
+        self._clients = read_trusted_certificates(KeyStoreFile(asked.clients)) if asked.clients else None
         self._given: Identity | None = None
         self._authority: Authority | None = None
         self._minted: dict[str, tuple[ssl.SSLContext, datetime]] = {}
         if asked.certificate is not None:
-            self._given = identity(KeyStoreFile(asked.certificate), KeyStoreFile(asked.key) if asked.key else None)
+            self._given = read_identity(KeyStoreFile(asked.certificate), KeyStoreFile(asked.key) if asked.key else None)
             self._fixed = self._context(self._given)
         elif asked.key is not None:
             raise Failure("--tls-key without --tls-cert", Exit.USAGE)
@@ -170,7 +170,7 @@ class Inbound:
         assert self._authority is not None
         issuer = self._authority.issued
         places = (name, *self._places) if name else self._places
-        made = issue_certificates.leaf(issuer, places[0], places, _LIFETIME)
+        made = issue_certificates.issue_leaf(issuer, places[0], places, _LIFETIME)
         chain = made.certificate_pem + issuer.certificate_pem
         context = self._context(Identity(chain.decode(), made.key_pem.decode()))
         if not name:
@@ -188,7 +188,7 @@ class Inbound:
     def _context(self, own: Identity) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
-        present(context, own, f"the {self._asked.program}'s")
+        load_own_certificate(context, own, f"the {self._asked.program}'s")
         if self._clients is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             try:
