@@ -13,6 +13,7 @@ from decoders.apis import NAMES
 from decoders.embedded import decode_embedded
 from decoders.errors import DecodeError
 from decoders.exchanges.exchange import Exchange, Login
+from decoders.exchanges.exchange_fields import SLOTS
 from decoders.exchanges.logins import known_login
 from decoders.frames.header_checks import read_request_head
 from decoders.frames.live_framing import add_size_field
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 # APIs that no broker forwards: their responses change what is known of the connection.
 _NEVER: Final = frozenset({ENVELOPE, SASL_HANDSHAKE, SASL_AUTHENTICATE})
+
+# The attributes that it has of its Envelope: times, packets, and how many topic names are known.
+_OF_ENVELOPE: Final = ("known", *(name for name in SLOTS if name.endswith(("_ns", "_packet", "_packet_end"))))
 
 
 def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
@@ -47,16 +51,12 @@ def open_envelope(outer: Exchange, api_readers: ApiReaders) -> Exchange | None:
     inner.client_software = None
     inner.login = _principal(outer)
     inner.looked = False
-    inner.time_ns = outer.time_ns
+    for name in _OF_ENVELOPE:
+        setattr(inner, name, getattr(outer, name))
     # Its offset in the Envelope, so that no other request begins there.
     inner.place = outer.place + max((outer.request_raw or b"").find(frame[4:]), 1)
     inner.response_place = getattr(outer, "response_place", 0)
-    inner.request_end_ns = outer.request_end_ns
-    inner.request_packet, inner.request_packet_end = outer.request_packet, outer.request_packet_end
-    inner.response_ns, inner.response_end_ns = outer.response_ns, outer.response_end_ns
-    inner.response_packet, inner.response_packet_end = outer.response_packet, outer.response_packet_end
     inner.request_raw, inner.request_size = frame, len(frame) - 4
-    inner.known = outer.known
     inner.extra = {"envelope": {"correlation_id": outer.correlation_id}}
     inner.outcome = "complete"
     inner.response_raw = answer = _frame(outer, "response") if outer.status == "complete" else None

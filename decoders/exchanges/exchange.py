@@ -81,19 +81,8 @@ class Summary:
     """The counts of an engine so far. Errors are not counted, because exchanges are not decoded here."""
 
     __slots__ = (
-        "answers_only",
-        "brokers",
-        "clients",
-        "connections",
-        "exchanges",
-        "first_ns",
-        "foreign",
-        "gaps",
-        "last_ns",
-        "requests_only",
-        "skipped",
-        "skipped_bytes",
-        "unanswered",
+        *("answers_only", "brokers", "clients", "connections", "exchanges", "first_ns", "foreign", "gaps", "last_ns"),
+        *("requests_only", "skipped", "skipped_bytes", "unanswered"),
     )
 
     def __init__(self) -> None:

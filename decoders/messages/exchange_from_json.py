@@ -110,7 +110,7 @@ class FromRecords:
     """Reads the records of one sequence of exchanges; exchanges of a connection share its ConnectionInfo."""
 
     def __init__(self) -> None:
-        self._ends: dict[tuple[int, str, str], ConnectionInfo] = {}
+        self._connections: dict[tuple[int, str, str], ConnectionInfo] = {}
 
     def read(self, record: Any) -> Settled:
         """The exchange or skipped run of a record. Raises Malformed when the record is neither."""
@@ -128,13 +128,13 @@ class FromRecords:
     def _connection(self, record: Mapping[str, Any]) -> ConnectionInfo:
         number = record["connection"]
         client, broker = (_text(record, name) or "" for name in ("client", "broker"))  # null: nothing was sent
-        info = self._ends.get((number, client, broker))
+        info = self._connections.get((number, client, broker))
         if info is None:
-            if len(self._ends) >= CONNECTIONS_MAX:
-                self._ends.clear()  # each record has the data of its connection
+            if len(self._connections) >= CONNECTIONS_MAX:
+                self._connections.clear()  # each record has the data of its connection
             info = ConnectionInfo(_int(record, "connection") or 0, client, broker, 0, Topics())
             info.tls = _tls(record.get("tls"))
-            self._ends[number, client, broker] = info
+            self._connections[number, client, broker] = info
         return info
 
     def _skipped(self, record: Mapping[str, Any]) -> Skipped:

@@ -31,7 +31,7 @@ from decoders.apis import api
 from decoders.capture.files import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.body_reader import API_READERS_MAX, ApiReader, Needs
-from decoders.exchanges.connection_pairing import begin
+from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.learned_names import Topics
 from decoders.limits import HISTORY_MAX
@@ -170,7 +170,8 @@ class RequestLogLines(LineReader):
         exchange.correlation_id, exchange.client_id = header["correlationId"], client_id
         answer = row["response"] if isinstance(row["response"], dict) else None
         refused = key == API_VERSIONS and answer is not None and answer.get("errorCode") == _UNSUPPORTED_VERSION
-        exchange.request_raw = exchange.response_raw = None
+        put_no_request(exchange)
+        put_no_response(exchange)
         if not refused:  # the broker logs nothing of a version that it does not know
             exchange.request_raw = framed(_body(key, version, "request", row["request"]), "request", key, version)
         if answer is not None:
@@ -181,12 +182,9 @@ class RequestLogLines(LineReader):
         if not 0 <= written_ns - total_ns <= TIME_MAX or send_ns > written_ns:
             raise ValueError("a time before 1970 or after 2262")
         exchange.time_ns = exchange.request_end_ns = written_ns - total_ns
-        exchange.response_ns = None if answer is None else written_ns - send_ns
-        exchange.response_end_ns = None if answer is None else written_ns
-        exchange.request_size = exchange.response_size = None
-        exchange.request_packet = exchange.request_packet_end = None
-        exchange.response_packet = exchange.response_packet_end = None
-        if answer is None:
+        if answer is not None:
+            exchange.response_ns, exchange.response_end_ns = written_ns - send_ns, written_ns
+        else:
             silent = key == PRODUCE and row["request"].get("acks") == 0
             exchange.outcome = "no_response_expected" if silent else "unanswered"
         exchange.api_reader.add_topic_names(exchange, self._topics)
