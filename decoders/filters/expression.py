@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import KEYS, NAMES, api
 from decoders.errors import FilterError
-from decoders.filters import fields as questions
+from decoders.filters import comparisons
 from decoders.filters.contents import structure_needs
 from decoders.filters.fields import (
     ALIASES,
@@ -20,14 +20,13 @@ from decoders.filters.fields import (
     FieldRow,
     Kind,
     Phase,
-    Scanner,
-    Word,
     entity_paths,
     header_row,
     names,
-    value_of,
 )
 from decoders.filters.named_numbers import NamedNumber, folded, words_in
+from decoders.filters.tokens import Scanner, Word
+from decoders.filters.values import value_of
 from decoders.protocol_facts.number_words import set_of
 from decoders.protocol_facts.paths import PathStep, parse_path
 from decoders.schema.json_form import MESSAGE
@@ -440,13 +439,13 @@ class _Parser:
         value = self._scan.value()
         if sign in ("~", "!~"):
             _check_text(field, value, sign)
-            pattern = questions.matching(field.row.kind, value)
-            return _maybe_not(sign == "!~", field.asked(pattern, needle=questions.part_of_regex(value)))
+            pattern = comparisons.matching(field.row.kind, value)
+            return _maybe_not(sign == "!~", field.asked(pattern, needle=comparisons.part_of_regex(value)))
         if sign in ("==", "!="):
             return _maybe_not(sign == "!=", _equal(field, value))
-        if field.row.kind not in questions.ORDERED:
+        if field.row.kind not in comparisons.ORDERED:
             raise FilterError(f"{field.name} has no order: {sign} is for numbers, sizes and times", begun + 1)
-        return field.asked(questions.ordered(field.row.kind, sign, value))
+        return field.asked(comparisons.ordered(field.row.kind, sign, value))
 
     def _listed(self, how: str, field: _Named) -> Node:
         words = [self._scan.value()] if not self._scan.sign("(") else self._values()
@@ -455,7 +454,10 @@ class _Parser:
         for word in words:
             _check_text(field, word, how)
         return Any_(
-            [field.asked(questions.like(field.row.kind, word), needle=questions.part_of_glob(word)) for word in words]
+            [
+                field.asked(comparisons.like(field.row.kind, word), needle=comparisons.part_of_glob(word))
+                for word in words
+            ]
         )
 
     def _values(self) -> list[Word]:
@@ -477,7 +479,9 @@ class _Named:
         self._sides = sides
         self._path = path
 
-    def asked(self, test: questions.Test | None, keys: frozenset[int] | None = None, needle: str | None = None) -> Atom:
+    def asked(
+        self, test: comparisons.Test | None, keys: frozenset[int] | None = None, needle: str | None = None
+    ) -> Atom:
         """The question whether a value of this field passes a test; without a test, whether there is a value."""
         return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
 
@@ -604,13 +608,13 @@ def _equal(field: _Named, word: Word) -> Node:
         return named
     if _means_null(field, word):
         return field.asked(_is_null) if field.row.kind == "held" else Not(field.asked(_is_value))
-    test = questions.equal(field.row.kind, word)
+    test = comparisons.equal(field.row.kind, word)
     keys = frozenset({value_of("api", word)}) if field.row.kind == "api" else None
     return field.asked(test, keys, needle=word.text)
 
 
 def _check_text(field: _Named, word: Word, sign: str) -> None:
-    if field.row.kind not in questions.TEXTUAL:
+    if field.row.kind not in comparisons.TEXTUAL:
         raise FilterError(f"{field.name} is no text: {sign} is for text", word.at + 1)
 
 

@@ -1,0 +1,136 @@
+"""Signs and words of an expression in, tests of one value out: equal, less, like, matching."""
+
+from __future__ import annotations
+
+import fnmatch
+import operator
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any, Final
+from uuid import UUID
+
+from decoders.apis import NAMES, api
+from decoders.errors import FilterError
+from decoders.filters.fields import Kind
+from decoders.filters.tokens import Word
+from decoders.filters.values import Network, TimeOfDay, value_of
+from decoders.protocol_facts.errors.error_codes import error_name
+from decoders.wire.primitives import uuid_text
+from decoders.wire.units import DAY_NS
+
+Test = Callable[[Any], bool]
+
+ORDER: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+# Kinds whose values have an order, and those that are text.
+ORDERED: Final = frozenset({"number", "version", "duration", "size", "time", "any"})
+TEXTUAL: Final = frozenset({"text", "held", "any", "api", "error", "address"})
+# The text that a pattern sees of kinds whose values are numbers.
+TEXTS: Final[dict[str, Callable[[Any], str]]] = {
+    "api": lambda key: api(key).name if key in NAMES else str(key),
+    "error": error_name,
+}
+PATTERN_MAX: Final = 1000
+# The characters of a value that a pattern sees at most.
+SEEN_MAX: Final = 65536
+
+
+def equal(kind: Kind, word: Word) -> Test:
+    """The test for `field == word`. Raises FilterError."""
+    wanted = value_of(kind, word)
+    if isinstance(wanted, Network):
+        return _address_test(wanted)
+    if isinstance(wanted, TimeOfDay):
+        return lambda value: value % DAY_NS == wanted.ns
+    if kind != "any":
+        return lambda value: value == wanted
+    return lambda value: _plain(value) == wanted or (word.text == _plain(value) and not isinstance(value, bool))
+
+
+def ordered(kind: Kind, sign: str, word: Word) -> Test:
+    """The test for `field < word`, and for <=, > and >=. Raises FilterError."""
+    compare = ORDER[sign]
+    wanted = value_of(kind, word)
+    if isinstance(wanted, TimeOfDay):
+        return lambda value: compare(value % DAY_NS, wanted.ns)
+    if not isinstance(wanted, int | float):
+        raise FilterError(f"{sign} needs a number, not {word.text!r}", word.at + 1)
+    return lambda value: isinstance(value, int | float) and compare(value, wanted)
+
+
+def like(kind: Kind, word: Word) -> Test:
+    """The test for `field like GLOB`: the whole value, * and ? as a shell has them."""
+    pattern = re.compile(fnmatch.translate(word.text), re.DOTALL)
+    text_of = TEXTS.get(kind, _exact_text)
+    return lambda value: pattern.match(text_of(value)) is not None
+
+
+def part_of_glob(word: Word) -> str:
+    """The longest piece of a GLOB without wildcards: it stands in every text that the GLOB takes."""
+    return max(_WILD.split(word.text), key=len)
+
+
+def part_of_regex(word: Word) -> str | None:
+    """The word that a REGEX is, which may have ^ before it and $ behind it; None where a REGEX is more than a word."""
+    match = _PLAIN_REGEX.fullmatch(word.text)
+    return None if match is None else match[1]
+
+
+_WILD: Final = re.compile(r"[*?]|\[.*", re.DOTALL)
+_PLAIN_REGEX: Final = re.compile(r"\^?([A-Za-z0-9_-]+)\$?")
+
+
+def matching(kind: Kind, word: Word) -> Test:
+    """The test for `field ~ REGEX`: anywhere in the value, in a time that grows with its length only (RE2's syntax)."""
+    if len(word.text) > PATTERN_MAX:
+        raise FilterError(f"a pattern has at most {PATTERN_MAX} characters", word.at + 1)
+    import re2  # type: ignore[import-untyped]  # it ships no types; and it takes 5 ms, and few expressions have a pattern
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        pattern = re2.compile(word.text, options)
+    except re2.error as problem:
+        reason = problem.args[0] if problem.args else ""
+        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+        raise FilterError(f"{word.text!r} is no regular expression: {text}", word.at + 1) from None
+    text_of = TEXTS.get(kind, _plain_text)
+    return lambda value: pattern.search(text_of(value)[:SEEN_MAX]) is not None
+
+
+def _address_test(wanted: Network) -> Test:
+    def test(value: Any) -> bool:
+        host, _, port = str(value).rpartition(":")
+        if wanted.port is not None and port != wanted.port:
+            return False
+        if wanted.network is None:
+            return True
+        try:
+            return ip_address(host.strip("[]")) in wanted.network
+        except ValueError:
+            return False
+
+    return test
+
+
+def _plain(value: Any) -> Any:
+    """A body's value as an expression would write it."""
+    if isinstance(value, UUID):
+        return uuid_text(value.bytes)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _exact_text(value: Any) -> str:
+    """A body's value as text; bytes that are no UTF-8 are surrogates, as in the words of a command line."""
+    return str(_plain(value))
+
+
+def _plain_text(value: Any) -> str:
+    """A body's value as text that RE2 takes, which knows no surrogates."""
+    text = _exact_text(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
