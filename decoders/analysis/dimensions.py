@@ -27,7 +27,7 @@ from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.learned_names import at_path
 from decoders.exchanges.libraries import library_text
 from decoders.exchanges.partitions import partition_paths, partitions_named
-from decoders.filters.fields import all_names, entity_paths
+from decoders.filters.fields import all_entity_names, entity_paths
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.schema.model import Side
@@ -97,7 +97,7 @@ def _errors(exchange: Exchange) -> list[str]:
 
 
 def _names(entity: str) -> Callable[[Exchange], list[str]]:
-    return lambda exchange: [name for name in all_names(exchange, entity) if name]
+    return lambda exchange: [name for name in all_entity_names(exchange, entity) if name]
 
 
 def _topics(exchange: Exchange) -> Sequence[str | None]:
@@ -120,7 +120,7 @@ def _topics(exchange: Exchange) -> Sequence[str | None]:
 
 def _topics_anywhere(exchange: Exchange) -> list[str]:
     """The topics of an exchange, wherever its bodies name them."""
-    found: list[str] = all_names(exchange, "topicName")
+    found: list[str] = all_entity_names(exchange, "topicName")
     for side in SIDES:
         for path in exchange.api_reader.nameless(side):
             for identity in at_path(exchange.view(side), path):

@@ -28,7 +28,7 @@ from decoders.exchanges.body_reader import LOGGING_IN
 from decoders.exchanges.exchange import rfc3339
 from decoders.exchanges.learned_names import broker_addresses, listed_nodes
 from decoders.exchanges.libraries import common_library
-from decoders.filters.fields import all_names, entity_paths
+from decoders.filters.fields import all_entity_names, entity_paths
 from decoders.limits import NAMES_OF_PORTRAIT_MAX, NAMES_OF_PORTRAITS_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import (
@@ -324,7 +324,7 @@ def topics_of(exchange: Exchange) -> list[str]:
 
 
 def entities_of(exchange: Exchange, entity: str) -> list[str]:
-    return [name for name in dict.fromkeys(all_names(exchange, entity)) if isinstance(name, str) and name]
+    return [name for name in dict.fromkeys(all_entity_names(exchange, entity)) if isinstance(name, str) and name]
 
 
 def doing_of(key: int | None) -> str:

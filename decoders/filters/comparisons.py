@@ -14,7 +14,7 @@ from decoders.apis import NAMES, api
 from decoders.errors import FilterError
 from decoders.filters.fields import Kind
 from decoders.filters.tokens import Word
-from decoders.filters.values import Network, TimeOfDay, value_of
+from decoders.filters.values import Network, TimeOfDay, read_value
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.primitives import uuid_text
 from decoders.wire.units import DAY_NS
@@ -40,22 +40,24 @@ PATTERN_MAX: Final = 1000
 SEEN_MAX: Final = 65536
 
 
-def equal(kind: Kind, word: Word) -> Test:
+def make_equality_test(kind: Kind, word: Word) -> Test:
     """The test for `field == word`. Raises FilterError."""
-    wanted = value_of(kind, word)
+    wanted = read_value(kind, word)
     if isinstance(wanted, Network):
-        return _address_test(wanted)
+        return _make_address_test(wanted)
     if isinstance(wanted, TimeOfDay):
         return lambda value: value % DAY_NS == wanted.ns
     if kind != "any":
         return lambda value: value == wanted
-    return lambda value: _plain(value) == wanted or (word.text == _plain(value) and not isinstance(value, bool))
+    return lambda value: (
+        _comparable_value(value) == wanted or (word.text == _comparable_value(value) and not isinstance(value, bool))
+    )
 
 
-def ordered(kind: Kind, sign: str, word: Word) -> Test:
+def make_order_test(kind: Kind, sign: str, word: Word) -> Test:
     """The test for `field < word`, and for <=, > and >=. Raises FilterError."""
     compare = ORDER[sign]
-    wanted = value_of(kind, word)
+    wanted = read_value(kind, word)
     if isinstance(wanted, TimeOfDay):
         return lambda value: compare(value % DAY_NS, wanted.ns)
     if not isinstance(wanted, int | float):
@@ -63,19 +65,19 @@ def ordered(kind: Kind, sign: str, word: Word) -> Test:
     return lambda value: isinstance(value, int | float) and compare(value, wanted)
 
 
-def like(kind: Kind, word: Word) -> Test:
+def make_glob_test(kind: Kind, word: Word) -> Test:
     """The test for `field like GLOB`: the whole value, * and ? as a shell has them."""
     pattern = re.compile(fnmatch.translate(word.text), re.DOTALL)
     text_of = TEXTS.get(kind, _exact_text)
     return lambda value: pattern.match(text_of(value)) is not None
 
 
-def part_of_glob(word: Word) -> str:
+def longest_literal_of_glob(word: Word) -> str:
     """The longest piece of a GLOB without wildcards: it stands in every text that the GLOB takes."""
     return max(_WILD.split(word.text), key=len)
 
 
-def part_of_regex(word: Word) -> str | None:
+def literal_of_regex(word: Word) -> str | None:
     """The word that a REGEX is, which may have ^ before it and $ behind it; None where a REGEX is more than a word."""
     match = _PLAIN_REGEX.fullmatch(word.text)
     return None if match is None else match[1]
@@ -85,7 +87,7 @@ _WILD: Final = re.compile(r"[*?]|\[.*", re.DOTALL)
 _PLAIN_REGEX: Final = re.compile(r"\^?([A-Za-z0-9_-]+)\$?")
 
 
-def matching(kind: Kind, word: Word) -> Test:
+def make_regex_test(kind: Kind, word: Word) -> Test:
     """The test for `field ~ REGEX`: anywhere in the value, in a time that grows with its length only (RE2's syntax)."""
     if len(word.text) > PATTERN_MAX:
         raise FilterError(f"a pattern has at most {PATTERN_MAX} characters", word.at + 1)
@@ -103,7 +105,7 @@ def matching(kind: Kind, word: Word) -> Test:
     return lambda value: pattern.search(text_of(value)[:SEEN_MAX]) is not None
 
 
-def _address_test(wanted: Network) -> Test:
+def _make_address_test(wanted: Network) -> Test:
     def test(value: Any) -> bool:
         host, _, port = str(value).rpartition(":")
         if wanted.port is not None and port != wanted.port:
@@ -118,7 +120,7 @@ def _address_test(wanted: Network) -> Test:
     return test
 
 
-def _plain(value: Any) -> Any:
+def _comparable_value(value: Any) -> Any:
     """A body's value as an expression would write it."""
     if isinstance(value, UUID):
         return uuid_text(value.bytes)
@@ -127,7 +129,7 @@ def _plain(value: Any) -> Any:
 
 def _exact_text(value: Any) -> str:
     """A body's value as text; bytes that are no UTF-8 are surrogates, as in the words of a command line."""
-    return str(_plain(value))
+    return str(_comparable_value(value))
 
 
 def _plain_text(value: Any) -> str:

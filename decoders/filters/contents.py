@@ -66,21 +66,21 @@ def record_count(exchange: Exchange) -> int | None:
 
 def record_keys(exchange: Exchange) -> Iterator[str | None]:
     """The key of each record as text; None for a record without one."""
-    return map(_text, _found(exchange, _keys))
+    return map(_text, _read_record_parts(exchange, _keys))
 
 
 def record_values(exchange: Exchange) -> Iterator[str | None]:
     """The value of each record as text; None for a record without one (a tombstone)."""
-    return map(_text, _found(exchange, _values))
+    return map(_text, _read_record_parts(exchange, _values))
 
 
-def headers_named(name: str) -> Callable[[Exchange], Iterator[str | None]]:
+def header_values(name: str) -> Callable[[Exchange], Iterator[str | None]]:
     """A function that gives the values of all headers of this name in all records."""
 
-    def its(rows: Iterator[Any]) -> list[Any]:
+    def values_of_headers(rows: Iterator[Any]) -> list[Any]:
         return [held for row in rows for key, held in row[_HEADERS] if key == name]
 
-    return lambda exchange: map(_text, _found(exchange, its))
+    return lambda exchange: map(_text, _read_record_parts(exchange, values_of_headers))
 
 
 def _keys(rows: Iterator[Any]) -> list[Any]:
@@ -96,9 +96,9 @@ def _text(data: Any) -> str | None:
     return data.decode("utf-8", "replace") if isinstance(data, bytes) else data
 
 
-def _found(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[Any]:
+def _read_record_parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[Any]:
     """A part of each record of an exchange, batch by batch."""
-    for _, found in _parts(exchange, part):
+    for _, found in _read_batch_parts(exchange, part):
         yield from found
 
 
@@ -106,13 +106,15 @@ def records_by_topic(exchange: Exchange) -> Iterator[tuple[str | None, Any]]:
     """Each record of an exchange with its topic."""
     from decoders.analysis.exchange_facts import topic_of  # as records_of
 
-    for element, found in _parts(exchange, list):
+    for element, found in _read_batch_parts(exchange, list):
         topic = topic_of(exchange, element)
         for row in found:
             yield topic, row
 
 
-def _parts(exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]) -> Iterator[tuple[Any, list[Any]]]:
+def _read_batch_parts(
+    exchange: Exchange, part: Callable[[Iterator[Any]], list[Any]]
+) -> Iterator[tuple[Any, list[Any]]]:
     """For each batch: the element about its topic, and a part of each of its records."""
     array = batch_array(exchange.api_key)
     if array is None:

@@ -18,8 +18,8 @@ from decoders.errors import FilterError
 from decoders.exchanges import exchange_fields
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange_fields import SCALARS, names_below
-from decoders.filters.expression import all_paths, apis_with, field_of, paths_in, sets_in
-from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_paths, names
+from decoders.filters.expression import all_paths, apis_with_path, find_field, paths_in, word_sets_in
+from decoders.filters.fields import ALIASES, BODIES, FIELDS, entity_names, entity_paths
 from decoders.limits import CELL_MAX, MIB
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.number_words import words_for
@@ -82,13 +82,13 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
     Raises FilterError that says which paths there are, or which one may have been meant.
     """
     if text in SCALARS:
-        return RecordPath(text, lambda row, _record: _listed(_scalar(getattr(row, text, None))), attribute=text)
+        return RecordPath(text, lambda row, _record: _as_list(_json_scalar(getattr(row, text, None))), attribute=text)
     name = ALIASES.get(text, text)
     head = name.partition(".")[0]
     if head in BODIES and name != head:
         return _body_path(text, head, name.partition(".")[2], names=names)
     if name in KEYS and name not in FIELDS:
-        return RecordPath(text, lambda _row, record: _listed(record.get(name)), whole=True, history=name in HISTORY)
+        return RecordPath(text, lambda _row, record: _as_list(record.get(name)), whole=True, history=name in HISTORY)
     try:
         steps = parse_path(name)
     except ValueError as problem:
@@ -99,11 +99,13 @@ def record_path(text: str, *, names: bool = False) -> RecordPath:
             candidates = [f"{steps[0].name}.{each}" for each in below]
             raise FilterError(f"{steps[0].name} has no {steps[1].name!r}", 1, word=text, candidates=candidates)
         history = steps[0].name in HISTORY
-        return RecordPath(text, lambda _row, record: _each(values_at(record, steps)), whole=True, history=history)
+        return RecordPath(
+            text, lambda _row, record: _flatten_lists(values_at(record, steps)), whole=True, history=history
+        )
     return _field_path(text)
 
 
-def words() -> list[str]:
+def first_words_of_paths() -> list[str]:
     """Every word that a path may begin with."""
     return list(dict.fromkeys([*SCALARS, *KEYS, *FIELDS, *ALIASES]))
 
@@ -111,12 +113,12 @@ def words() -> list[str]:
 def _field_path(text: str) -> RecordPath:
     """The path that is a field of filters. Raises FilterError."""
     try:
-        field = field_of(text)
+        field = find_field(text)
     except FilterError as error:
-        raise FilterError(error.text, 1, word=text, candidates=[*words(), *error.candidates]) from None
-    get, shown = field.row.get, _SHOWN.get(field.row.kind, _plain)
+        raise FilterError(error.text, 1, word=text, candidates=[*first_words_of_paths(), *error.candidates]) from None
+    get, shown = field.row.get, _SHOWN.get(field.row.kind, _json_value)
     if field.row.entity:
-        return RecordPath(text, _names_of(field.row.entity), needs=field.asked(None).needs)
+        return RecordPath(text, _names_of(field.row.entity), needs=field.make_question(None).needs)
     named = field.row.kind == "error"
 
     def values(row: Settled, _record: Record) -> list[Any]:
@@ -129,12 +131,12 @@ def _field_path(text: str) -> RecordPath:
             return [shown(found)]
         if named:
             found = dict.fromkeys(found)
-        return _bounded(shown(each) for each in found if each is not None)
+        return _limit_to_cell(shown(each) for each in found if each is not None)
 
-    return RecordPath(text, values, history=field.row.history, needs=field.asked(None).needs)
+    return RecordPath(text, values, history=field.row.history, needs=field.make_question(None).needs)
 
 
-def _bounded(found: Iterable[Any]) -> list[Any]:
+def _limit_to_cell(found: Iterable[Any]) -> list[Any]:
     """The values that fit into a cell (CELL_MAX bytes), and a text that says so where there are more."""
     values: list[Any] = []
     room = CELL_MAX
@@ -165,29 +167,29 @@ def _names_of(entity: str) -> Callable[[Settled, Record], list[Any]]:
     def values(row: Settled, _record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
-        found = {name: None for side in sides(row.api_key) for name in names(row, side, entity)}
-        return [_scalar(name) for name in found]
+        found = {name: None for side in sides(row.api_key) for name in entity_names(row, side, entity)}
+        return [_json_scalar(name) for name in found]
 
     return values
 
 
 def _body_path(text: str, head: str, path: str, *, names: bool) -> RecordPath:
     side, _ = BODIES[head]
-    if not apis_with(side, _declared(path)):
+    if not apis_with_path(side, _declared_part(path)):
         others = [f"{head}.{other}" for other in all_paths(side)]
         raise FilterError(f"no {head} has a field {path!r}", 1, word=text, candidates=others)
 
     @cache
     def steps_in(key: int) -> list[tuple[PathStep, ...]]:
-        spelt = paths_in(key, side, _declared(path))
-        rest = path[len(_declared(path)) :]
+        spelt = paths_in(key, side, _declared_part(path))
+        rest = path[len(_declared_part(path)) :]
         return [parse_path(each.removesuffix("[]") + rest if rest else each.removesuffix("[]")) for each in spelt]
 
     def values(row: Settled, record: Record) -> list[Any]:
         if row.kind != "exchange" or row.api_key is None:
             return []
-        found = _each(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
-        sets = set(sets_in(row.api_key, side, path).values()) if names else None
+        found = _flatten_lists(value for steps in steps_in(row.api_key) for value in values_at(record[side], steps))
+        sets = set(word_sets_in(row.api_key, side, path).values()) if names else None
         return [_with_words(value, *sets) for value in found] if sets and len(sets) == 1 else found
 
     return RecordPath(text, values, whole=True)
@@ -201,36 +203,36 @@ def _with_words(value: Any, means: str) -> Any:
 
 
 @cache
-def _declared(path: str) -> str:
+def _declared_part(path: str) -> str:
     """The part of a path that Kafka declares: the keys below `records` are kw's own form of batches."""
     head, found, _ = path.partition("records")
     after = path[len(head + found) :]
     return head + found if found and after[:1] in ("[", ".") and (not head or head.endswith(".")) else path
 
 
-def _each(values: Iterable[Any]) -> list[Any]:
+def _flatten_lists(values: Iterable[Any]) -> list[Any]:
     """The values without null, and the elements of lists in place of the lists."""
-    return _known(each for value in values for each in (value if isinstance(value, list) else (value,)))
+    return _drop_nulls(each for value in values for each in (value if isinstance(value, list) else (value,)))
 
 
-def _known(values: Iterable[Any]) -> list[Any]:
+def _drop_nulls(values: Iterable[Any]) -> list[Any]:
     return [value for value in values if value is not None]
 
 
-def _listed(value: Any) -> list[Any]:
-    return [] if value is None else _known(value) if isinstance(value, list) else [value]
+def _as_list(value: Any) -> list[Any]:
+    return [] if value is None else _drop_nulls(value) if isinstance(value, list) else [value]
 
 
-def _scalar(value: Any) -> Any:
+def _json_scalar(value: Any) -> Any:
     return json_text(value) if isinstance(value, str) else value
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, UUID):
         return uuid_text(value.bytes)
     if isinstance(value, bytes):
         return json_bytes(value)
-    return _scalar(value)
+    return _json_scalar(value)
 
 
 _SHOWN: Final[dict[str, Callable[[Any], Any]]] = {"api": lambda key: api(key).name, "error": error_name}

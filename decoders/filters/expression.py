@@ -20,13 +20,13 @@ from decoders.filters.fields import (
     FieldRow,
     Kind,
     Phase,
+    entity_names,
     entity_paths,
     header_row,
-    names,
 )
-from decoders.filters.named_numbers import NamedNumber, folded, words_in
+from decoders.filters.named_numbers import NamedNumber, fold_word, words_in
 from decoders.filters.tokens import Scanner, Word
-from decoders.filters.values import value_of
+from decoders.filters.values import read_value
 from decoders.protocol_facts.number_words import set_of
 from decoders.protocol_facts.paths import PathStep, parse_path
 from decoders.schema.json_form import MESSAGE
@@ -46,7 +46,7 @@ def paths_in(key: int, side: Side, path: str) -> tuple[str, ...]:
 
 
 @cache
-def sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
+def word_sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
     """Spelling of a path → its set of words (`means`), for the spellings that are fields of numbers with words."""
     found = ((spelt, set_of(field)) for spelt, field in fields_at(key, side, path)) if key in NAMES else ()
     return {spelt: words for spelt, words in found if words}
@@ -54,10 +54,10 @@ def sets_in(key: int, side: Side, path: str) -> Mapping[str, str]:
 
 def fields_at(key: int, side: Side, path: str) -> Iterator[tuple[str, Field]]:
     """The spellings of a path in the declaration of an API, each with its field."""
-    return _spelt(api(key).message(side).fields, parse_path(path))
+    return _spell_path(api(key).message(side).fields, parse_path(path))
 
 
-def apis_with(side: Side, path: str) -> frozenset[int]:
+def apis_with_path(side: Side, path: str) -> frozenset[int]:
     """The keys of all APIs that have such a field."""
     return frozenset(key for key in KEYS if paths_in(key, side, path))
 
@@ -67,41 +67,41 @@ def all_paths(side: Side, keys: Iterable[int] = KEYS) -> list[str]:
     found: dict[str, None] = {}
     for key in keys:
         message = api(key).message(side)
-        found.update(dict.fromkeys(_every(message.fields, "")))
+        found.update(dict.fromkeys(_list_paths(message.fields, "")))
     return list(found)
 
 
-def _spelt(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[tuple[str, Field]]:
+def _spell_path(fields: Iterable[Field], steps: Sequence[PathStep]) -> Iterator[tuple[str, Field]]:
     """The paths that these steps stand for, spelt as declared, arrays with their brackets; each with its field."""
     (name, indices), *rest = steps
     bracket = "".join("[]" if index is None else f"[{index}]" for index in indices)
-    for field in _called(fields, name):
+    for field in _find_by_name(fields, name):
         head = field.name + ((bracket or "[]") if field.array else "")
         if bracket and not field.array:
             continue
         if not rest:
             yield head, field
         elif field.fields:
-            for tail, last in _spelt(field.fields, rest):
+            for tail, last in _spell_path(field.fields, rest):
                 yield f"{head}.{tail}", last
 
 
-def _called(fields: Iterable[Field], name: str) -> list[Field]:
+def _find_by_name(fields: Iterable[Field], name: str) -> list[Field]:
     """The fields that have this name; those that once had it, when none has it now."""
-    folded = _folded(name)
+    folded = _fold_name(name)
     fields = list(fields)
-    found = [field for field in fields if _folded(field.name) == folded]
-    return found or [field for field in fields if any(_folded(old) == folded for old in field.was)]
+    found = [field for field in fields if _fold_name(field.name) == folded]
+    return found or [field for field in fields if any(_fold_name(old) == folded for old in field.was)]
 
 
-def _every(fields: Iterable[Field], prefix: str) -> Iterator[str]:
+def _list_paths(fields: Iterable[Field], prefix: str) -> Iterator[str]:
     for field in fields:
         yield prefix + field.name
         if field.fields:
-            yield from _every(field.fields, f"{prefix}{field.name}.")
+            yield from _list_paths(field.fields, f"{prefix}{field.name}.")
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").lower()
 
 
@@ -175,22 +175,22 @@ class Atom:
             holds = test if test is _is_null else lambda value: value is not None and (test is None or test(value))
             return lambda exchange: any(map(holds, get(exchange)))
         if test is None:
-            return lambda exchange: _says(get(exchange))
+            return lambda exchange: _has_value(get(exchange))
 
-        def ask(exchange: Exchange) -> bool:
+        def passes_any(exchange: Exchange) -> bool:
             value = get(exchange)
             if isinstance(value, list):
                 return any(map(test, value))
             return value is not None and test(value)
 
-        return ask
+        return passes_any
 
     def decide(self, exchange: Exchange, phase: Phase) -> bool | None:
         if phase >= self.phase:
             return self.test()(exchange)
         if self.row.entity and phase == Phase.REQUEST:
             # A name in the request is enough; what the response names is not known yet.
-            found = list(names(exchange, "request", self.row.entity))
+            found = list(entity_names(exchange, "request", self.row.entity))
             return True if (any(map(self._test, found)) if self._test else found) else None
         return None
 
@@ -296,7 +296,7 @@ def _is_value(value: Any) -> bool:  # noqa: ARG001 - a test as the others are, w
     return True
 
 
-def _says(value: Any) -> bool:
+def _has_value(value: Any) -> bool:
     return value not in (None, [], False, "")
 
 
@@ -343,7 +343,7 @@ class Filter:
         """The questions about single fields."""
         return list(self.node.atoms())
 
-    def can_be(self, key: int | None) -> bool:
+    def may_pass_api(self, key: int | None) -> bool:
         """Whether an exchange of this API may pass, as far as the API decides."""
         keys = self.node.keys()
         return keys is None or key in keys
@@ -374,7 +374,7 @@ def parse(text: str) -> Filter:
     """The filter that an expression describes; the empty one passes everything. Raises FilterError."""
     if len(text) > TEXT_MAX:
         raise FilterError(f"an expression has at most {TEXT_MAX} characters", TEXT_MAX)
-    return Filter(text, _Parser(Scanner(text)).whole())
+    return Filter(text, _Parser(Scanner(text)).parse_whole())
 
 
 class _Parser:
@@ -384,93 +384,97 @@ class _Parser:
         self._scan = scan
         self._depth = 0
 
-    def whole(self) -> Node:
+    def parse_whole(self) -> Node:
         if self._scan.ended:
             return Always()
-        node = self._or()
+        node = self._parse_or()
         if not self._scan.ended:
-            raise self._scan.error('"and" or "or" is missing' if not self._scan.sign(")") else 'this ")" has no "("')
+            raise self._scan.make_error(
+                '"and" or "or" is missing' if not self._scan.read_sign(")") else 'this ")" has no "("'
+            )
         return node
 
-    def _or(self) -> Node:
-        nodes = [self._and()]
-        while self._scan.keyword("or") or self._scan.sign("||"):
-            nodes.append(self._and())
+    def _parse_or(self) -> Node:
+        nodes = [self._parse_and()]
+        while self._scan.read_keyword("or") or self._scan.read_sign("||"):
+            nodes.append(self._parse_and())
         return nodes[0] if len(nodes) == 1 else Any_(nodes)
 
-    def _and(self) -> Node:
-        nodes = [self._not()]
-        while self._scan.keyword("and") or self._scan.sign("&&"):
-            nodes.append(self._not())
+    def _parse_and(self) -> Node:
+        nodes = [self._parse_not()]
+        while self._scan.read_keyword("and") or self._scan.read_sign("&&"):
+            nodes.append(self._parse_not())
         return nodes[0] if len(nodes) == 1 else All(nodes)
 
-    def _not(self) -> Node:
+    def _parse_not(self) -> Node:
         self._depth += 1
         if self._depth > DEPTH_MAX:
-            raise self._scan.error(f"more than {DEPTH_MAX} levels")
+            raise self._scan.make_error(f"more than {DEPTH_MAX} levels")
         try:
-            if self._scan.keyword("not") or self._scan.sign("!"):
-                return Not(self._not())
+            if self._scan.read_keyword("not") or self._scan.read_sign("!"):
+                return Not(self._parse_not())
             begun = self._scan.at
-            if self._scan.sign("("):
-                node = self._or()
-                if not self._scan.sign(")"):
-                    raise self._scan.error("this parenthesis is not closed", begun)
+            if self._scan.read_sign("("):
+                node = self._parse_or()
+                if not self._scan.read_sign(")"):
+                    raise self._scan.make_error("this parenthesis is not closed", begun)
                 return node
-            return self._comparison()
+            return self._parse_comparison()
         finally:
             self._depth -= 1
 
-    def _comparison(self) -> Node:
-        word = self._scan.path()
-        field = _field(word)
-        negated = bool(self._scan.keyword("not"))
-        listed = self._scan.keyword("in", "like")
+    def _parse_comparison(self) -> Node:
+        word = self._scan.read_path()
+        field = _find_field(word)
+        negated = bool(self._scan.read_keyword("not"))
+        listed = self._scan.read_keyword("in", "like")
         if listed:
-            return _maybe_not(negated, self._listed(listed, field))
+            return _negate_if(negated, self._parse_list(listed, field))
         if negated:
-            raise self._scan.error('after "not" comes "in" or "like" here')
+            raise self._scan.make_error('after "not" comes "in" or "like" here')
         begun = self._scan.at
-        sign = self._scan.sign("==", "!=", "<", "<=", ">", ">=", "~", "!~", "=")
+        sign = self._scan.read_sign("==", "!=", "<", "<=", ">", ">=", "~", "!~", "=")
         if sign is None:
-            return field.asked(None)
+            return field.make_question(None)
         if sign == "=":
-            raise self._scan.error('write "==" for equal', begun)
-        value = self._scan.value()
+            raise self._scan.make_error('write "==" for equal', begun)
+        value = self._scan.read_value()
         if sign in ("~", "!~"):
             _check_text(field, value, sign)
-            pattern = comparisons.matching(field.row.kind, value)
-            return _maybe_not(sign == "!~", field.asked(pattern, needle=comparisons.part_of_regex(value)))
+            pattern = comparisons.make_regex_test(field.row.kind, value)
+            return _negate_if(sign == "!~", field.make_question(pattern, needle=comparisons.literal_of_regex(value)))
         if sign in ("==", "!="):
-            return _maybe_not(sign == "!=", _equal(field, value))
+            return _negate_if(sign == "!=", _make_equality_question(field, value))
         if field.row.kind not in comparisons.ORDERED:
             raise FilterError(f"{field.name} has no order: {sign} is for numbers, sizes and times", begun + 1)
-        return field.asked(comparisons.ordered(field.row.kind, sign, value))
+        return field.make_question(comparisons.make_order_test(field.row.kind, sign, value))
 
-    def _listed(self, how: str, field: _Named) -> Node:
-        words = [self._scan.value()] if not self._scan.sign("(") else self._values()
+    def _parse_list(self, how: str, field: _FilterField) -> Node:
+        words = [self._scan.read_value()] if not self._scan.read_sign("(") else self._parse_values()
         if how == "in":
-            return Any_([_equal(field, word) for word in words])
+            return Any_([_make_equality_question(field, word) for word in words])
         for word in words:
             _check_text(field, word, how)
         return Any_(
             [
-                field.asked(comparisons.like(field.row.kind, word), needle=comparisons.part_of_glob(word))
+                field.make_question(
+                    comparisons.make_glob_test(field.row.kind, word), needle=comparisons.longest_literal_of_glob(word)
+                )
                 for word in words
             ]
         )
 
-    def _values(self) -> list[Word]:
+    def _parse_values(self) -> list[Word]:
         begun = self._scan.at - 1
-        words = [self._scan.value()]
-        while self._scan.sign(","):
-            words.append(self._scan.value())
-        if not self._scan.sign(")"):
-            raise self._scan.error("this list is not closed", begun)
+        words = [self._scan.read_value()]
+        while self._scan.read_sign(","):
+            words.append(self._scan.read_value())
+        if not self._scan.read_sign(")"):
+            raise self._scan.make_error("this list is not closed", begun)
         return words
 
 
-class _Named:
+class _FilterField:
     """A field of an expression: its row, and what it needs of bodies."""
 
     def __init__(self, name: str, row: FieldRow, sides: Sequence[Side] = (), path: str = "") -> None:
@@ -479,26 +483,26 @@ class _Named:
         self._sides = sides
         self._path = path
 
-    def asked(
+    def make_question(
         self, test: comparisons.Test | None, keys: frozenset[int] | None = None, needle: str | None = None
     ) -> Atom:
         """The question whether a value of this field passes a test; without a test, whether there is a value."""
         return Atom(self.row, test, self._sides, self._path, keys, self.name, needle)
 
 
-def field_of(text: str) -> _Named:
+def find_field(text: str) -> _FilterField:
     """The field that a word of an expression names. Raises FilterError."""
-    return _field(Word(text, 0))
+    return _find_field(Word(text, 0))
 
 
-def _field(word: Word) -> _Named:
+def _find_field(word: Word) -> _FilterField:
     name = ALIASES.get(word.text, word.text)
     row = FIELDS.get(name)
     if row is not None:
-        return _Named(name, row, ("request", "response") if row.entity else ())
+        return _FilterField(name, row, ("request", "response") if row.entity else ())
     first, _, path = name.partition(".")
     if first == HEADER and path:
-        return _Named(name, header_row(path))
+        return _FilterField(name, header_row(path))
     if first in BODIES and path:
         return _body_field(word, name, first, path)
     if first == RECORD and path:
@@ -507,7 +511,7 @@ def _field(word: Word) -> _Named:
     raise FilterError(f"there is no field {word.text!r}", word.at + 1, word=word.text, candidates=names)
 
 
-def _structure_field(word: Word, name: str, path: str) -> _Named:
+def _structure_field(word: Word, name: str, path: str) -> _FilterField:
     """A field of the records of internal topics."""
     from decoders.filters.internal_topic_fields import structure_paths, structure_values  # few expressions have one
 
@@ -517,15 +521,15 @@ def _structure_field(word: Word, name: str, path: str) -> _Named:
         text = f"no record of an internal topic has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=[f"{RECORD}.{each}" for each in known])
     row = FieldRow(Phase.RESPONSE, "any", structure_values(plain), "a field of records", needs=structure_needs)
-    return _Named(name, row)
+    return _FilterField(name, row)
 
 
 _INDEX: Final = re.compile(r"\[\d*\]")
 
 
-def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
+def _body_field(word: Word, name: str, first: str, path: str) -> _FilterField:
     side, phase = BODIES[first]
-    if not apis_with(side, path):
+    if not apis_with_path(side, path):
         others = [f"{first}.{other}" for other in all_paths(side)]
         text = f"no {first} has a field {path!r}"
         raise FilterError(text, word.at + 1, word=name, candidates=others)
@@ -534,7 +538,7 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
         view = exchange.view(side)
         if not isinstance(view, dict) or exchange.api_key is None:
             return None
-        sets = sets_in(exchange.api_key, side, path)
+        sets = word_sets_in(exchange.api_key, side, path)
         values: list[Any] = []
         for spelt in paths_in(exchange.api_key, side, path):
             found = getter(spelt)(view)
@@ -542,13 +546,13 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _Named:
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:
                     values.append(value if words is None else NamedNumber(value, words))
-        return _concealed(exchange, values) if tells and values else values
+        return _conceal_secrets(exchange, values) if tells and values else values
 
     tells = path.rpartition(".")[2].partition("[")[0] == MESSAGE
-    return _Named(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
+    return _FilterField(name, FieldRow(phase, "any", get, f"a field of the {side}"), (side,), path)
 
 
-def _concealed(exchange: Exchange, messages: list[Any]) -> list[Any]:
+def _conceal_secrets(exchange: Exchange, messages: list[Any]) -> list[Any]:
     """Error messages without the secrets of the exchange that a broker repeats in them."""
     from decoders.messages.body_json import conceal_of
 
@@ -556,7 +560,7 @@ def _concealed(exchange: Exchange, messages: list[Any]) -> list[Any]:
     return [conceal(each) if conceal and isinstance(each, str) else each for each in messages]
 
 
-def _words(field: _Named) -> frozenset[str] | None:
+def _list_words(field: _FilterField) -> frozenset[str] | None:
     """The words that values of a body's field may have; None where some of them are text or have no words."""
     first = field.name.partition(".")[0]
     if first not in BODIES:
@@ -564,25 +568,25 @@ def _words(field: _Named) -> frozenset[str] | None:
     side, _ = BODIES[first]
     found: set[str] = set()
     path = field.name.partition(".")[2]
-    for key in apis_with(side, path):
-        sets = sets_in(key, side, path)
+    for key in apis_with_path(side, path):
+        sets = word_sets_in(key, side, path)
         if len(sets) < len(paths_in(key, side, path)):
             return None
         found.update(word for words in sets.values() for word in words_in(words))
     return frozenset(found)
 
 
-def _named(field: _Named, word: Word) -> Node | None:
+def _make_word_question(field: _FilterField, word: Word) -> Node | None:
     """The question whether a number has this word; None where the word is not one for numbers. Raises FilterError."""
-    text = folded(word.text)
+    text = fold_word(word.text)
     first, _, path = field.name.partition(".")
     if word.quoted or first not in BODIES or not text[:1].isalpha():
         return None
     side, _ = BODIES[first]
-    sets = {words for key in apis_with(side, path) for words in sets_in(key, side, path).values()}
+    sets = {words for key in apis_with_path(side, path) for words in word_sets_in(key, side, path).values()}
     if any(text in words_in(words) for words in sets):
-        return field.asked(lambda value: isinstance(value, NamedNumber) and text in value.words)
-    known = _words(field)
+        return field.make_question(lambda value: isinstance(value, NamedNumber) and text in value.words)
+    known = _list_words(field)
     if known and text not in _KEYWORDS:
         few = f" (there are {', '.join(sorted(known))})" if len(known) <= _FEW else ""
         told = f"no {field.name} is called {word.text!r}{few}"
@@ -599,24 +603,24 @@ _KEYWORDS: Final = frozenset({"null", "none", "true", "false", "yes", "no"})
 _NULLS: Final[dict[str, tuple[str, ...]]] = {"text": ("null",), "error": ("null", "none", "0")}
 
 
-def _means_null(field: _Named, word: Word) -> bool:
+def _means_null(field: _FilterField, word: Word) -> bool:
     return not word.quoted and word.text.lower() in _NULLS.get(field.row.kind, ("null", "none"))
 
 
-def _equal(field: _Named, word: Word) -> Node:
-    if field.row.kind == "any" and (named := _named(field, word)) is not None:
+def _make_equality_question(field: _FilterField, word: Word) -> Node:
+    if field.row.kind == "any" and (named := _make_word_question(field, word)) is not None:
         return named
     if _means_null(field, word):
-        return field.asked(_is_null) if field.row.kind == "held" else Not(field.asked(_is_value))
-    test = comparisons.equal(field.row.kind, word)
-    keys = frozenset({value_of("api", word)}) if field.row.kind == "api" else None
-    return field.asked(test, keys, needle=word.text)
+        return field.make_question(_is_null) if field.row.kind == "held" else Not(field.make_question(_is_value))
+    test = comparisons.make_equality_test(field.row.kind, word)
+    keys = frozenset({read_value("api", word)}) if field.row.kind == "api" else None
+    return field.make_question(test, keys, needle=word.text)
 
 
-def _check_text(field: _Named, word: Word, sign: str) -> None:
+def _check_text(field: _FilterField, word: Word, sign: str) -> None:
     if field.row.kind not in comparisons.TEXTUAL:
         raise FilterError(f"{field.name} is no text: {sign} is for text", word.at + 1)
 
 
-def _maybe_not(negated: bool, node: Node) -> Node:
+def _negate_if(negated: bool, node: Node) -> Node:
     return Not(node) if negated else node

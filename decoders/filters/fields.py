@@ -12,7 +12,7 @@ from decoders.apis import NAMES, api
 from decoders.exchanges.body_reader import SIDES
 from decoders.exchanges.exchange import SESSION_PARTITIONS
 from decoders.filters.contents import (
-    headers_named,
+    header_values,
     partition_needs,
     partition_numbers,
     record_count,
@@ -39,12 +39,12 @@ def entity_paths(key: int, side: Side, entity: str) -> tuple[str, ...]:
     if key not in NAMES:
         return ()
     message = api(key).message(side)
-    found = tuple(_marked(message.fields, "", entity))
+    found = tuple(_list_entity_paths(message.fields, "", entity))
     array = RESOURCES.get(key) if side == "request" and entity in RESOURCE_TYPES else None
     return (*found, f"{array}[].resource_type", f"{array}[].resource_name") if array else found
 
 
-def names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
+def entity_names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
     """The names of this entity in a side of an exchange; a topic id counts by the name that is known for it."""
     key = exchange.api_key
     view = exchange.view(side) if key in NAMES else None
@@ -63,16 +63,16 @@ def names(exchange: Exchange, side: Side, entity: str) -> Iterator[str]:
                 yield name
 
 
-def all_names(exchange: Exchange, entity: str) -> list[Any]:
+def all_entity_names(exchange: Exchange, entity: str) -> list[Any]:
     """The names of this entity in both sides of an exchange."""
-    return [name for side in SIDES for name in names(exchange, side, entity)]
+    return [name for side in SIDES for name in entity_names(exchange, side, entity)]
 
 
-def _marked(fields: Iterable[Field], prefix: str, entity: str) -> Iterator[str]:
+def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Iterator[str]:
     for field in fields:
         path = f"{prefix}{field.name}"
         if field.fields:
-            yield from _marked(field.fields, f"{path}{'[]' if field.array else ''}.", entity)
+            yield from _list_entity_paths(field.fields, f"{path}{'[]' if field.array else ''}.", entity)
         elif field.entity == entity or (entity == "topicName" and field.name == "topic_id"):
             yield path
 
@@ -114,16 +114,16 @@ class FieldRow(NamedTuple):
     history: bool = False
 
 
-def _of(entity: str) -> Callable[[Exchange], Any]:
-    return lambda exchange: all_names(exchange, entity)
+def _entity_names_of(entity: str) -> Callable[[Exchange], Any]:
+    return lambda exchange: all_entity_names(exchange, entity)
 
 
-def _software(exchange: Exchange, part: str) -> str | None:
+def _software_part(exchange: Exchange, part: str) -> str | None:
     software = exchange.client_software
     return software[part] if software else None  # type: ignore[literal-required]  # name or version
 
 
-def _said(name: str, part: str) -> FieldRow:
+def _make_history_field(name: str, part: str) -> FieldRow:
     """The field of a part of what an exchange means by those before it."""
 
     def get(exchange: Exchange) -> Any:
@@ -136,7 +136,7 @@ def _said(name: str, part: str) -> FieldRow:
     return FieldRow(S, kind, get, _HISTORY[name, part], history=True)
 
 
-def _server(part: str, kind: Kind, text: str) -> FieldRow:
+def _make_server_field(part: str, kind: Kind, text: str) -> FieldRow:
     """The field of a part of what the broker's own request log says of an exchange."""
 
     def get(exchange: Exchange) -> Any:
@@ -146,13 +146,13 @@ def _server(part: str, kind: Kind, text: str) -> FieldRow:
     return FieldRow(S, kind, get, text)
 
 
-def _faults(exchange: Exchange, part: str) -> list[Any]:
+def _fault_parts(exchange: Exchange, part: str) -> list[Any]:
     """A part of what each rule of faults did to an exchange."""
     said = exchange.extra.get("fault") if exchange.extra else None
     return [each[part] for each in (said, *said.get("more", ()))] if isinstance(said, dict) else []
 
 
-def _refusal(exchange: Exchange, part: str) -> str | None:
+def _refusal_part(exchange: Exchange, part: str) -> str | None:
     """A part of the proxy's refusal of an exchange: which option refused it (`by`), and the `reason`."""
     said = exchange.extra.get("refused") if exchange.extra else None
     return said.get(part) if isinstance(said, dict) else None
@@ -162,7 +162,7 @@ def _session_topics(exchange: Exchange) -> list[str]:
     return list((exchange.extra or {}).get(SESSION_PARTITIONS) or ())
 
 
-def _tls(exchange: Exchange, part: str) -> str | None:
+def _tls_part(exchange: Exchange, part: str) -> str | None:
     info = exchange.connection_info.tls
     return info[part] if info else None  # type: ignore[literal-required]  # a key of TlsInfo
 
@@ -199,20 +199,20 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "client_id": FieldRow(H, "text", lambda x: x.client_id, "client id"),
     "client": FieldRow(H, "address", lambda x: x.client, "address of the client"),
     "broker": FieldRow(H, "address", lambda x: x.broker, "address of the broker"),
-    "software": FieldRow(H, "text", lambda x: _software(x, "name"), "name of the client's library"),
-    "software_version": FieldRow(H, "text", lambda x: _software(x, "version"), "version of the client's library"),
+    "software": FieldRow(H, "text", lambda x: _software_part(x, "name"), "name of the client's library"),
+    "software_version": FieldRow(H, "text", lambda x: _software_part(x, "version"), "version of the client's library"),
     "user": FieldRow(H, "text", lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
     "mechanism": FieldRow(H, "text", lambda x: x.mechanism, "SASL mechanism of the login"),
-    "tls": FieldRow(H, "text", lambda x: _tls(x, "version"), "version of TLS, where it was decrypted"),
-    "cipher": FieldRow(H, "text", lambda x: _tls(x, "cipher"), "cipher suite of TLS"),
-    "sni": FieldRow(H, "text", lambda x: _tls(x, "sni"), "server name that the client asked for in TLS"),
-    "subject": FieldRow(H, "text", lambda x: _tls(x, "client_subject"), "subject of the client's certificate"),
+    "tls": FieldRow(H, "text", lambda x: _tls_part(x, "version"), "version of TLS, where it was decrypted"),
+    "cipher": FieldRow(H, "text", lambda x: _tls_part(x, "cipher"), "cipher suite of TLS"),
+    "sni": FieldRow(H, "text", lambda x: _tls_part(x, "sni"), "server name that the client asked for in TLS"),
+    "subject": FieldRow(H, "text", lambda x: _tls_part(x, "client_subject"), "subject of the client's certificate"),
     "connection": FieldRow(H, "number", lambda x: x.connection, "number of the connection"),
     "time": FieldRow(H, "time", lambda x: x.time_ns, "time of the request's first byte"),
     "request_size": FieldRow(H, "size", lambda x: x.request_size, "bytes of the request"),
-    "topic": FieldRow(R, "text", _of("topicName"), "topics in request or response", "topicName"),
-    "group": FieldRow(R, "text", _of("groupId"), "consumer groups", "groupId"),
-    "txn": FieldRow(R, "text", _of("transactionalId"), "transactional ids", "transactionalId"),
+    "topic": FieldRow(R, "text", _entity_names_of("topicName"), "topics in request or response", "topicName"),
+    "group": FieldRow(R, "text", _entity_names_of("groupId"), "consumer groups", "groupId"),
+    "txn": FieldRow(R, "text", _entity_names_of("transactionalId"), "transactional ids", "transactionalId"),
     "partition": FieldRow(R, "number", partition_numbers, "partitions in request or response", needs=partition_needs),
     "records": FieldRow(R, "number", record_count, "how many records are produced or fetched", needs=record_needs),
     "key": FieldRow(R, "held", record_keys, "keys of the records", needs=record_needs),
@@ -237,24 +237,26 @@ FIELDS: Final[dict[str, FieldRow]] = {
     "guessed": FieldRow(
         S, "any", lambda x: bool(x.extra and x.extra.get("guessed")), "whether what a response answers is guessed"
     ),
-    "fault": FieldRow(S, "text", lambda x: _faults(x, "action"), "what a fault of the proxy did to it on purpose"),
-    "fault.rule": FieldRow(S, "number", lambda x: _faults(x, "rule"), "number of the rule that did it"),
-    "fault.hit": FieldRow(S, "number", lambda x: _faults(x, "hit"), "how many exchanges that rule had hit by then"),
-    "refused": FieldRow(
-        S, "text", lambda x: _refusal(x, "by"), "option of the proxy that does not serve such requests"
+    "fault": FieldRow(S, "text", lambda x: _fault_parts(x, "action"), "what a fault of the proxy did to it on purpose"),
+    "fault.rule": FieldRow(S, "number", lambda x: _fault_parts(x, "rule"), "number of the rule that did it"),
+    "fault.hit": FieldRow(
+        S, "number", lambda x: _fault_parts(x, "hit"), "how many exchanges that rule had hit by then"
     ),
-    "refused.reason": FieldRow(S, "text", lambda x: _refusal(x, "reason"), "what the proxy serves instead"),
+    "refused": FieldRow(
+        S, "text", lambda x: _refusal_part(x, "by"), "option of the proxy that does not serve such requests"
+    ),
+    "refused.reason": FieldRow(S, "text", lambda x: _refusal_part(x, "reason"), "what the proxy serves instead"),
     "retransmitted": FieldRow(S, "any", lambda x: x.retransmitted, "whether bytes of it were sent again"),
     "session_topic": FieldRow(S, "text", _session_topics, "topics that an incremental fetch asks for", history=True),
-    **{f"{name}.{part}": _said(name, part) for name, part in _HISTORY},
-    "server.listener": _server("listener", "text", "listener of the broker, by its request log"),
-    "server.principal": _server("principal", "text", "who asked, as the broker names them"),
-    "server.total_ms": _server("total_ms", "number", "milliseconds in the broker"),
-    "server.request_queue_ms": _server("request_queue_ms", "number", "of them in the request queue"),
-    "server.local_ms": _server("local_ms", "number", "of them at the leader"),
-    "server.remote_ms": _server("remote_ms", "number", "of them waiting for others"),
-    "server.response_queue_ms": _server("response_queue_ms", "number", "of them in the response queue"),
-    "server.send_ms": _server("send_ms", "number", "of them sending the response"),
+    **{f"{name}.{part}": _make_history_field(name, part) for name, part in _HISTORY},
+    "server.listener": _make_server_field("listener", "text", "listener of the broker, by its request log"),
+    "server.principal": _make_server_field("principal", "text", "who asked, as the broker names them"),
+    "server.total_ms": _make_server_field("total_ms", "number", "milliseconds in the broker"),
+    "server.request_queue_ms": _make_server_field("request_queue_ms", "number", "of them in the request queue"),
+    "server.local_ms": _make_server_field("local_ms", "number", "of them at the leader"),
+    "server.remote_ms": _make_server_field("remote_ms", "number", "of them waiting for others"),
+    "server.response_queue_ms": _make_server_field("response_queue_ms", "number", "of them in the response queue"),
+    "server.send_ms": _make_server_field("send_ms", "number", "of them sending the response"),
 }
 # Other words for fields, and for body fields that are asked for often.
 ALIASES: Final = {
@@ -275,7 +277,7 @@ HEADER: Final = "header"
 
 def header_row(name: str) -> FieldRow:
     """The field for the headers of a name; case counts, as on the wire."""
-    return FieldRow(R, "held", headers_named(name), f"values of the headers {name}", needs=record_needs)
+    return FieldRow(R, "held", header_values(name), f"values of the headers {name}", needs=record_needs)
 
 
 # `record.PATH`: a field of the records of internal topics.

@@ -9,7 +9,7 @@ from decoders.protocol_facts.enums import BITS, ENUMS
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.number_words import API, ERROR, words_for
 
-__all__ = ["NamedNumber", "folded", "words_in"]
+__all__ = ["NamedNumber", "fold_word", "words_in"]
 
 
 class NamedNumber(int):
@@ -27,23 +27,23 @@ class NamedNumber(int):
     def words(self) -> frozenset[str]:
         """The word for the number, or those for all its bits; empty where there is none."""
         found = words_for(self._set, int(self))
-        return frozenset(map(folded, found.split(","))) if found else frozenset()
+        return frozenset(map(fold_word, found.split(","))) if found else frozenset()
 
 
 @cache
 def words_in(words: str) -> frozenset[str]:
     """All words of a set."""
     if words == ERROR:
-        return frozenset(folded(row.name) for row in ERRORS.values())
+        return frozenset(fold_word(row.name) for row in ERRORS.values())
     if words == API:
-        return frozenset(folded(api_name(key)) for key in KEYS)
+        return frozenset(fold_word(api_name(key)) for key in KEYS)
     bits = BITS.get(words)
     if bits is not None:
         known, _, text = bits
-        return frozenset({*map(folded, known.values()), folded(text), "none"})
-    return frozenset(map(folded, ENUMS[words].values()))
+        return frozenset({*map(fold_word, known.values()), fold_word(text), "none"})
+    return frozenset(map(fold_word, ENUMS[words].values()))
 
 
-def folded(word: str) -> str:
+def fold_word(word: str) -> str:
     """A word in the form in which words are compared: small letters, `_` between its parts."""
     return word.lower().replace("-", "_")

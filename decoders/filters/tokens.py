@@ -35,65 +35,69 @@ class Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self._skip()
+        self._skip_blanks()
 
     @property
     def ended(self) -> bool:
         """Whether nothing is left."""
         return self.at == len(self.text)
 
-    def error(self, text: str, at: int | None = None) -> FilterError:
+    def make_error(self, text: str, at: int | None = None) -> FilterError:
         """A FilterError at the present place, or at an earlier one."""
         return FilterError(text, (self.at if at is None else at) + 1)
 
-    def sign(self, *wanted: str) -> str | None:
+    def read_sign(self, *wanted: str) -> str | None:
         """One of these signs, if it comes next."""
         found = next((sign for sign in SIGNS if self.text.startswith(sign, self.at)), None)
         if found is None or (wanted and found not in wanted):
             return None
-        self._go(len(found))
+        self._advance(len(found))
         return found
 
-    def keyword(self, *wanted: str) -> str | None:
+    def read_keyword(self, *wanted: str) -> str | None:
         """One of these words, if it comes next."""
         match = _PATH.match(self.text, self.at)
         if match is None or match[0].lower() not in wanted:
             return None
-        self._go(len(match[0]))
+        self._advance(len(match[0]))
         return match[0].lower()
 
-    def path(self) -> Word:
+    def read_path(self) -> Word:
         """The name of a field. The name of a header may have any sign in it, in quotes: `header."my name"`."""
         head = _HEADER_NAME.match(self.text, self.at)
         if head is not None or self.text.startswith((f'{HEADER}."', f"{HEADER}.'"), self.at):
-            return self._header(head)
+            return self._read_header(head)
         match = _PATH.match(self.text, self.at)
         if match is None:
-            raise self.error("the name of a field is missing" if self.ended else f"no field begins with {self._seen()}")
+            raise self.make_error(
+                "the name of a field is missing" if self.ended else f"no field begins with {self._quote_next()}"
+            )
         word = Word(match[0], self.at)
-        self._go(len(match[0]))
+        self._advance(len(match[0]))
         return word
 
-    def _header(self, match: re.Match[str] | None) -> Word:
+    def _read_header(self, match: re.Match[str] | None) -> Word:
         begun = self.at
         if match is not None:
-            self._go(len(match[0]))
+            self._advance(len(match[0]))
             return Word(match[0], begun)
         self.at += len(HEADER) + 1
-        return Word(f"{HEADER}.{self._quoted().text}", begun)
+        return Word(f"{HEADER}.{self._read_quoted().text}", begun)
 
-    def value(self) -> Word:
+    def read_value(self) -> Word:
         """A value: in quotes, or as it stands up to a blank or a sign."""
         if not self.ended and self.text[self.at] in _QUOTES:
-            return self._quoted()
+            return self._read_quoted()
         match = _BARE.match(self.text, self.at)
         if match is None:
-            raise self.error("a value is missing" if self.ended else f"a value is missing before {self._seen()}")
+            raise self.make_error(
+                "a value is missing" if self.ended else f"a value is missing before {self._quote_next()}"
+            )
         word = Word(match[0], self.at)
-        self._go(len(match[0]))
+        self._advance(len(match[0]))
         return word
 
-    def _quoted(self) -> Word:
+    def _read_quoted(self) -> Word:
         begun, quote = self.at, self.text[self.at]
         made: list[str] = []
         at = begun + 1
@@ -107,18 +111,18 @@ class Scanner:
                 made.append(self.text[at])
                 at += 1
         if at >= len(self.text):
-            raise self.error(f"the quote {quote} is not closed", begun)
-        self._go(at + 1 - begun)
+            raise self.make_error(f"the quote {quote} is not closed", begun)
+        self._advance(at + 1 - begun)
         return Word("".join(made), begun, quoted=True)
 
-    def _go(self, count: int) -> None:
+    def _advance(self, count: int) -> None:
         self.at += count
-        self._skip()
+        self._skip_blanks()
 
-    def _skip(self) -> None:
+    def _skip_blanks(self) -> None:
         match = _BLANKS.match(self.text, self.at)
         assert match is not None
         self.at = match.end()
 
-    def _seen(self) -> str:
+    def _quote_next(self) -> str:
         return repr(self.text[self.at : self.at + 12])

@@ -32,50 +32,50 @@ class Network(NamedTuple):
     port: str | None
 
 
-def value_of(kind: Kind, word: Word) -> Any:
+def read_value(kind: Kind, word: Word) -> Any:
     """The value of a word that is compared with a field of this kind. Raises FilterError."""
     return READERS[kind](word)
 
 
-def _text(word: Word) -> str:
+def _read_text(word: Word) -> str:
     return word.text
 
 
-def _number(word: Word) -> float | int:
+def _read_number(word: Word) -> float | int:
     match = _NUMBER.fullmatch(word.text)
     if match is None:
         raise FilterError(f"{word.text!r} is no number", word.at + 1)
     return float(word.text) if "." in word.text else int(word.text)
 
 
-def _version(word: Word) -> int:
+def _read_version(word: Word) -> int:
     number = word.text[1:] if word.text[:1] in ("v", "V") else word.text
     if not (number.isascii() and number.isdecimal()):
         raise FilterError(f"{word.text!r} is no version: write 12 or v12", word.at + 1)
     return int(number)
 
 
-def _signed(parse: Callable[[str], float], text: str) -> float:
+def _parse_signed(parse: Callable[[str], float], text: str) -> float:
     return -parse(text[1:]) if text.startswith("-") else parse(text.removeprefix("+"))
 
 
-def _duration(word: Word) -> float:
+def _read_duration(word: Word) -> float:
     try:
-        return _signed(parse_duration, word.text)
+        return _parse_signed(parse_duration, word.text)
     except ValueError:
         raise FilterError(
             f"{word.text!r} is no duration: write 250us, 100ms or 2m; 1.5 is seconds", word.at + 1
         ) from None
 
 
-def _size(word: Word) -> float:
+def _read_size(word: Word) -> float:
     try:
-        return _signed(parse_size, word.text)
+        return _parse_signed(parse_size, word.text)
     except ValueError:
         raise FilterError(f"{word.text!r} is no size: write 512, 10kB or 1MiB", word.at + 1) from None
 
 
-def _time(word: Word) -> int | TimeOfDay:
+def _read_time(word: Word) -> int | TimeOfDay:
     try:
         found = parse_moment(word.text)
     except ValueError:
@@ -86,7 +86,7 @@ def _time(word: Word) -> int | TimeOfDay:
     return TimeOfDay(found.ns) if found.since == "midnight" else found.ns
 
 
-def _address(word: Word) -> Network:
+def _read_address(word: Word) -> Network:
     text, port = word.text, None
     if text.startswith("["):
         inner, _, rest = text[1:].partition("]")
@@ -104,7 +104,7 @@ def _address(word: Word) -> Network:
     return Network(network, port)
 
 
-def _api(word: Word) -> int:
+def _read_api(word: Word) -> int:
     text = word.text
     if text.isascii() and text.isdecimal():
         return int(text)
@@ -115,7 +115,7 @@ def _api(word: Word) -> int:
         raise FilterError(f"no API has the name {text!r}", word.at + 1, word=text, candidates=names) from None
 
 
-def _error(word: Word) -> int:
+def _read_error(word: Word) -> int:
     text = word.text
     if re.fullmatch(r"-?\d+", text):
         return int(text)
@@ -126,32 +126,32 @@ def _error(word: Word) -> int:
     return code
 
 
-def _any(word: Word) -> Any:
+def _read_any(word: Word) -> Any:
     """The value of a word beside a body's field: a number with or without a unit, true, false, null, else text."""
     if word.quoted:
         return word.text
     if word.text.lower() in _WORDS:
         return _WORDS[word.text.lower()]
     if _NUMBER.fullmatch(word.text) is not None:
-        return _number(word)
+        return _read_number(word)
     for parse in (parse_duration, parse_size):
         try:
-            return _signed(parse, word.text)
+            return _parse_signed(parse, word.text)
         except ValueError:
             continue
     return word.text
 
 
 READERS: Final[dict[Kind, Callable[[Word], Any]]] = {
-    "text": _text,
-    "held": _text,
-    "number": _number,
-    "version": _version,
-    "duration": _duration,
-    "size": _size,
-    "time": _time,
-    "address": _address,
-    "api": _api,
-    "error": _error,
-    "any": _any,
+    "text": _read_text,
+    "held": _read_text,
+    "number": _read_number,
+    "version": _read_version,
+    "duration": _read_duration,
+    "size": _read_size,
+    "time": _read_time,
+    "address": _read_address,
+    "api": _read_api,
+    "error": _read_error,
+    "any": _read_any,
 }

@@ -73,10 +73,10 @@ _OWN_OF_BATCHES: Final = (
 class Translator(Protocol):
     """Translates recorded ids into ids of the other cluster (IdMap in id_map.py)."""
 
-    def there(self, role: Role, value: Any, group: str | None) -> Any:
+    def translate_id(self, role: Role, value: Any, group: str | None) -> Any:
         """The other cluster's id for a recorded id."""
 
-    def topic_there(self, text: str) -> tuple[str, str]:
+    def translate_topic(self, text: str) -> tuple[str, str]:
         """The name and id in the other cluster of a topic given by its recorded name or id."""
 
 
@@ -109,9 +109,9 @@ def compare_answers(key: int, recorded: Answer, new: Answer, there: Translator) 
         shapes = [convert_answer(key, each.body, each.asked) for each in (recorded, new)]
         if any(shape.keys() != each.body.keys() for shape, each in zip(shapes, (recorded, new), strict=True)):
             versions = _shape_versions(message.versions, versions, shapes, recorded, new)
-    walk = _Walk(versions, there)
+    walk = _AnswerComparison(versions, there)
     group = recorded.asked.get("group_id")
-    return list(walk.struct(message.fields, shapes[0], shapes[1], _At("", "", message.name, group)))
+    return list(walk.compare_structs(message.fields, shapes[0], shapes[1], _At("", "", message.name, group)))
 
 
 def _shape_versions(
@@ -175,12 +175,12 @@ class _At(NamedTuple):
         return f"{self.path}.{name}" if self.path else name
 
 
-class _Walk:
+class _AnswerComparison:
     def __init__(self, versions: tuple[int, int], there: Translator) -> None:
         self._versions = versions
         self._there = there
 
-    def struct(self, fields: Sequence[Field], was: Any, now: Any, at: _At) -> Iterator[Difference]:
+    def compare_structs(self, fields: Sequence[Field], was: Any, now: Any, at: _At) -> Iterator[Difference]:
         group = was.get("group_id")
         if isinstance(group, str):
             at = at._replace(group=group)
@@ -188,22 +188,24 @@ class _Walk:
         for field in fields:
             name = field.name
             if first in field.versions and second in field.versions and (name in was or name in now):
-                yield from self._field(field, was.get(name, _absent(field)), now.get(name, _absent(field)), at)
+                yield from self._compare_fields(
+                    field, was.get(name, _value_of_absent(field)), now.get(name, _value_of_absent(field)), at
+                )
 
-    def _field(self, field: Field, was: Any, now: Any, at: _At) -> Iterator[Difference]:
+    def _compare_fields(self, field: Field, was: Any, now: Any, at: _At) -> Iterator[Difference]:
         role = role_of(at.owner, field.name)
         if role == "volatile" or was == now or (field.array and not was and not now):
             return
         path = at.field(field.name)
         own = role is not None
         if was is None or now is None or role in ("nodes", "address"):
-            yield Difference(path, at.about, "ids" if own else "value", _short(was), _short(now))
+            yield Difference(path, at.about, "ids" if own else "value", _shorten_value(was), _shorten_value(now))
         elif field.kind == "records":
-            yield from _records(was, now, path, at.about)
+            yield from _compare_records(was, now, path, at.about)
         elif field.fields and field.array:
-            yield from self._elements(field, was, now, path, at)
+            yield from self._compare_elements(field, was, now, path, at)
         elif field.fields:
-            yield from self.struct(field.fields, was, now, _At(path, at.about, field.name, at.group))
+            yield from self.compare_structs(field.fields, was, now, _At(path, at.about, field.name, at.group))
         elif field.array:
             if sorted(map(repr, was)) != sorted(map(repr, now)):
                 yield Difference(path, at.about, "ids" if own else "value", was, now)
@@ -212,50 +214,50 @@ class _Walk:
         else:
             yield Difference(path, at.about, "ids" if own else "value", was, now)
 
-    def _elements(self, field: Field, was: Any, now: Any, path: str, at: _At) -> Iterator[Difference]:
+    def _compare_elements(self, field: Field, was: Any, now: Any, path: str, at: _At) -> Iterator[Difference]:
         found = _NewElements(now)
-        pairs = [(element, found.take(self._names(field, element, at.group))) for element in was]
+        pairs = [(element, found.take_first_named(self._translate_names(field, element, at.group))) for element in was]
         left = found.left()
         for place, (element, other) in enumerate(pairs):
-            inner = _At(f"{path}[{place}]", self._about(at.about, field, element), field.name, at.group)
-            if other is None and left and not self._tells(field, element):
+            inner = _At(f"{path}[{place}]", self._describe_place(at.about, field, element), field.name, at.group)
+            if other is None and left and not self._names_itself(field, element):
                 other = left.pop(0)  # elements that say nothing are matched in order
             if other is None:
                 kind: Kind = "ids" if _is_internal(element) else "missing"
-                yield Difference(inner.path, inner.about, kind, _short(element), None)
+                yield Difference(inner.path, inner.about, kind, _shorten_value(element), None)
             else:
-                yield from self.struct(field.fields, element, now[other], inner)
+                yield from self.compare_structs(field.fields, element, now[other], inner)
         for other in left:
-            about = self._about(at.about, field, now[other])
+            about = self._describe_place(at.about, field, now[other])
             kind = "ids" if _is_internal(now[other]) else "extra"
-            yield Difference(f"{path}[{other}]", about, kind, None, _short(now[other]))
+            yield Difference(f"{path}[{other}]", about, kind, None, _shorten_value(now[other]))
 
-    def _names(self, field: Field, element: Mapping[str, Any], group: str | None) -> list[dict[str, Any]]:
+    def _translate_names(self, field: Field, element: Mapping[str, Any], group: str | None) -> list[dict[str, Any]]:
         """The possible names, in the other cluster, of what an element is about; empty if its fields do not say."""
         names = _names_of(element)
         if not names:
             return []
         if role_of(field.name, names[0]) not in ("topic", "topic_id"):
-            return [{name: self._name(field, name, element[name], group) for name in names}]
-        name, identity = self._there.topic_there(element[names[0]])
+            return [{name: self._translate_name(field, name, element[name], group) for name in names}]
+        name, identity = self._there.translate_topic(element[names[0]])
         return [*({each: name} for each in _TOPIC_NAMES), *([{"topic_id": identity}] if identity else [])]
 
-    def _name(self, field: Field, name: str, value: Any, group: str | None) -> Any:
+    def _translate_name(self, field: Field, name: str, value: Any, group: str | None) -> Any:
         role = role_of(field.name, name)
-        return value if role is None else self._there.there(role, value, group)
+        return value if role is None else self._there.translate_id(role, value, group)
 
-    def _about(self, about: str, field: Field, element: Mapping[str, Any]) -> str:
+    def _describe_place(self, about: str, field: Field, element: Mapping[str, Any]) -> str:
         """The names on the way to an element: `orders`, then `orders 2`."""
         names = [name for name in _names_of(element) if name != "resource_type"] or ["resource_type"]
-        said = [self._said(field, name, element[name]) for name in names if name in element] or [field.name]
+        said = [self._format_name(field, name, element[name]) for name in names if name in element] or [field.name]
         return " ".join([about, *said]).lstrip()
 
-    def _said(self, field: Field, name: str, value: Any) -> str:
+    def _format_name(self, field: Field, name: str, value: Any) -> str:
         if name == "api_key" and value in NAMES:
             return api_name(value)
-        return self._there.topic_there(value)[0] if role_of(field.name, name) == "topic_id" else str(value)
+        return self._there.translate_topic(value)[0] if role_of(field.name, name) == "topic_id" else str(value)
 
-    def _tells(self, field: Field, element: Mapping[str, Any]) -> bool:
+    def _names_itself(self, field: Field, element: Mapping[str, Any]) -> bool:
         """Whether an element says what it is about, by more than a member id, which its cluster gave out."""
         names = _names_of(element)
         return bool(names) and role_of(field.name, names[0]) != "member"
@@ -269,7 +271,7 @@ class _NewElements:
         self._taken: set[int] = set()
         self._by_names: dict[tuple[str, ...], dict[tuple[Any, ...], list[int]]] = {}
 
-    def take(self, ways: Sequence[Mapping[str, Any]]) -> int | None:
+    def take_first_named(self, ways: Sequence[Mapping[str, Any]]) -> int | None:
         """Take the first element that has one of the possible names; returns its index, None if there is none."""
         for names in ways:
             known = self._by_names.get(tuple(names))
@@ -301,12 +303,12 @@ def _names_of(element: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _absent(field: Field) -> Any:
+def _value_of_absent(field: Field) -> Any:
     """The value of a tagged field that is not on the wire."""
     return [] if field.array else {} if field.fields else field.default
 
 
-def _short(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     """The short form of a struct or an array: its scalars, or its number of elements."""
     if isinstance(value, list):
         return value if not any(isinstance(each, dict | list) for each in value) else f"{len(value)} elements"
@@ -315,13 +317,13 @@ def _short(value: Any) -> Any:
     return value
 
 
-def _records(was: Any, now: Any, path: str, about: str) -> Iterator[Difference]:
+def _compare_records(was: Any, now: Any, path: str, about: str) -> Iterator[Difference]:
     if isinstance(was, list) and isinstance(now, list):
-        held, holds = _contents(was), _contents(now)
+        held, holds = _record_contents(was), _record_contents(now)
         if held is not None and holds is not None:
             if held != holds:
-                yield Difference(path, about, "value", *_apart(held, holds))
-        elif (had := _count(was)) != (has := _count(now)):
+                yield Difference(path, about, "value", *_describe_first_difference(held, holds))
+        elif (had := _count_records(was)) != (has := _count_records(now)):
             yield Difference(path, about, "value", f"{had:,} records", f"{has:,} records")
         if len(was) == len(now):
             for place, (one, other) in enumerate(zip(was, now, strict=True)):
@@ -332,10 +334,10 @@ def _records(was: Any, now: Any, path: str, about: str) -> Iterator[Difference]:
                     if one.get(name) != other.get(name):
                         yield Difference(f"{path}[{place}].{name}", about, "ids", one.get(name), other.get(name))
     else:
-        yield Difference(path, about, "value", _short(was), _short(now))
+        yield Difference(path, about, "value", _shorten_value(was), _shorten_value(now))
 
 
-def _contents(batches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]] | None:
+def _record_contents(batches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]] | None:
     """Key, value and headers of all records except control records; None if a batch lacks some of its records."""
     found: list[tuple[Any, Any, Any]] = []
     for batch in batches:
@@ -348,11 +350,11 @@ def _contents(batches: Sequence[Mapping[str, Any]]) -> list[tuple[Any, Any, Any]
     return found
 
 
-def _count(batches: Sequence[Mapping[str, Any]]) -> int:
+def _count_records(batches: Sequence[Mapping[str, Any]]) -> int:
     return sum(batch.get("record_count") or 0 for batch in batches if not batch.get("control"))
 
 
-def _apart(held: Sequence[Any], holds: Sequence[Any]) -> tuple[str, str]:
+def _describe_first_difference(held: Sequence[Any], holds: Sequence[Any]) -> tuple[str, str]:
     """In a few words for each list, where two lists of records differ first."""
     if len(held) != len(holds):
         return f"{len(held):,} records", f"{len(holds):,} records"

@@ -126,24 +126,26 @@ class IdMap:
 
     # Requests
 
-    def request(self, key: int, version: int, body: Mapping[str, Any], *, broker: str) -> MappedRequest:
+    def map_request(self, key: int, version: int, body: Mapping[str, Any], *, broker: str) -> MappedRequest:
         """The request for the other cluster, in `version`; `broker`: the recorded address. Raises NotReplayable."""
         message = api(key).request
         place = _Place(key, version, api_class(key) == "read")
-        made = self._struct(message.fields, body, message.name, place)
+        made = self._map_struct(message.fields, body, message.name, place)
         node = None
         if key == METADATA:
             made["allow_auto_topic_creation"] = False
         elif key == FETCH:
-            node = self._fetch(made, broker)
+            node = self._map_fetch_session(made, broker)
         elif key == CREATE_TOPICS:
-            self._replicas(made)
+            self._check_replicas(made)
         elif key in (71, 72):
-            self._client_instance(key, made)
+            self._map_client_instance(key, made)
         return MappedRequest(made, node)
 
-    def _struct(self, fields: Sequence[Field], value: Mapping[str, Any], owner: str, place: _Place) -> dict[str, Any]:
-        place = self._inside(value, place)
+    def _map_struct(
+        self, fields: Sequence[Field], value: Mapping[str, Any], owner: str, place: _Place
+    ) -> dict[str, Any]:
+        place = self._enter_struct(value, place)
         made: dict[str, Any] = {}
         known = {field.name: field for field in fields}
         for name, inner in value.items():
@@ -151,18 +153,18 @@ class IdMap:
             if field is None or inner is None:
                 made[name] = inner
             elif field.fields:
-                made[name] = self._inner(field, inner, place)
+                made[name] = self._map_inner(field, inner, place)
             else:
-                made[name] = self._leaf(field, inner, value, owner, place)
+                made[name] = self._map_value(field, inner, value, owner, place)
         self._name_topic(known, value, made, place)
         return made
 
-    def _inner(self, field: Field, value: Any, place: _Place) -> Any:
+    def _map_inner(self, field: Field, value: Any, place: _Place) -> Any:
         if field.array:
-            return [self._struct(field.fields, each, field.name, place) for each in value]
-        return self._struct(field.fields, value, field.name, place)
+            return [self._map_struct(field.fields, each, field.name, place) for each in value]
+        return self._map_struct(field.fields, value, field.name, place)
 
-    def _inside(self, value: Mapping[str, Any], place: _Place) -> _Place:
+    def _enter_struct(self, value: Mapping[str, Any], place: _Place) -> _Place:
         group = value.get("group_id")
         topic = next((value[name] for name in TOPIC_NAMES if isinstance(value.get(name), str)), None)
         identity = value.get("topic_id")
@@ -175,9 +177,9 @@ class IdMap:
             partition=number if number is not None else place.partition,
         )
 
-    def _leaf(self, field: Field, value: Any, beside: Mapping[str, Any], owner: str, place: _Place) -> Any:
+    def _map_value(self, field: Field, value: Any, beside: Mapping[str, Any], owner: str, place: _Place) -> Any:
         if field.kind in ("bytes", "records"):
-            return self._bytes(field, value, owner, place)
+            return self._map_bytes(field, value, owner, place)
         role = role_of(owner, field.name)
         if role is None:
             return value
@@ -295,17 +297,17 @@ class IdMap:
         number = beside.get(told_by, 0)
         kind = kinds.get(number)
         if isinstance(value, list):
-            return [self._told(kind, number, each) for each in value]
-        return self._told(kind, number, value)
+            return [self._new_name(kind, number, each) for each in value]
+        return self._new_name(kind, number, value)
 
-    def _told(self, kind: Kind | None, number: Any, value: str) -> str:
+    def _new_name(self, kind: Kind | None, number: Any, value: str) -> str:
         if kind == "topics":
             return self.names.topics.get(value, value)
         if kind == "transactions":
             return self.names.transactions.get(value, value)
         if kind == "groups":
             group, colon, share = value.partition(":") if number == _SHARE else (value, "", "")
-            return f"{self.names.groups.get(group, group)}{colon}{self._share(share)}"
+            return f"{self.names.groups.get(group, group)}{colon}{self._map_share(share)}"
         if kind == "number" and value.isascii() and value.isdecimal():
             found = self.nodes.get(int(value))
             if found is None:
@@ -313,7 +315,7 @@ class IdMap:
             return str(found)
         return value
 
-    def _share(self, share: str) -> str:
+    def _map_share(self, share: str) -> str:
         identity, colon, number = share.partition(":")
         if not colon:
             return share
@@ -326,18 +328,18 @@ class IdMap:
             raise NotReplayable("no_topic", f"the cluster has no topic with the recorded id {identity}")
         return f"{uuid_text(found.bytes)}:{number}"
 
-    def _bytes(self, field: Field, value: bytes, owner: str, place: _Place) -> bytes:
+    def _map_bytes(self, field: Field, value: bytes, owner: str, place: _Place) -> bytes:
         if field.kind == "records":
-            return renumber_producer(value, self._renumbered) if place.key == PRODUCE else value
+            return renumber_producer(value, self._new_producer) if place.key == PRODUCE else value
         if not self.names.topics:
             return value
         holders = HOLDERS.get((place.key, "request"), {})
         name = next(
             (held for path, held in holders.items() if path.rpartition("[].")[::2] == (owner, field.name)), None
         )
-        return value if name not in _TOPICS_INSIDE else self._structure(name, value)
+        return value if name not in _TOPICS_INSIDE else self._map_structure(name, value)
 
-    def _structure(self, name: str, data: bytes) -> bytes:
+    def _map_structure(self, name: str, data: bytes) -> bytes:
         """The bytes of a subscription or an assignment with the topic names of the other cluster."""
         try:
             value = decode_embedded(name, data)
@@ -353,13 +355,13 @@ class IdMap:
         del value["$type"]
         return encode_embedded(name, version, value)
 
-    def _renumbered(self, producer: int, epoch: int) -> tuple[int, int]:
+    def _new_producer(self, producer: int, epoch: int) -> tuple[int, int]:
         found = self._producers.get(producer)
         if found is None:
             raise NotReplayable("producer", f"producer id {producer} was not given out in the replay")
         return found, self._producer_epochs.get((producer, epoch), epoch)
 
-    def _fetch(self, made: dict[str, Any], broker: str) -> int | None:
+    def _map_fetch_session(self, made: dict[str, Any], broker: str) -> int | None:
         session = made.get("session_id", 0)
         if not session:
             return None
@@ -373,7 +375,7 @@ class IdMap:
             self._sessions[broker, session] = found._replace(epoch=following)
         return found.node
 
-    def _replicas(self, made: Mapping[str, Any]) -> None:
+    def _check_replicas(self, made: Mapping[str, Any]) -> None:
         """Reduce the replicas of topics to be created to the number of nodes."""
         for topic in made.get("topics") or ():
             if self.node_count:
@@ -381,7 +383,7 @@ class IdMap:
             for row in topic.get("assignments") or ():
                 row["broker_ids"] = list(dict.fromkeys(row["broker_ids"]))
 
-    def _client_instance(self, key: int, made: dict[str, Any]) -> None:
+    def _map_client_instance(self, key: int, made: dict[str, Any]) -> None:
         identity = made.get("client_instance_id", NULL_ID)
         found = self._telemetry.get(identity)
         if found is not None:
@@ -395,7 +397,7 @@ class IdMap:
 
     # Answers
 
-    def learn(
+    def learn_ids(
         self,
         key: int,
         asked: Mapping[str, Any],
@@ -442,7 +444,7 @@ class IdMap:
     def _learn_offsets(self, _asked: Any, recorded: Any, new: Any, _answering: AnsweringNodes) -> None:
         got = {(topic, number): offset for topic, number, offset in _offsets(new)}
         for topic, number, offset in _offsets(recorded):
-            there = self._id_there(topic)
+            there = self._translate_topic_id(topic)
             here = self.names.topics.get(topic, topic)
             now = got.get((there, number), got.get((here, number), -1))
             if offset >= 0 and now >= 0:
@@ -459,12 +461,12 @@ class IdMap:
 
     # Values of answers
 
-    def there(self, role: Role, value: Any, group: str | None) -> Any:
+    def translate_id(self, role: Role, value: Any, group: str | None) -> Any:
         """The other cluster's id for a recorded id from an answer in JSON form; the same id if none is known."""
         if role == "topic":
             return self.names.topics.get(value, value)
         if role == "topic_id":
-            return self._id_there(value)
+            return self._translate_topic_id(value)
         if role == "group":
             return self.names.groups.get(value, value)
         if role == "transaction":
@@ -473,7 +475,7 @@ class IdMap:
             return self._members.get((group or "", value), value)
         return self.nodes.get(value, value) if role == "node" else value
 
-    def topic_there(self, text: str) -> tuple[str, str]:
+    def translate_topic(self, text: str) -> tuple[str, str]:
         """The name and id (or empty) in the other cluster of a topic that an answer names by recorded name or id."""
         known = self._name_of(text)
         if known is None:
@@ -482,7 +484,7 @@ class IdMap:
         found = self.topic_id(name)
         return name, "" if found is None else uuid_text(found.bytes)
 
-    def _id_there(self, text: Any) -> Any:
+    def _translate_topic_id(self, text: Any) -> Any:
         try:
             identity = UUID(bytes=uuid_bytes(text))
         except ValueError:

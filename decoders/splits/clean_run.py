@@ -66,11 +66,11 @@ def required_state(connection: Connection, pairing: Pairing) -> list[Any] | None
         client.key,
         client.place & MASK,
         client.peer.place & MASK,
-        *(_inside(direction) for direction in directions),
+        *(_frame_state(direction) for direction in directions),
     ]
 
 
-def _inside(direction: FrameDirection) -> list[Any]:
+def _frame_state(direction: FrameDirection) -> list[Any]:
     """The frame that a direction is inside of; only its mode between frames."""
     return save(direction, FRAME_STATE) if direction.need else [direction.mode]
 
@@ -127,7 +127,7 @@ class CleanRun:
         first, second = self.halves
         return first.packets != self.checkpoint.halves[0][0] or second.packets != self.checkpoint.halves[1][0]
 
-    def take(self, row: Settled, project: Callable[[Settled], Any]) -> None:
+    def add_row(self, row: Settled, project: Callable[[Settled], Any]) -> None:
         """Take a row of the batch; of most rows only correlation id, first and last packet, and projection are kept."""
         if row.kind != "exchange" or row.correlation_id is None or row.api_key in LOGGING_IN:
             self.odd = True
@@ -145,7 +145,7 @@ class CleanRun:
         """
         rows, made, orphans, odd = self.rows, self.made, self.late, self.odd
         self.rows, self.made, self.late, self.odd = [], [], [], False
-        if odd or not self._believed(rows):
+        if odd or not self._is_believable(rows):
             return None
         for half in self.halves:
             half.sync_place()
@@ -154,7 +154,7 @@ class CleanRun:
         self.count += len(rows)
         return made
 
-    def _believed(self, settled: list[tuple[int, int, int]]) -> bool:
+    def _is_believable(self, settled: list[tuple[int, int, int]]) -> bool:
         pairing = self.pairing
         if pairing.early or pairing.in_flight.doubled:
             return False
@@ -164,7 +164,7 @@ class CleanRun:
             return False
         ids = [correlation_id for correlation_id, _, _ in settled]
         ids += pairing.in_flight
-        if len(ids) >= IN_FLIGHT_MAX // 2 and _most(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2:
+        if len(ids) >= IN_FLIGHT_MAX // 2 and _max_in_flight(settled) + pairing.in_flight.count() >= IN_FLIGHT_MAX // 2:
             return False
         if ids:
             least = min(ids)
@@ -214,7 +214,7 @@ class CleanRun:
         return pack([until, halves, directions, waiting, names, self.count])
 
 
-def _most(settled: list[tuple[int, int, int]]) -> int:
+def _max_in_flight(settled: list[tuple[int, int, int]]) -> int:
     """The most of these exchanges that were in flight at one time."""
     begun = sorted(first for _, first, _ in settled)
     ended = sorted(last for _, _, last in settled)

@@ -61,13 +61,13 @@ class Watcher(Protocol):
     def flush(self) -> None:
         """Called when the chunks given so far have to be taken (`Watched.take_chunks`) before reassembly goes on."""
 
-    def before(self, half: Half | None, segment: Segment) -> None:
+    def before_unusual(self, half: Half | None, segment: Segment) -> None:
         """Called before a segment that the fast path does not take."""
 
-    def after(self, segment: Segment) -> None:
+    def after_unusual(self, segment: Segment) -> None:
         """Called after a segment that the fast path did not take."""
 
-    def closing(self, connection: Connection, packet: int) -> None:
+    def before_close(self, connection: Connection, packet: int) -> None:
         """Called when a connection is over at this packet, which may belong to another connection."""
 
 
@@ -107,12 +107,12 @@ class Watched(Reassembly):
         super()._take_slow_path(half, segment)
 
     def _take_unusual(self, half: Half | None, segment: Segment) -> None:
-        self._watcher.before(half, segment)
+        self._watcher.before_unusual(half, segment)
         super()._take_unusual(half, segment)
-        self._watcher.after(segment)
+        self._watcher.after_unusual(segment)
 
     def _close_connection(self, connection: Connection, how: How) -> None:
-        self._watcher.closing(connection, self._delivery.packet)
+        self._watcher.before_close(connection, self._delivery.packet)
         super()._close_connection(connection, how)
 
 
@@ -142,7 +142,7 @@ class OpenedConnection:
         self.rows: list[Row] = []
         self.made: list[Any] = []  # the projection of each row
 
-    def take(self, row: Row, project: Callable[[Settled], Any]) -> None:
+    def add_row(self, row: Row, project: Callable[[Settled], Any]) -> None:
         """Take a row of the batch, and its projection; the end of a connection is kept as it is."""
         self.rows.append(row)
         self.made.append(row if isinstance(row, Ended) else project(row))
@@ -195,22 +195,22 @@ class Track:
         self.tries = 1  # after how many segments to check again whether a clean run may begin
         self.countdown = 1
 
-    def add(self, segment: Segment) -> int:
+    def add_segment(self, segment: Segment) -> int:
         """Keep a segment; returns the change in bytes kept, which may be negative."""
         self.segments.append(segment)
         size = len(segment[6]) + SEGMENT_COST
         self.size += size
-        return size - self.hand_on() if self.size >= PART_SIZE else size
+        return size - self.hand_segments() if self.size >= PART_SIZE else size
 
-    def hand_on(self) -> int:
+    def hand_segments(self) -> int:
         """Hand on the segments kept; returns how many bytes they were."""
         size, self.size = self.size, 0
         if self.segments:
-            self.hand(SEGMENTS, pack_segments(self.key, self.segments))
+            self.hand_part(SEGMENTS, pack_segments(self.key, self.segments))
             self.segments = []
         return size
 
-    def hand(self, kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
+    def hand_part(self, kind: int, blob: bytes, rows: list[Any] | None = None) -> None:
         """Hand on the next part."""
         self.parts.append(Part(self.key, self.seq, kind, blob, rows or []))
         self.seq += 1
@@ -219,44 +219,44 @@ class Track:
         """Hand on the believed rows of a clean run; returns the bytes of kept segments that were handed on before."""
         if not clean_run.begun and not rows and clean_run.low is None and len(clean_run.orphans) < ORPHANS_MAX:
             return 0
-        size = self.begin(clean_run)
+        size = self.begin_clean_run(clean_run)
         if rows or clean_run.orphans:
-            self.hand(ROWS, clean_run.pack_orphans(), rows)
+            self.hand_part(ROWS, clean_run.pack_orphans(), rows)
         return size
 
-    def begin(self, clean_run: CleanRun) -> int:
+    def begin_clean_run(self, clean_run: CleanRun) -> int:
         """Hand on the RUN part of a clean run, once; returns the bytes of kept segments that were handed on before."""
         size = 0
         if not clean_run.begun:
-            size = self.hand_on()
-            self.hand(RUN, clean_run.pack_run())
+            size = self.hand_segments()
+            self.hand_part(RUN, clean_run.pack_run())
             if clean_run.low is None:
                 clean_run.low = _NONE
         return size
 
-    def end(self, clean_run: CleanRun, until: int | None) -> int:
+    def end_clean_run(self, clean_run: CleanRun, until: int | None) -> int:
         """Hand on the END part of a clean run, unless it is empty; returns the bytes of kept segments handed on."""
         size = 0
         if clean_run.begun or not clean_run.empty:
-            size = self.begin(clean_run)
+            size = self.begin_clean_run(clean_run)
             if clean_run.orphans:
-                self.hand(ROWS, clean_run.pack_orphans())
-            self.hand(END, clean_run.pack_end(until))
+                self.hand_part(ROWS, clean_run.pack_orphans())
+            self.hand_part(END, clean_run.pack_end(until))
         return size
 
     def hand_fresh(self, fresh: OpenedConnection) -> int:
         """Hand on the rows of a fresh connection; returns the bytes of kept segments that were handed on before."""
-        size = self.hand_on()
+        size = self.hand_segments()
         pairs = zip(fresh.rows, fresh.made, strict=True)
         fresh.rows, fresh.made = [], []
         for number, group in groupby(pairs, key=lambda pair: pair[0].connection_info.number):
             its = list(group)
             if fresh.connection_info is None or number != fresh.connection_info.number:
                 fresh.connection_info = its[0][0].connection_info
-                self.hand(RUN, fresh.pack_run(fresh.connection_info.late_ns))
+                self.hand_part(RUN, fresh.pack_run(fresh.connection_info.late_ns))
             ended = [row.export() for row, _ in its if isinstance(row, Ended)]
             made = [each for row, each in its if not isinstance(row, Ended)]
-            self.hand(ROWS, pack(ended) if ended else b"", made)
+            self.hand_part(ROWS, pack(ended) if ended else b"", made)
         return size
 
     def end_fresh(self, fresh: OpenedConnection, until: int | None, watched: Watched, pairer: Pairer) -> int:
@@ -264,9 +264,9 @@ class Track:
         size = self.hand_fresh(fresh) if fresh.rows else 0
         blob, late_ns = fresh.pack_end(until, watched, pairer)
         if not fresh.begun:
-            size += self.hand_on()
-            self.hand(RUN, fresh.pack_run(late_ns))
-        self.hand(END, blob)
+            size += self.hand_segments()
+            self.hand_part(RUN, fresh.pack_run(late_ns))
+        self.hand_part(END, blob)
         return size
 
 
@@ -316,7 +316,7 @@ class Splitter:
     ) -> None:
         self._raw = raw
         self._source = source
-        self._project = project or _itself
+        self._project = project or _return_row
         self._batch_min = batch
         self._tracks: dict[bytes, Track] = {}  # under both keys of a connection
         self._parts: list[Part] = []
@@ -343,40 +343,40 @@ class Splitter:
             self._facts.last = segments[-1][1:3]
         if self._raw:
             for segment in segments:
-                self._size += self._track(segment[0]).add(segment)
+                self._size += self._track(segment[0]).add_segment(segment)
             self._pairer.feed(self._decryption.feed(self._plain.feed(segments)))
-            self._learn()
+            self._learn_facts()
         else:
-            self._work(segments)
+            self._work_through(segments)
         if self._size > WAITING_MAX:
             self._hand_all_on()
-        return self._given()
+        return self._take_parts()
 
-    def believe(self) -> list[Part]:
+    def end_batch(self) -> list[Part]:
         """End the current batch: returns the parts with all rows that are believed; the others never will be."""
-        self._believe()
-        return self._given()
+        self._commit_batch()
+        return self._take_parts()
 
     def finish(self) -> list[Part]:
         """Take the end of the split; returns the remaining parts, the FACT part last."""
-        self._believe()
+        self._commit_batch()
         self._facts.sessions.add(self._decryption.sessions.export())
         for track, clean_run in self._clean.items():
-            self._size -= track.end(clean_run, None)
+            self._size -= track.end_clean_run(clean_run, None)
         for key, track in self._tracks.items():
             if track.fresh is not None and key == track.key:
                 self._size -= track.end_fresh(track.fresh, None, self._watched, self._pairer)
         self._hand_all_on()
-        return [*self._given(), Part(b"", 0, FACT, self._facts.pack(), [])]
+        return [*self._take_parts(), Part(b"", 0, FACT, self._facts.pack(), [])]
 
-    def _given(self) -> list[Part]:
+    def _take_parts(self) -> list[Part]:
         parts = self._parts[:]
         self._parts.clear()
         return parts
 
     def _hand_all_on(self) -> None:
         for track in self._tracks.values():
-            self._size -= track.hand_on()
+            self._size -= track.hand_segments()
 
     def _track(self, key: bytes) -> Track:
         track = self._tracks.get(key)
@@ -387,7 +387,7 @@ class Splitter:
 
     # Decoding.
 
-    def _work(self, segments: list[Segment]) -> None:
+    def _work_through(self, segments: list[Segment]) -> None:
         """Decode segments at once, while they are in the processor's caches; believe them in batches of some size."""
         at, end = 0, len(segments)
         while at < end:
@@ -397,7 +397,7 @@ class Splitter:
             at += len(some)
             self._decode(some)
             if self._batch_count >= size or self._batch_size >= (BATCH_SIZE if self._source else KEPT_SIZE):
-                self._believe()
+                self._commit_batch()
 
     def _decode(self, segments: list[Segment]) -> None:
         """Decode more segments of the batch."""
@@ -413,17 +413,17 @@ class Splitter:
         else:
             self._pair(self._watched.feed(segments))
 
-    def _believe(self) -> None:
+    def _commit_batch(self) -> None:
         """End the batch: commit its clean runs, and hand on the rows of its fresh connections."""
         for track, clean_run in list(self._clean.items()):
             if clean_run.has_new_packets():
-                self._commit(track, clean_run)
+                self._commit_clean_run(track, clean_run)
             clean_run.since = None
         for fresh in self._fresh:
             if fresh.rows:
                 self._size -= self._track(fresh.segment[0]).hand_fresh(fresh)
         self._fresh.clear()
-        self._learn()
+        self._learn_facts()
         self._batch, self._batch_count, self._batch_size = [], 0, 0
         if self._source is not None:
             self._source.mark()
@@ -443,7 +443,7 @@ class Splitter:
         self._size -= track.end_fresh(fresh, packet, self._watched, self._pairer)
         track.fresh = None
 
-    def _learn(self) -> None:
+    def _learn_facts(self) -> None:
         """Add the facts that this batch has shown."""
         context = self._pairer.context
         for endpoint, since_ns, client in context.vouching or ():
@@ -462,9 +462,9 @@ class Splitter:
             if isinstance(target, OpenedConnection):
                 target.lack = target.lack or lack
         self._lacks.clear()
-        self._take(self._pairer.feed(decrypted))
+        self._assign_rows(self._pairer.feed(decrypted))
 
-    def _take(self, settled: list[Settled]) -> None:
+    def _assign_rows(self, settled: list[Settled]) -> None:
         """Give each row to the clean run or the fresh connection of its connection; drop the others."""
         routes, project = self._routes.get, self._project
         for row in settled:
@@ -472,9 +472,9 @@ class Splitter:
             if target is not None:
                 if isinstance(target, OpenedConnection) and not target.rows:
                     self._fresh.append(target)
-                target.take(row, project)
+                target.add_row(row, project)
 
-    def _commit(self, track: Track, clean_run: CleanRun) -> None:
+    def _commit_clean_run(self, track: Track, clean_run: CleanRun) -> None:
         rows = clean_run.commit()
         if rows is None:
             self._roll_back(track, clean_run, None)
@@ -482,25 +482,25 @@ class Splitter:
         else:
             self._size -= track.hand_rows(clean_run, rows)
 
-    def _leave(self, track: Track, clean_run: CleanRun) -> None:
+    def _drop_clean_run(self, track: Track, clean_run: CleanRun) -> None:
         track.clean_run = None
         del self._clean[track]
         del self._routes[clean_run.connection.number]
 
-    def _end(self, track: Track, clean_run: CleanRun, until: int) -> None:
+    def _end_clean_run(self, track: Track, clean_run: CleanRun, until: int) -> None:
         """End a clean run before the segment with this packet number."""
         self.flush()
         rows = clean_run.commit()
         if rows is None:
             self._roll_back(track, clean_run, until)
             return
-        self._leave(track, clean_run)
+        self._drop_clean_run(track, clean_run)
         self._size -= track.hand_rows(clean_run, rows)
-        self._size -= track.end(clean_run, until)
+        self._size -= track.end_clean_run(clean_run, until)
 
     def _roll_back(self, track: Track, clean_run: CleanRun, until: int | None) -> None:
         """End a clean run before the current batch; hand on its segments in the batch up to a packet (None: all)."""
-        self._leave(track, clean_run)
+        self._drop_clean_run(track, clean_run)
         keys = (track.key, reverse_key(track.key))
         segments: list[Segment] = []
         if self._source is not None and not self._batch:
@@ -512,9 +512,9 @@ class Splitter:
                 segments.append(segment)
                 if segment[2] == clean_run.since:
                     segments.clear()
-        self._size -= track.end(clean_run, segments[0][2] if segments else until)
+        self._size -= track.end_clean_run(clean_run, segments[0][2] if segments else until)
         for segment in segments:
-            self._size += track.add(segment)
+            self._size += track.add_segment(segment)
 
     # The methods of Watcher, which reassembly calls.
 
@@ -522,7 +522,7 @@ class Splitter:
         """Decode the chunks that reassembly has given so far."""
         self._pair(self._watched.take_chunks())
 
-    def before(self, half: Half | None, segment: Segment) -> None:
+    def before_unusual(self, half: Half | None, segment: Segment) -> None:
         """Take an unusual segment: it ends a clean run, or begins a connection, or is handed on."""
         track = self._track(segment[0])
         begins = self._watched.begins(half, segment)
@@ -532,13 +532,13 @@ class Splitter:
             self.flush()
             self._end_fresh(track, track.fresh, segment[2])
         elif track.clean_run is not None:
-            self._end(track, track.clean_run, segment[2])
+            self._end_clean_run(track, track.clean_run, segment[2])
         if begins:
             track.fresh = OpenedConnection(segment)
         else:
-            self._size += track.add(segment)
+            self._size += track.add_segment(segment)
 
-    def after(self, segment: Segment) -> None:
+    def after_unusual(self, segment: Segment) -> None:
         """Begin a clean run after this segment, if one may begin."""
         half = self._watched.find_half(segment[0])
         if half is None:
@@ -552,10 +552,10 @@ class Splitter:
                 self._routes[connection.number] = fresh
         elif self._watched.is_settled(connection):
             track.countdown -= 1
-            if track.countdown > 0 or not self._begin(track, connection, segment[2]):
+            if track.countdown > 0 or not self._begin_clean_run(track, connection, segment[2]):
                 connection.leave_fast_path()
 
-    def _begin(self, track: Track, connection: Connection, packet: int) -> bool:
+    def _begin_clean_run(self, track: Track, connection: Connection, packet: int) -> bool:
         """Begin a clean run if the state allows it; returns whether it does."""
         self.flush()
         pairing = self._pairer.context.pairings.get(connection.number)
@@ -568,14 +568,14 @@ class Splitter:
         self._routes[connection.number] = clean_run
         return True
 
-    def closing(self, connection: Connection, packet: int) -> None:
+    def before_close(self, connection: Connection, packet: int) -> None:
         """Note that a connection is over. If a clean run ends, its connection was silent: stitchers find that out."""
         target = self._routes.get(connection.number)
         if isinstance(target, CleanRun):
-            self._end(self._track(target.halves[0].key), target, packet)
+            self._end_clean_run(self._track(target.halves[0].key), target, packet)
         elif target is not None:
             self._over.append(target)
 
 
-def _itself(row: Settled) -> Settled:
+def _return_row(row: Settled) -> Settled:
     return row

@@ -91,17 +91,17 @@ class AdoptedRun:
             low is None or not any(low <= correlation_id < low + ID_RANGE for correlation_id in waiting)
         )
 
-    def patch(self) -> RowCorrection:
+    def correction(self) -> RowCorrection:
         """The values that the rows of the clean run lack."""
         return RowCorrection(self._pairing.connection_info, self._added, self._pairing.software, self._pairing.login)
 
-    def answer(self, orphans: list[Any]) -> None:
+    def answer_orphans(self, orphans: list[Any]) -> None:
         """Match responses with their requests, which are before the clean run."""
         pairing = self._pairing
         for row in orphans:
             exchange = Exchange()
             restore(exchange, ORPHAN_ATTRIBUTES, row)
-            frame = _frame(exchange)
+            frame = _request_frame(exchange)
             correlation_id = exchange.correlation_id
             assert correlation_id is not None
             asked = pairing.in_flight.take(correlation_id)
@@ -114,13 +114,13 @@ class AdoptedRun:
                 put_response(asked, frame)
                 pairing.settle(asked)
 
-    def absorb(self, tail: list[Any]) -> None:
+    def absorb_tail(self, tail: list[Any]) -> None:
         """Take over the state that the clean run adds. Raises DecodeError if `tail` is no such state."""
         pairing, connection = self._pairing, self._connection
         _, halves, directions, waiting, names, count = fields(tail, int | None, list, list, list, list, int)
         client = connection.first if pairing.client_first else connection.second
         for half, row in zip((client, client.peer), halves, strict=True):
-            _add(half, row)
+            _add_counts(half, row)
         connection.drowsy = False
         connection.choose_path()
         budget, places = pairing.budget, (self._client_place, self._server_place)
@@ -145,7 +145,7 @@ class AdoptedRun:
         pairing.connection_info.exchanges += count
 
 
-def _add(half: Half, state: list[Any]) -> None:
+def _add_counts(half: Half, state: list[Any]) -> None:
     packets, size, last_ns = fields(state, int, int, int)
     half.sync_place()
     half.packets += packets
@@ -153,7 +153,7 @@ def _add(half: Half, state: list[Any]) -> None:
     half.last_ns = last_ns if packets else half.last_ns
 
 
-def _frame(exchange: Exchange) -> Frame:
+def _request_frame(exchange: Exchange) -> Frame:
     """The frame of an exchange's response. Raises Malformed if it has none."""
     extra = exchange.extra or {}
     first = (exchange.response_ns or 0, exchange.response_packet or 0)
@@ -180,14 +180,14 @@ class AdoptedConnection:
         if self.agreed:
             self.agreed, chunks = engine.reassembly.end_connection_before_syn(self.segments[0])
             self.rows = engine.pairer.feed(engine.decryption.feed(chunks))
-        self._begin(who)
+        self._begin_connection(who)
 
-    def go_on(self, run: list[Any]) -> None:
+    def continue_run(self, run: list[Any]) -> None:
         """Go on with another connection, which has taken the ports."""
         *_, who, _ = fields(run, bool, bool, tuple, str, int, list, list | None)
-        self._begin(who)
+        self._begin_connection(who)
 
-    def _begin(self, who: list[Any]) -> None:
+    def _begin_connection(self, who: list[Any]) -> None:
         if not self.agreed:
             return
         reassembly = self._engine.reassembly
@@ -197,11 +197,11 @@ class AdoptedConnection:
         self._ends = ConnectionInfo(number, client, broker, began_ns, self._engine.pairer.context.topics)
         self._ends.tls = tls
 
-    def patch(self) -> RowCorrection:
+    def correction(self) -> RowCorrection:
         """The values that the rows of the connection lack."""
         return RowCorrection(self._ends, 0, None, None)
 
-    def absorb(self, tail: list[Any]) -> None:
+    def absorb_tail(self, tail: list[Any]) -> None:
         """Take over the state at the end of the run. Raises DecodeError if `tail` is no such state."""
         _, state, pairing, undecided, tls = fields(tail, int | None, list, *[list | None] * 2, list | bool | None)
         reassembly, context = self._engine.reassembly, self._engine.pairer.context
@@ -256,13 +256,13 @@ class Stitcher:
         this stitcher is then of no more use.
         """
         if part.kind == SEGMENTS:
-            return self._feed(unpack_segments(self.key, part.blob)), None
+            return self._feed_segments(unpack_segments(self.key, part.blob)), None
         if part.kind == ROWS:
-            return self._rows(part.blob)
+            return self._unpack_rows(part.blob)
         state = unpack(part.blob)
         if not isinstance(state, list) or part.kind not in (RUN, END):
             raise Malformed(f"no part of a connection: kind {part.kind}")
-        return self._begin(state) if part.kind == RUN else self._end(state), None
+        return self._begin_run(state) if part.kind == RUN else self._end_run(state), None
 
     def finish(self) -> list[Row]:
         """Take the end of the capture; returns the rows that settle with it."""
@@ -271,22 +271,22 @@ class Stitcher:
             self._engine.reassembly.pass_time(last_ns, packet)
         return cast(list[Row], self._engine.finish())
 
-    def _feed(self, segments: list[Segment]) -> list[Row]:
+    def _feed_segments(self, segments: list[Segment]) -> list[Row]:
         return cast(list[Row], self._engine.feed(segments))
 
-    def _begin(self, state: list[object]) -> list[Row]:
+    def _begin_run(self, state: list[object]) -> list[Row]:
         """Begin a run, and check whether it agrees with the exact state."""
         with _read():
             if not state or state[0] is not True:
                 self._run = AdoptedRun(self._engine, state)
                 return []
             if len(state) > 1 and state[1] is True and isinstance(self._run, AdoptedConnection):
-                self._run.go_on(state)
+                self._run.continue_run(state)
                 return []
             self._run = AdoptedConnection(self._engine, state)
         return cast(list[Row], self._run.rows)
 
-    def _rows(self, blob: bytes) -> tuple[list[Row], RowCorrection | None]:
+    def _unpack_rows(self, blob: bytes) -> tuple[list[Row], RowCorrection | None]:
         run = self._run
         if run is None:
             raise Malformed("rows of no run")
@@ -296,25 +296,25 @@ class Stitcher:
         if not isinstance(more, list):
             raise Malformed("a run with something else beside its rows")
         if isinstance(run, AdoptedConnection):
-            return [Ended.make_resumed(run.patch().connection_info, row) for row in more], run.patch()
+            return [Ended.make_resumed(run.correction().connection_info, row) for row in more], run.correction()
         with _read():
-            run.answer(more)
-        return cast(list[Row], self._engine.pairer.feed([])), run.patch()
+            run.answer_orphans(more)
+        return cast(list[Row], self._engine.pairer.feed([])), run.correction()
 
-    def _end(self, state: list[object]) -> list[Row]:
+    def _end_run(self, state: list[object]) -> list[Row]:
         """End a run: take over its state, or feed its segments instead."""
         run, self._run = self._run, None
         if run is None or not state or not isinstance(state[0], int | None):
             raise Malformed("the end of no run")
         if run.agreed:
             with _read():
-                run.absorb(state)
+                run.absorb_tail(state)
             return []
         if self._reread is None:
             raise Malformed("a run does not fit what was before it, and nobody reads the capture again")
-        rows = self._feed(run.segments)
+        rows = self._feed_segments(run.segments)
         for segments in self._reread(self.key, run.after, state[0]):
-            rows += self._feed(segments)
+            rows += self._feed_segments(segments)
         return rows
 
 

@@ -353,7 +353,7 @@ def _filter_literal(name: str) -> str:
 
 def _words_of_numbers(field: str) -> Iterator[Candidate]:
     """Candidates for a body's field with numbers: the words that these numbers have in any API."""
-    from decoders.filters.expression import apis_with, sets_in
+    from decoders.filters.expression import apis_with_path, word_sets_in
     from decoders.filters.fields import BODIES
     from decoders.filters.named_numbers import words_in
     from decoders.protocol_facts.errors.error_codes import ERRORS
@@ -361,7 +361,7 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
 
     first, _, path = field.partition(".")
     side = BODIES[first][0]
-    sets = {words for key in apis_with(side, path) for words in sets_in(key, side, path).values()}
+    sets = {words for key in apis_with_path(side, path) for words in word_sets_in(key, side, path).values()}
     if ERROR in sets:
         yield from ((error.name, f"{code}: {error.meaning}") for code, error in ERRORS.items())
     yield from ((word, "") for word in sorted({word for words in sets - {ERROR} for word in words_in(words)}))
@@ -372,13 +372,13 @@ def _words_of_numbers(field: str) -> Iterator[Candidate]:
 
 def _complete_columns(typed: Typed) -> Iterator[Candidate]:
     from decoders.exchanges.exchange_fields import names_below
-    from decoders.filters.exchange_paths import words
+    from decoders.filters.exchange_paths import first_words_of_paths
     from decoders.filters.fields import BODIES, FIELDS, HEADER
     from kwcli.output.columns import OWN, WORDS
 
     before, comma, begun = typed.word.rpartition(",")
     head = before + comma
-    known = dict.fromkeys([*words(), *OWN, *WORDS])
+    known = dict.fromkeys([*first_words_of_paths(), *OWN, *WORDS])
     for word in sorted(each for each in known if each not in BODIES):
         yield head + word, FIELDS[word].text if word in FIELDS else ""
     first, dot, _ = begun.partition(".")

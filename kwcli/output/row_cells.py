@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from decoders.errors import FilterError
 from decoders.exchanges.exchange_fields import SCALARS
-from decoders.filters.exchange_paths import RecordPath, record_path, words
+from decoders.filters.exchange_paths import RecordPath, first_words_of_paths, record_path
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import SCHEMA, to_json_dict
 from decoders.named_tuple import NamedTuple
@@ -66,7 +66,9 @@ def _column(name: str, option: str, names: bool) -> RowColumn:
     except FilterError as error:
         ours = FOREIGN.get(name) or (name.removeprefix("kafka.") if name.startswith("kafka.") else "")
         candidates = [*error.candidates, *OWN, *WORDS]
-        hint = f" (write {ours})" if ours in COLUMNS or ours in words() else did_you_mean(name, candidates)
+        hint = (
+            f" (write {ours})" if ours in COLUMNS or ours in first_words_of_paths() else did_you_mean(name, candidates)
+        )
         raise Failure(f"{option}: {error.text}{hint}", Exit.USAGE) from None
 
 

@@ -197,7 +197,7 @@ class WatchedConnection:
             return True
         prefilter = watching.prefilter(self.exchange_of_header(watching, api_key, version, client_id, 0))
         return join_by_or(
-            prefilter.possible(each.when, answered=each.side == "response") for each in askers if each.can_be(api_key)
+            prefilter.may_pass(each.when, answered=each.side == "response") for each in askers if each.can_be(api_key)
         )
 
     def match_request(

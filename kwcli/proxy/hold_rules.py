@@ -34,7 +34,7 @@ class HoldRule:
 
     def can_be(self, api_key: int) -> bool:
         """Whether the rule may hold exchanges of this API."""
-        return self.when.can_be(api_key)
+        return self.when.may_pass_api(api_key)
 
     def row(self) -> dict[str, Any]:
         """The rule as a row of the control interface."""

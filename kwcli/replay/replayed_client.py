@@ -137,7 +137,7 @@ class ReplayedClient:
         with shared.lock:
             version = shared.target.version(key, request.version)
             body = convert_request(key, request.version, version, request.body())
-            mapped = shared.ids.request(key, version, body, broker=broker)
+            mapped = shared.ids.map_request(key, version, body, broker=broker)
             sent = mapped.body
             _check_encodes(key, version, request.version, sent)
             shared.target.check(key, version, sent)
@@ -203,7 +203,7 @@ class ReplayedClient:
         asked = was["request"] or {}
         answering = AnsweringNodes(request.exchange.broker, answered[0][2].node)
         if shares == 1 or key != FETCH:
-            shared.ids.learn(key, asked, was["response"], record["response"], answering)
+            shared.ids.learn_ids(key, asked, was["response"], record["response"], answering)
         old = Answer(was["response"], _layout(was), asked)
         new = Answer(record["response"], _layout(record), record["request"] or {})
         differences = compare_answers(key, old, new, shared.ids)

@@ -69,7 +69,7 @@ class Unmatched:
 
     def look(self, rows: Iterable[Settled]) -> None:
         """Collect the values of exchanges that did not match."""
-        can_be = self._selection.can_be
+        can_be = self._selection.may_pass_api
         for row in rows:
             if row.kind != "exchange":
                 continue

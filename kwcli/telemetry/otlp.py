@@ -46,7 +46,7 @@ from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode,
 
 from decoders.analysis.dimensions import DIMENSIONS, needs_of
 from decoders.analysis.exchange_facts import RECORDS, records_by_partition
-from decoders.filters.contents import headers_named
+from decoders.filters.contents import header_values
 from decoders.limits import SPANS_HELD_MAX
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH, OFFSET_COMMIT, PRODUCE, SHARE_ACKNOWLEDGE, SHARE_FETCH
@@ -119,7 +119,7 @@ _SCOPE: Final = InstrumentationScope("kw", VERSION)
 
 _topics: Final = DIMENSIONS["topic"].get
 _groups: Final = DIMENSIONS["group"].get
-_traceparents: Final = headers_named("traceparent")
+_traceparents: Final = header_values("traceparent")
 
 
 class Exporter:

@@ -94,7 +94,7 @@ def verdicts(one: Filter, watching: Watching, *, answered: bool) -> Iterator[tup
         kind = key, version, client_id[1]
         if kind not in known:
             prefilter = watching.prefilter(watched.exchange_of_header(watching, *kind, 1))
-            known[kind] = prefilter.possible(one, answered=answered)
+            known[kind] = prefilter.may_pass(one, answered=answered)
         possible = known[kind]
         short = possible if isinstance(possible, bool) else possible(b"??" + frame + b"orders", 2, 2 + len(frame))
         # With the answer still to come, only a decision on the request is certain.

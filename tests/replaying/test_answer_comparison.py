@@ -118,7 +118,7 @@ def test_members_meet_though_they_have_other_ids() -> None:
     found = compared(JOIN_GROUP, joined("a", "b"), joined("x", "y"), versions=(2, 2))
     assert verdict_of(found) == "other_ids"
     known = ids()
-    known.learn(JOIN_GROUP, {"group_id": "g"}, {"member_id": "a"}, {"member_id": "y"}, AnsweringNodes("", 0))
+    known.learn_ids(JOIN_GROUP, {"group_id": "g"}, {"member_id": "a"}, {"member_id": "y"}, AnsweringNodes("", 0))
     answers = (Answer(joined("a", "b"), 2, {"group_id": "g"}), Answer(joined("x", "y"), 2, {"group_id": "g"}))
     pairs = [(each.recorded, each.new) for each in compare_answers(JOIN_GROUP, *answers, known)]
     assert ("a", "y") in pairs

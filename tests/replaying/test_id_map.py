@@ -44,7 +44,7 @@ def ids(names: NameMap | None = None) -> IdMap:
 
 
 def mapped(known: IdMap, key: int, version: int, body: dict[str, Any]) -> dict[str, Any]:
-    return known.request(key, version, body, broker=BROKER).body
+    return known.map_request(key, version, body, broker=BROKER).body
 
 
 def why_not(known: IdMap, key: int, version: int, body: dict[str, Any]) -> str:
@@ -103,7 +103,7 @@ def test_members_and_generations_are_those_that_joining_gave() -> None:
     known = ids(NameMap(groups={"billing": "test"}))
     beat = {"group_id": "billing", "generation_id": 3, "member_id": "old-1"}
     assert why_not(known, HEARTBEAT, 3, beat) == "member"
-    known.learn(
+    known.learn_ids(
         JOIN_GROUP,
         {"group_id": "billing"},
         {"member_id": "old-1", "generation_id": 3, "error_code": 0},
@@ -135,7 +135,7 @@ def test_producers_are_those_that_were_given_out_in_their_batches_too() -> None:
     body = {"acks": -1, "topic_data": [{"name": "orders", "partition_data": [{"index": 0, "records": batch}]}]}
     assert why_not(known, PRODUCE, 9, body) == "producer"
     told = [{"producer_id": 5, "producer_epoch": 2}, {"producer_id": 905, "producer_epoch": 0}]
-    known.learn(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], AnsweringNodes(BROKER, 1))
+    known.learn_ids(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], AnsweringNodes(BROKER, 1))
     (topic,) = mapped(known, PRODUCE, 9, body)["topic_data"]
     (found,) = decode_records(topic["partition_data"][0]["records"])
     assert (found.producer_id, found.producer_epoch, found.base_sequence) == (905, 0, 7)
@@ -146,10 +146,10 @@ def test_producers_are_those_that_were_given_out_in_their_batches_too() -> None:
 def test_a_recorded_raise_of_the_epoch_is_followed_where_the_other_cluster_raises_none() -> None:
     known = ids()
     told = [{"producer_id": 5, "producer_epoch": 2}, {"producer_id": 905, "producer_epoch": 0}]
-    known.learn(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], AnsweringNodes(BROKER, 1))
+    known.learn_ids(INIT_PRODUCER_ID, {"transactional_id": "t"}, told[0], told[1], AnsweringNodes(BROKER, 1))
     asked = {"transactional_id": "t", "producer_id": 5, "producer_epoch": 2, "committed": True}
     raised = {"error_code": 0, "producer_id": 5, "producer_epoch": 3}
-    known.learn(END_TXN, asked, raised, {"error_code": 0}, AnsweringNodes(BROKER, 1))
+    known.learn_ids(END_TXN, asked, raised, {"error_code": 0}, AnsweringNodes(BROKER, 1))
     found = mapped(known, END_TXN, 4, {**asked, "producer_epoch": 3})
     assert (found["producer_id"], found["producer_epoch"]) == (905, 0)
 
@@ -159,16 +159,16 @@ def test_a_fetch_session_is_the_one_that_was_opened() -> None:
     body = {"session_id": 77, "session_epoch": 5, "topics": []}
     assert why_not(known, FETCH, 12, body) == "session"
     opening = {"session_id": 0, "session_epoch": 0}
-    known.learn(FETCH, opening, {"session_id": 77}, {"session_id": 900}, AnsweringNodes(BROKER, 12))
+    known.learn_ids(FETCH, opening, {"session_id": 77}, {"session_id": 900}, AnsweringNodes(BROKER, 12))
     epochs = []
     for _ in range(2):
-        found = known.request(FETCH, 12, body, broker=BROKER)
+        found = known.map_request(FETCH, 12, body, broker=BROKER)
         assert (found.node, found.body["session_id"]) == (12, 900)
         epochs.append(found.body["session_epoch"])
     assert epochs == [1, 2]
-    assert known.request(FETCH, 12, {**body, "session_epoch": -1}, broker=BROKER).body["session_epoch"] == -1
+    assert known.map_request(FETCH, 12, {**body, "session_epoch": -1}, broker=BROKER).body["session_epoch"] == -1
     with pytest.raises(NotReplayable):
-        known.request(FETCH, 12, body, broker="10.0.0.2:9092")
+        known.map_request(FETCH, 12, body, broker="10.0.0.2:9092")
 
 
 def test_offsets_move_with_what_producers_got() -> None:
@@ -178,7 +178,7 @@ def test_offsets_move_with_what_producers_got() -> None:
         row = {"index": 1, "error_code": 0, "base_offset": offset}
         return {"responses": [{"name": "orders", "partition_responses": [row]}]}
 
-    known.learn(PRODUCE, {}, produced(100), produced(40), AnsweringNodes(BROKER, 1))
+    known.learn_ids(PRODUCE, {}, produced(100), produced(40), AnsweringNodes(BROKER, 1))
     asked = [{"partition": number, "fetch_offset": 120} for number in (0, 1)]
     body = {"session_id": 0, "topics": [{"topic": "orders", "partitions": asked}]}
     (topic,) = mapped(known, FETCH, 11, body)["topics"]

@@ -72,7 +72,7 @@ def parts_of(
         for number, some in enumerate(source.feeds(max(batch // 3, 1) if listed else batch)):
             parts += splitter.feed(some)
             if number % 7 == 3:
-                parts += splitter.believe()
+                parts += splitter.end_batch()
         found.append(parts + splitter.finish())
     return found
 

@@ -35,7 +35,7 @@ from decoders.analysis.exchange_facts import (
 )
 from decoders.apis import NAMES
 from decoders.exchanges.partitions import partition_paths
-from decoders.filters.fields import all_names, entity_paths
+from decoders.filters.fields import all_entity_names, entity_paths
 from decoders.limits import GROUPS_MAX
 from decoders.protocol_facts.keys import API_VERSIONS, HEARTBEAT, METADATA, OFFSET_COMMIT, PRODUCE
 from decoders.schema.model import Versions
@@ -232,7 +232,7 @@ class Doctor:
     def _about(exchange: Exchange) -> tuple[str, list[str]]:
         """The kind and the names of what an exchange without topics is about."""
         for kind, entity in _ENTITIES:
-            names = [name for name in all_names(exchange, entity) if isinstance(name, str) and name]
+            names = [name for name in all_entity_names(exchange, entity) if isinstance(name, str) and name]
             if names:
                 return kind, names
         return "client_id", []

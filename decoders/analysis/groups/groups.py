@@ -33,7 +33,7 @@ from decoders.analysis.groups.timeline import Timeline, shown_assignment
 from decoders.analysis.portraits import Names, Portrait, Portraits, common_numbers, versions_used
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
-from decoders.filters.fields import all_names
+from decoders.filters.fields import all_entity_names
 from decoders.limits import GROUP_EVENTS_ALL_MAX, GROUP_EVENTS_MAX, GROUP_MEMBERS_MAX
 from decoders.protocol_facts.keys import LIST_GROUPS, OFFSET_FETCH
 from decoders.wire.state_serialization import fields, pack, unpack
@@ -211,7 +211,7 @@ class Groups(Portraits):
 
     def keys(self, exchange: Exchange) -> Iterable[tuple[str]]:
         """Each group."""
-        names = all_names(exchange, "groupId")
+        names = all_entity_names(exchange, "groupId")
         return [(name,) for name in dict.fromkeys(names) if isinstance(name, str) and name]
 
     def names(self, exchange: Exchange) -> Names:

@@ -496,10 +496,10 @@ def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
     if "request" not in failures:
         response = NO_VIEW if "response" in failures else exchange.view("response") or NO_VIEW
         return facts_of(exchange, request, response, shape)
-    from decoders.filters.fields import names  # loads the filter language, which most captures do without
+    from decoders.filters.fields import entity_names  # loads the filter language, which most captures do without
 
-    topics = list(dict.fromkeys(names(exchange, "request", "topicName")))
-    groups = list(dict.fromkeys(names(exchange, "request", "groupId")))
+    topics = list(dict.fromkeys(entity_names(exchange, "request", "topicName")))
+    groups = list(dict.fromkeys(entity_names(exchange, "request", "groupId")))
     return [*([join_some(topics, shape.items)] if topics else []), *(f"group {name}" for name in groups if name)]
 
 

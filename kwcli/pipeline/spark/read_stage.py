@@ -56,7 +56,7 @@ def read_split(stage_input: StageInput, number: int) -> Iterator[pa.RecordBatch]
                 for segments in reading:
                     shuffle_writer.add_parts(splitter.feed(segments))
                     if shuffle_writer.weight >= BATCH_WEIGHT:
-                        shuffle_writer.add_parts(splitter.believe())
+                        shuffle_writer.add_parts(splitter.end_batch())
                         shuffle_writer.write_rows()
                     yield from shuffle_writer.take_full_batches()
                     coordination.add_progress(number, reading.taken)

@@ -162,7 +162,7 @@ class ConnectionFaults:
             rule = each.rule
             if each.ended or not rule.can_be(api_key, version):
                 continue
-            possible = prefilter.possible(rule.selection, answered=rule.side == "answer")
+            possible = prefilter.may_pass(rule.selection, answered=rule.side == "answer")
             found.append(possible)
             if possible and api_key == FETCH and rule.action.name in _ERRORS:
                 found.append(may_be_in_session(version, client_id))
@@ -345,7 +345,7 @@ def notes(rules: Iterable[Rule]) -> list[str]:
 
 def _meant(rule: Rule) -> list[int]:
     """The APIs that a rule's filter names; none where it names none."""
-    meant = [key for key in KEYS if rule.selection.can_be(key)]
+    meant = [key for key in KEYS if rule.selection.may_pass_api(key)]
     return meant if len(meant) < len(KEYS) else []
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 
 from decoders.apis import api
 from decoders.filters import Filter, FilterError, Phase, parse
-from decoders.filters.expression import Atom, apis_with
+from decoders.filters.expression import Atom, apis_with_path
 from decoders.filters.fields import ALIASES
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name, find_error
@@ -127,7 +127,7 @@ class Rule(NamedTuple):
             return False
         if self.action.name == "throttle" and not _has_throttle(api_key, version):
             return False
-        return self.selection.can_be(api_key)
+        return self.selection.may_pass_api(api_key)
 
 
 def _has_throttle(api_key: int, version: int) -> bool:
@@ -322,7 +322,7 @@ def _read_rewrite(action: Action, words: list[_Clause], end: _Clause) -> tuple[A
         steps = parse_path(tail)
     except ValueError as bad:
         raise _error(f"{bad.args[0]!r} is no part of a path", first) from None
-    if not apis_with(side, tail):
+    if not apis_with_path(side, tail):
         raise _error(f"no {side} has a field {tail!r}", first)
     return action, Arguments(path=steps, value=_value(value.strip())), "request" if side == "request" else "answer"
 
@@ -350,7 +350,7 @@ _READERS: Final[dict[str, _Read]] = {
 
 
 def _apis_of_path(side: When, path: tuple[PathStep, ...]) -> frozenset[int]:
-    return apis_with("request" if side == "request" else "response", ".".join(step.name for step in path))
+    return apis_with_path("request" if side == "request" else "response", ".".join(step.name for step in path))
 
 
 # Limits

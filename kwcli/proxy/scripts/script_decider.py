@@ -97,7 +97,7 @@ class _Function(NamedTuple):
     def can_be(self, api_key: int) -> bool:
         """Whether the function may want exchanges of this API."""
         wanted = self.apis is None or api_key in self.apis
-        return wanted and api_key not in NEVER and self.when.can_be(api_key)
+        return wanted and api_key not in NEVER and self.when.may_pass_api(api_key)
 
 
 class _Job(NamedTuple):

@@ -105,8 +105,8 @@ def test_where_a_bad_rule_is_wrong(text: str) -> None:
 def test_a_filter_may_have_commas_and_a_value_the_word_when() -> None:
     rule = parse_rule("rewrite request.group_id='a, when b', first 1, when api in (Heartbeat, JoinGroup)")
     assert rule.arguments.value == "a, when b"
-    assert rule.selection.can_be(12)
-    assert not rule.selection.can_be(0)
+    assert rule.selection.may_pass_api(12)
+    assert not rule.selection.may_pass_api(0)
 
 
 def test_names_of_actions_are_told_apart() -> None:
