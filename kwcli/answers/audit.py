@@ -72,7 +72,7 @@ class AuditRenderer(AnswerRenderer):
         self._counts = verdicts.counts
         return verdicts
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn the versions that brokers offer, also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange):

@@ -218,7 +218,7 @@ class PortraitRenderer(AnswerRenderer):
         self._name = name
         super().__init__(self.fold, kind.kind, self._rows_asked_for, self._format_text, settings)
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn also from exchanges that the filters leave out."""
         for row in rows:
             if isinstance(row, Exchange) and (not self._portrayed.in_time or self._within(row)):

@@ -77,7 +77,7 @@ class LongValues:
     def mark(self, value: Deferred) -> str:
         """The mark that stands for the value in a line; with a width, the beginning of the value."""
         if self._width is not None:
-            return next(self._texts(value), "")
+            return next(self._value_texts(value), "")
         self._count += 1
         self._waiting[str(self._count)] = value
         return f"{_MARK}{self._count}{_MARK}"
@@ -90,11 +90,11 @@ class LongValues:
         texts = line.split(_MARK)
         for text, number in zip(texts[::2], texts[1::2], strict=False):
             yield LinePiece(text)
-            for piece in self._texts(self._waiting.pop(number)):
+            for piece in self._value_texts(self._waiting.pop(number)):
                 yield LinePiece(piece)
         yield texts[-1]
 
-    def _texts(self, value: Deferred) -> Iterator[str]:
+    def _value_texts(self, value: Deferred) -> Iterator[str]:
         if isinstance(value, DeferredText):
             lead = "" if value.is_text() else "base64:"
             for text in value.texts():
@@ -298,31 +298,31 @@ class BodyPrinter:
             yield meaning
 
     def _lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
-        fields = _fields(plan)
+        fields = _fields_by_name(plan)
         scalars = {name: item for name, item in value.items() if _is_scalar(item)}
         margin = INDENT * depth
         room = max((cell_width(name) for name in value), default=0)
         for name, item in value.items():
             field = fields.get(name)
             if name in scalars:
-                shown = self._value(name, item, field)
-                yield self._cut(f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}", shown)
+                shown = self._scalar_cell(name, item, field)
+                yield self._cut_value(f"{margin}{self._paint_name(name)}{' ' * (room - cell_width(name))}{GAP}", shown)
             elif isinstance(item, dict) and item.get("$type") == _METRICS:
                 yield from self._metrics(
-                    f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
+                    f"{margin}{self._paint_name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
                 )
             elif isinstance(item, dict):
                 kind = f" {clean(str(item['$type']))}" if "$type" in item else ""
-                yield f"{margin}{self._name(name)}{kind}"
+                yield f"{margin}{self._paint_name(name)}{kind}"
                 yield from self._lines(_without_type(item), field.plan if field else None, depth + 1)
             else:
-                yield from self._array(name, item, field, depth, room)
+                yield from self._array_lines(name, item, field, depth, room)
 
     def _metrics(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
         """The metrics that a client pushed, a line for each."""
         from kwcli.output.client_metrics import metric_lines, metrics_head
 
-        yield self._cut(head, (metrics_head(metrics), ""))
+        yield self._cut_value(head, (metrics_head(metrics), ""))
         indent = INDENT * (depth + 1)
         room = None if self._width is None else self._width - len(indent)
         yield from (indent + line for line in metric_lines(metrics, room, self._palette))
@@ -333,16 +333,18 @@ class BodyPrinter:
         room = max((cell_width(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
             yield from self._long.spelled(
-                self._cut(f"{INDENT * depth}{self._name(path)}{' ' * (room - cell_width(path))}{GAP}", shown)
+                self._cut_value(
+                    f"{INDENT * depth}{self._paint_name(path)}{' ' * (room - cell_width(path))}{GAP}", shown
+                )
             )
 
     def _leaves(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
-        fields = _fields(plan)
+        fields = _fields_by_name(plan)
         for name, item in value.items():
             field = fields.get(name)
             path = f"{prefix}{name}"
             if _is_scalar(item):
-                yield path, self._value(name, item, field)
+                yield path, self._scalar_cell(name, item, field)
                 continue
             inner = field.plan if field else None
             if isinstance(item, dict):
@@ -351,24 +353,24 @@ class BodyPrinter:
             for number, element in enumerate(item):
                 yield from self._leaves(element, inner, f"{path}[{number}].")
 
-    def _array(self, name: str, items: Structs, field: PlanField | None, depth: int, room: int) -> Iterator[str]:
+    def _array_lines(self, name: str, items: Structs, field: PlanField | None, depth: int, room: int) -> Iterator[str]:
         plan = field.plan if field else None
         margin = INDENT * depth
         if _is_flat(items, plan):
-            head = f"{margin}{self._name(name)}{' ' * (room - cell_width(name))}{GAP}"
+            head = f"{margin}{self._paint_name(name)}{' ' * (room - cell_width(name))}{GAP}"
             blank = " " * (len(margin) + room + len(GAP))
-            for number, line in enumerate(self._table(items, plan, len(blank))):
+            for number, line in enumerate(self._table_lines(items, plan, len(blank))):
                 yield (blank if number else head) + line
         else:
-            yield f"{margin}{self._name(name)}"
+            yield f"{margin}{self._paint_name(name)}"
             for item in items:
-                yield from self._element(item, plan, depth + 1)
+                yield from self._element_lines(item, plan, depth + 1)
         if isinstance(items, DeferredList):
             yield from self._lines(items.beside(), None, depth)
 
-    def _element(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
+    def _element_lines(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
         """An array element with nested fields: its scalars on one line, its name first, then the rest."""
-        fields = _fields(plan)
+        fields = _fields_by_name(plan)
         margin = INDENT * depth
         if not isinstance(item, dict):  # in a structure of a record that was edited
             yield f"{margin}{scalar(item)}"
@@ -380,22 +382,22 @@ class BodyPrinter:
         lead = next((name for name in LEADS if name in scalars), None)
         words = []
         if lead is not None:
-            words.append(("", self._value(lead, scalars.pop(lead), fields.get(lead))))
-        words += [(f"{name} ", self._value(name, value, fields.get(name))) for name, value in scalars.items()]
-        yield from self._flow(margin, words)
+            words.append(("", self._scalar_cell(lead, scalars.pop(lead), fields.get(lead))))
+        words += [(f"{name} ", self._scalar_cell(name, value, fields.get(name))) for name, value in scalars.items()]
+        yield from self._wrap_words(margin, words)
         alone = len(nested) == 1
         for name, value in nested.items():
             field = fields.get(name)
             inner = field.plan if field else None
             if alone and isinstance(value, list | DeferredList) and _is_flat(value, inner):
                 indent = INDENT * (depth + 1)
-                yield from (indent + line for line in self._table(value, inner, len(indent)))
+                yield from (indent + line for line in self._table_lines(value, inner, len(indent)))
                 if isinstance(value, DeferredList):
                     yield from self._lines(value.beside(), None, depth + 1)
             else:
                 yield from self._lines({name: value}, plan, depth + 1)
 
-    def _flow(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
+    def _wrap_words(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
         """Words one after the other, with a new line where the width is used up."""
         line, used = margin, cell_width(margin)
         begun = False
@@ -414,19 +416,19 @@ class BodyPrinter:
             begun = True
         yield line
 
-    def _table(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
+    def _table_lines(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
         """A table of flat structs: a heading, then a line each. The first chunk of a deferred list sets the widths."""
         if isinstance(items, list):
-            yield from self._rows(*self._layout(items, plan, indent), heading=True)
+            yield from self._row_lines(*self._layout(items, plan, indent), heading=True)
             return
         layout: _Layout | None = None
         for chunk in items.chunks():
             if layout is None or any(name not in layout.names for item in chunk for name in item):
                 layout, columns = self._layout(chunk, plan, indent)
-                yield from self._rows(layout, columns, heading=True)
+                yield from self._row_lines(layout, columns, heading=True)
             else:
-                columns = self._columns(chunk, [name for name in layout.names if name in layout.widths], plan)
-                yield from self._rows(layout, columns, heading=False)
+                columns = self._column_cells(chunk, [name for name in layout.names if name in layout.widths], plan)
+                yield from self._row_lines(layout, columns, heading=False)
 
     def _layout(
         self, items: list[dict[str, Any]], plan: Plan | None, indent: int
@@ -435,35 +437,39 @@ class BodyPrinter:
         names = list(dict.fromkeys(name for item in items for name in item))
         if names[:1] == BATCH[:1] and "record_count" in names:
             names = [name for name in BATCH if name in names] + [name for name in names if name not in BATCH]
-        columns = self._columns(items, names, plan)
+        columns = self._column_cells(items, names, plan)
         titles = {name: name for name in names}
         room = None if self._width is None else self._width - indent
         widths: dict[str, int] | None = None
         if room is not None and all(map(is_record, items)):
-            widths = record_widths(_widths(columns, titles), room, len(GAP))
+            widths = record_widths(_column_widths(columns, titles), room, len(GAP))
             columns = {name: column for name, column in columns.items() if name in widths}
-        elif room is not None and _total(columns, titles) > room:
+        elif room is not None and _total_width(columns, titles) > room:
             titles = {name: SHORT.get(name, name) for name in names}
             dull = [name for name in names if all(paint == "dim" for _, paint in columns[name])]
-            while dull and _total(columns, titles) > room:
+            while dull and _total_width(columns, titles) > room:
                 del columns[dull.pop()]
-            while len(columns) > 1 and _total(columns, titles) > room:
+            while len(columns) > 1 and _total_width(columns, titles) > room:
                 columns.popitem()
-        widths = widths or _widths(columns, titles)
+        widths = widths or _column_widths(columns, titles)
         if room is None:
             # One long value must not make every line as long.
             most = max(TABLE_MAX // len(items), TABLE_CELL)
             widths = {name: min(width, most) for name, width in widths.items()}
         return _Layout(names, titles, widths, room), columns
 
-    def _columns(self, items: list[dict[str, Any]], names: Iterable[str], plan: Plan | None) -> dict[str, list[Cell]]:
-        fields = _fields(plan)
+    def _column_cells(
+        self, items: list[dict[str, Any]], names: Iterable[str], plan: Plan | None
+    ) -> dict[str, list[Cell]]:
+        fields = _fields_by_name(plan)
         return {
-            name: [self._value(name, item[name], fields.get(name)) if name in item else ("", "") for item in items]
+            name: [
+                self._scalar_cell(name, item[name], fields.get(name)) if name in item else ("", "") for item in items
+            ]
             for name in names
         }
 
-    def _rows(self, layout: _Layout, columns: dict[str, list[Cell]], *, heading: bool) -> Iterator[str]:
+    def _row_lines(self, layout: _Layout, columns: dict[str, list[Cell]], *, heading: bool) -> Iterator[str]:
         """The lines of a table, or of a part of one."""
         widths, titles, room = layout.widths, layout.titles, layout.room
         if heading:
@@ -486,7 +492,7 @@ class BodyPrinter:
                     break
             yield line.rstrip()
 
-    def _value(self, name: str, value: Any, field: PlanField | None) -> Cell:
+    def _scalar_cell(self, name: str, value: Any, field: PlanField | None) -> Cell:
         """The text of a scalar, and its paint."""
         if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
             if value == 0:
@@ -507,7 +513,7 @@ class BodyPrinter:
             return self._long.mark(value), ""
         paint: Paint = "dim" if _is_default(value, field) else ""
         if field is not None and field.means:
-            return _worded(value, field.means), paint
+            return _add_words(value, field.means), paint
         return scalar(value), paint
 
     def _paint(self, text: str, paint: Paint) -> str:
@@ -515,10 +521,10 @@ class BodyPrinter:
             return text
         return f"{self._palette.dim if paint == 'dim' else self._palette.bad}{text}{self._palette.off}"
 
-    def _name(self, name: str) -> str:
+    def _paint_name(self, name: str) -> str:
         return f"{self._palette.name}{name}{self._palette.off}"
 
-    def _cut(self, head: str, shown: Cell) -> str:
+    def _cut_value(self, head: str, shown: Cell) -> str:
         text, paint = shown
         if self._width is not None:
             used = cell_width(head) - len(self._palette.name) - len(self._palette.off)
@@ -526,19 +532,19 @@ class BodyPrinter:
         return head + self._paint(text, paint)
 
 
-def _widths(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
+def _column_widths(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
     return {
         name: max(cell_width(titles[name]), *(cell_width(text) for text, _ in column))
         for name, column in columns.items()
     }
 
 
-def _total(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
-    widths = _widths(columns, titles)
+def _total_width(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
+    widths = _column_widths(columns, titles)
     return sum(widths.values()) + len(GAP) * (len(widths) - 1)
 
 
-def _fields(plan: Plan | None) -> dict[str, PlanField]:
+def _fields_by_name(plan: Plan | None) -> dict[str, PlanField]:
     return {} if plan is None else {field.name: field for field in (*plan.fields, *plan.tagged)}
 
 
@@ -589,7 +595,7 @@ def scalar(value: Any) -> str:
             return f"not readable ({clean(str(value['error'].get('text')))}): base64:{clean(str(value['base64']))}"
         return clean(b"".join(json_pieces(value)).decode())
     if isinstance(value, list):
-        return _listed(value)
+        return _list_numbers(value)
     if isinstance(value, DeferredText):
         return clean(next(value.texts(), ""))
     return str(value)
@@ -602,14 +608,14 @@ def requested_metrics(value: list[Any]) -> str:
     return "all metrics" if value in ALL_METRICS else f"{', '.join(map(scalar, value))} …"
 
 
-def _worded(value: Any, means: str) -> str:
+def _add_words(value: Any, means: str) -> str:
     """A number, or a list of them, each with its word: `0 read_uncommitted`; a set of bits by its words alone."""
     if isinstance(value, list):
-        return ",".join(_worded(one, means) for one in value) or "[]"
+        return ",".join(_add_words(one, means) for one in value) or "[]"
     return with_word(value, means) if isinstance(value, int) else scalar(value)
 
 
-def _listed(value: list[Any]) -> str:
+def _list_numbers(value: list[Any]) -> str:
     if not value:
         return "[]"
     if _is_headers(value):

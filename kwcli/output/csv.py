@@ -25,11 +25,11 @@ FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 def csv_lines(rows: Iterable[Iterable[Any]], *, safe: bool) -> str:
     """The CSV lines of the rows; with `safe` no text is a formula. Numbers stay numbers, negative ones too."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(map(_safe, rows) if safe else rows)
+    csv.writer(text, lineterminator="\n").writerows(map(_escape_formulas, rows) if safe else rows)
     return text.getvalue()
 
 
-def _safe(row: Iterable[Any]) -> list[Any]:
+def _escape_formulas(row: Iterable[Any]) -> list[Any]:
     return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row]
 
 
@@ -58,7 +58,7 @@ class Csv:
             lines.append(self._reader.line(row))
         self._write(csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn(rows)
 

@@ -26,7 +26,7 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
     record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
     colors = palette(settings.color)
     if settings.verbose == 0:
-        yield from _records(exchange, record, settings, colors)
+        yield from _record_lines(exchange, record, settings, colors)
         return
     body = BodyPrinter(settings.width, colors, record.get("topic_names"))
     for side, arrow in ARROWS.items():
@@ -34,7 +34,7 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
         size = record[f"{side}_size"]
         if value is None and size is None:
             continue
-        head, *more = _head(exchange, record, side, settings.verbose > 1)
+        head, *more = _head_lines(exchange, record, side, settings.verbose > 1)
         yield f"  {colors.api}{arrow}{colors.off} {head}"
         for line in more:
             yield f"    {line if settings.width is None else cut(line, settings.width - 4)}"
@@ -48,7 +48,7 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
     yield ""
 
 
-def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
+def _head_lines(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
     """`999 B · 1.234 ms`; with `headers` also a line of header fields, and one of addresses and packets."""
     size = record[f"{side}_size"]
     parts = ["size unknown" if size is None else f"{size:,} B"]
@@ -70,7 +70,7 @@ def _head(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool)
     yield f"{way} · connection {exchange.connection}"
 
 
-def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+def _record_lines(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
     """One line for each record: `orders[0]@42  key  value  headers`."""
     array = batch_array(exchange.api_key)
     if array is None:
@@ -80,18 +80,18 @@ def _records(exchange: Exchange, record: dict[str, Any], settings: Settings, col
         if name is None:
             name = record.get("topic_names", {}).get(topic.get("topic_id")) or topic.get("topic_id")
         for batch in part.get(array.records) or ():
-            yield from _batch(f"{scalar(name)}[{part.get(array.number)}]", batch, settings, colors)
+            yield from _batch_lines(f"{scalar(name)}[{part.get(array.number)}]", batch, settings, colors)
 
 
-def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
-    yield from _error(place, batch, colors)
+def _batch_lines(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    yield from _error_lines(place, batch, colors)
     long = LongValues(settings.width, scalar)
     records = batch.get("records") or ()
     for one in records:
         head = f"  {place}@{one['offset']}"
-        parts = [_cell(one["key"], long), _cell(one["value"], long)]
+        parts = [_cut_cell(one["key"], long), _cut_cell(one["value"], long)]
         if one.get("headers"):
-            parts.append(" ".join(f"{scalar(each['key'])}={_cell(each['value'], long)}" for each in one["headers"]))
+            parts.append(" ".join(f"{scalar(each['key'])}={_cut_cell(each['value'], long)}" for each in one["headers"]))
         if one.get("control_record"):
             parts.append(clean(str(one["control_record"])))
         text = GAP.join(parts)
@@ -101,17 +101,17 @@ def _batch(place: str, batch: dict[str, Any], settings: Settings, colors: Palett
     beside = batch
     if isinstance(records, DeferredList):
         beside = records.beside()
-        yield from _error(place, {**batch, **beside}, colors)
+        yield from _error_lines(place, {**batch, **beside}, colors)
     if beside.get("records_cut"):
         yield f"  {place}{GAP}{beside['records_cut']:,} records more than kw shows of one exchange"
 
 
-def _error(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
+def _error_lines(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
     error = batch.get("error")
     if error:
         text = clean(f"{error['reason']}: {error['text']}")
         yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
 
 
-def _cell(value: Any, long: LongValues) -> str:
+def _cut_cell(value: Any, long: LongValues) -> str:
     return long.mark(value) if isinstance(value, Deferred) else scalar(value)

@@ -92,7 +92,7 @@ class Fields:
     def _head(self) -> str:
         return self._marks.line([[column.word] for column in self._reader.columns])
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn(rows)
 

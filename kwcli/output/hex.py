@@ -90,20 +90,20 @@ class HexRows:
                 if part.path.startswith(skipped[0]):
                     skipped = (skipped[0], skipped[1], part)
                     continue
-                yield from self._end()
-                yield self._left_out(*skipped)
+                yield from self._end_row()
+                yield self._left_out_row(*skipped)
                 skipped = None
-            if not self._whole and (array := self._too_many(part)):
-                yield from self._end()
+            if not self._whole and (array := self._exceeded_array(part)):
+                yield from self._end_row()
                 self._row = None
                 skipped = (f"{array}[", part.at, part)
                 continue
-            yield from self._take(part)
-        yield from self._end()
+            yield from self._add_part(part)
+        yield from self._end_row()
         if skipped is not None:
-            yield self._left_out(*skipped)
+            yield self._left_out_row(*skipped)
 
-    def _too_many(self, part: BytePart) -> str:
+    def _exceeded_array(self, part: BytePart) -> str:
         """The array in which this part belongs to an element beyond the limit; empty if there is none."""
         for match in re.finditer(r"\[(\d+)\]", part.path):
             array = part.path[: match.start()]
@@ -111,7 +111,7 @@ class HexRows:
                 return array  # an array of numbers has the count -1: it is shortened as one value
         return ""
 
-    def _left_out(self, prefix: str, at: int, last: BytePart) -> HexRow:
+    def _left_out_row(self, prefix: str, at: int, last: BytePart) -> HexRow:
         array = prefix[:-1]
         final = re.match(r"\d+", last.path[len(prefix) :])
         count = self._counts.get(array) or (int(final[0]) + 1 if final else 0)
@@ -122,7 +122,7 @@ class HexRows:
         self._chain = _ancestors(element)[:-1]
         return row
 
-    def _take(self, part: BytePart) -> Iterator[HexRow]:
+    def _add_part(self, part: BytePart) -> Iterator[HexRow]:
         row = self._row
         match = _ELEMENT.fullmatch(part.path)
         if part.array:
@@ -137,14 +137,14 @@ class HexRows:
                 row.text = ",".join(self._values)
             return
         if row is None or row.path != part.path:
-            yield from self._end()
-            yield from self._begin(part)
+            yield from self._end_row()
+            yield from self._begin_row(part)
             row = self._row
             assert row is not None
         row.add(part, dim=part.what != "value")
-        self._say(row, part)
+        self._set_value(row, part)
 
-    def _say(self, row: HexRow, part: BytePart) -> None:
+    def _set_value(self, row: HexRow, part: BytePart) -> None:
         name = _components(part.path)[-1]
         if part.what == "value":
             row.kind = row.kind or part.kind
@@ -180,7 +180,7 @@ class HexRows:
         else:
             row.kind = f"tag {part.value}"
 
-    def _begin(self, part: BytePart) -> Iterator[HexRow]:
+    def _begin_row(self, part: BytePart) -> Iterator[HexRow]:
         """Begin a new row, after the rows that only name the structs it lies in."""
         chain = _ancestors(part.path)
         label = ""
@@ -207,7 +207,7 @@ class HexRows:
         width = sum(len(path) - path.rindex("[") + 1 if path.endswith("]") else 2 for path in chain)
         return " " * max(width - len(label), 0)
 
-    def _end(self) -> Iterator[HexRow]:
+    def _end_row(self) -> Iterator[HexRow]:
         if self._row is not None:
             yield self._row
             self._row = None
@@ -354,24 +354,24 @@ class _View:
         whole = self._whole
         rows = list(HexRows(whole=whole).of(head))
         if head and found.header_version >= 0:
-            rows.insert(0, self._heading(f"header {found.header_version}"))
+            rows.insert(0, self._heading_row(f"header {found.header_version}"))
         if found.body:
             layout = f" (layout of {found.layout})" if found.layout else ""
-            rows += [self._heading(f"body{layout}"), *HexRows(whole=whole).of(found.body)]
+            rows += [self._heading_row(f"body{layout}"), *HexRows(whole=whole).of(found.body)]
         if found.rest_at < len(self._data):
-            rows.append(self._rest())
+            rows.append(self._rest_rows())
         widths = columns(len(self._data) - self._shift, rows, self._width)
         paints = cycle(self._colors.fields)
         for row in rows:
-            yield from self._row(row, widths, next(paints) if row.runs else self._colors.dim)
+            yield from self._row_lines(row, widths, next(paints) if row.runs else self._colors.dim)
         if found.failure is not None:
-            yield from self._failure()
+            yield from self._failure_rows()
 
     @staticmethod
-    def _heading(text: str) -> HexRow:
+    def _heading_row(text: str) -> HexRow:
         return HexRow("", f"· {text}")
 
-    def _rest(self) -> HexRow:
+    def _rest_rows(self) -> HexRow:
         found = self._found
         row = HexRow("", "undecoded", "bytes")
         end = len(self._data)
@@ -381,7 +381,7 @@ class _View:
         row.paint = "dim"
         return row
 
-    def _failure(self) -> Iterator[str]:
+    def _failure_rows(self) -> Iterator[str]:
         found, colors = self._found, self._colors
         assert found.failure is not None
         place = f" in {found.failure.path}" if found.failure.path else ""
@@ -394,40 +394,40 @@ class _View:
         for line in textwrap.wrap(text, self._width) if self._width is not None else [text]:
             yield f"{colors.bad}{line}{colors.off}"
 
-    def _row(self, row: HexRow, widths: Columns, paint: str) -> Iterator[str]:
+    def _row_lines(self, row: HexRow, widths: Columns, paint: str) -> Iterator[str]:
         """The lines of one row."""
         count, colors = widths.each, self._colors
         total = sum(run.end - run.at for run in row.runs)
         most = REST_LINES if row.ascii else LINES
         shortened = not self._whole and total > most * count
         lines = most - 1 if shortened else -(-total // count)
-        texts = self._texts(row, widths, max(lines, 1), cut_off=shortened)
+        texts = self._value_lines(row, widths, max(lines, 1), cut_off=shortened)
         tone = {"dim": colors.dim, "bad": colors.bad}.get(row.paint, "")
         name = row.name if self._width is None else cut(row.name, widths.name)
-        pieces = self._pieces(row, count)
+        pieces = self._split_bytes(row, count)
         for number in range(max(lines, len(texts), 1)):
             at, bytes_, dims = next(pieces, _NOTHING) if number < lines else _NOTHING
             offset = "" if at is None else f"{at - self._shift:0{widths.offset}x}"
-            line = f"{self._cell(offset, colors.dim, widths.offset)}{GAP}"
-            line += f"{self._hex(bytes_, dims, paint)}{'   ' * (count - len(bytes_))} "
+            line = f"{self._paint_cell(offset, colors.dim, widths.offset)}{GAP}"
+            line += f"{self._paint_digits(bytes_, dims, paint)}{'   ' * (count - len(bytes_))} "
             if widths.ascii:
-                line += f"{self._text(at, bytes_):<{count}}{GAP}"
-            line += f"{self._cell(name if number == 0 else '', paint, widths.name)}{GAP}"
+                line += f"{self._ascii_text(at, bytes_):<{count}}{GAP}"
+            line += f"{self._paint_cell(name if number == 0 else '', paint, widths.name)}{GAP}"
             if widths.kind:
                 kind = cut(row.kind, widths.kind) if number == 0 else ""
-                line += f"{self._cell(kind, colors.dim, widths.kind)}{GAP}"
+                line += f"{self._paint_cell(kind, colors.dim, widths.kind)}{GAP}"
             text = texts[number] if number < len(texts) else ""
-            yield (line + self._cell(text, tone, 0)).rstrip()
+            yield (line + self._paint_cell(text, tone, 0)).rstrip()
         if shortened:
             left = total - lines * count
             yield f"{' ' * widths.offset}{GAP}{colors.dim}… {left:,} more byte{'s' * (left != 1)}{colors.off}"
 
-    def _cell(self, text: str, paint: str, width: int) -> str:
+    def _paint_cell(self, text: str, paint: str, width: int) -> str:
         """A painted text, padded to a width."""
         painted = f"{paint}{text}{self._colors.off}" if text and paint else text
         return painted + " " * (width - cell_width(text))
 
-    def _pieces(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
+    def _split_bytes(self, row: HexRow, count: int) -> Iterator[tuple[int, list[str], list[bool]]]:
         """The bytes of a row by lines: the offset of the first, each as two digits, and which of them are dim."""
         at: int | None = None
         digits: list[str] = []
@@ -444,7 +444,7 @@ class _View:
         if at is not None:
             yield at, digits, dims
 
-    def _hex(self, digits: list[str], dims: list[bool], paint: str) -> str:
+    def _paint_digits(self, digits: list[str], dims: list[bool], paint: str) -> str:
         """The digits with their colours; an escape code only where the colour changes."""
         colors = self._colors
         out, before = "", None
@@ -455,7 +455,7 @@ class _View:
             out += digit + " "
         return f"{out[:-1]}{colors.off} " if digits else ""
 
-    def _text(self, at: int | None, digits: list[str]) -> str:
+    def _ascii_text(self, at: int | None, digits: list[str]) -> str:
         if at is None:
             return ""
         data = self._data[at : at + len(digits)]
@@ -464,18 +464,20 @@ class _View:
             for byte, digit in zip(data, digits, strict=True)
         )
 
-    def _texts(self, row: HexRow, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
+    def _value_lines(self, row: HexRow, widths: Columns, lines: int, *, cut_off: bool) -> list[str]:
         """The lines of the value column: the text, on as many lines as the bytes take."""
         if row.ascii and not widths.ascii:
-            return [self._text(at, digits) for at, digits, _ in islice(self._pieces(row, widths.each), lines)]
+            return [
+                self._ascii_text(at, digits) for at, digits, _ in islice(self._split_bytes(row, widths.each), lines)
+            ]
         if widths.value is None:
             return [row.text] if row.text else []
         room = widths.value
         if cell_width(row.text) <= room:
             return [row.text] if row.text else []
-        parts = _split(row.text, room, at_blanks=True)
+        parts = _split_text(row.text, room, at_blanks=True)
         if len(parts) > lines and not self._whole:
-            parts = _split(row.text, room)
+            parts = _split_text(row.text, room)
         if len(parts) > lines and not self._whole:
             parts = [*parts[: lines - 1], cut("".join(parts[lines - 1 :]), room)]
         elif cut_off:
@@ -483,7 +485,7 @@ class _View:
         return parts
 
 
-def _split(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
+def _split_text(text: str, room: int, *, at_blanks: bool = False) -> list[str]:
     """A text in pieces of at most `room` cells; with `at_blanks` it is cut between words where there is a blank."""
     parts: list[str] = []
     at = 0
@@ -511,18 +513,18 @@ class Hex(Lined):
         """Write the rows."""
         if rows and not self._begun:
             self._begun = True
-            self._put([self._lines.header()])
+            self._write_lines([self._lines.header()])
         for row in rows:
             if row.kind == "exchange":
-                self._put(chain((self._lines.line(row),), self._under(row), ("",)))
+                self._write_lines(chain((self._lines.line(row),), self._frame_lines(row), ("",)))
             else:
-                self._put([self._lines.skipped(row)])
+                self._write_lines([self._lines.skipped(row)])
 
-    def _put(self, lines: Iterable[str]) -> None:
+    def _write_lines(self, lines: Iterable[str]) -> None:
         for piece in in_pieces(lines):
             self._write(piece)
 
-    def _under(self, exchange: Exchange) -> Iterator[str]:
+    def _frame_lines(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
         shown = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
         for side, arrow in ARROWS.items():

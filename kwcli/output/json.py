@@ -60,7 +60,7 @@ class Ndjson:
         self.expected += expected
         self.errors += not expected
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ class Json:
         self.expected += expected
         self.errors += not expected
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Renderer(Protocol):
 
     def write(self, rows: list[Settled]) -> None: ...
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Take rows that the filters have left out; a format may learn from them."""
 
     def close(self) -> None:
@@ -95,10 +95,10 @@ def has_columns(settings: Settings) -> bool:
 def needs(settings: Settings) -> Needs:
     """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
     if has_columns(settings):
-        found = _columns(settings)
+        found = _row_columns(settings)
         return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
     if settings.format not in FACT_FORMATS:
-        return _nothing
+        return _no_paths
     from kwcli.output.facts.fact_functions import needs as of_facts
 
     return of_facts
@@ -107,15 +107,15 @@ def needs(settings: Settings) -> Needs:
 def asks_history(settings: Settings) -> bool:
     """Whether the format shows what earlier exchanges say about later ones (exchanges/history.py)."""
     if has_columns(settings):
-        return any(column.path is not None and column.path.history for column in _columns(settings))
+        return any(column.path is not None and column.path.history for column in _row_columns(settings))
     return settings.format in RECORD_FORMATS
 
 
-def _columns(settings: Settings) -> list[RowColumn]:
+def _row_columns(settings: Settings) -> list[RowColumn]:
     from kwcli.output.row_cells import asked_columns, columns
 
     return columns(asked_columns(settings), "-e" if settings.format == "fields" else "--columns")
 
 
-def _nothing(_key: int, _side: Side) -> frozenset[str]:
+def _no_paths(_key: int, _side: Side) -> frozenset[str]:
     return frozenset()

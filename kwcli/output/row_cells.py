@@ -53,10 +53,10 @@ class RowColumn(NamedTuple):
 
 def columns(words: Iterable[str], option: str = "--columns", *, names: bool = False) -> list[RowColumn]:
     """The columns of these words; with `names` numbers have their names beside them. Raises Failure (usage)."""
-    return [_column(word, option, names) for word in words]
+    return [_make_column(word, option, names) for word in words]
 
 
-def _column(name: str, option: str, names: bool) -> RowColumn:
+def _make_column(name: str, option: str, names: bool) -> RowColumn:
     word = WORDS.get(name, name)
     look = COLUMNS.get(word, ColumnWord(name))
     if word in OWN:
@@ -113,7 +113,7 @@ class RowReader:
 
     def _reader(self, column: RowColumn, zone: str) -> tuple[str, Values | None]:
         if column.path is None:
-            return "", self._own(column.own)
+            return "", self._exchange_values(column.own)
         if column.path.attribute == "time" and zone:
             from kwcli.output.short_texts import find_zone
 
@@ -123,7 +123,7 @@ class RowReader:
             return "", lambda _row, _record: (SCHEMA,)
         return column.path.attribute, None if column.path.attribute else column.path.values
 
-    def _own(self, name: str) -> Values:
+    def _exchange_values(self, name: str) -> Values:
         from kwcli.output.facts.fact_functions import summary
 
         if name == "node":

@@ -48,7 +48,7 @@ def choose_settings(env: Environment, *, output: str, color: str, live: bool = F
     found = Settings(
         format=output,
         width=env.columns,
-        color=_color(env, color),
+        color=_wants_color(env, color),
         prompt=live or env.stdout_terminal,
         csv_safe=env.csv_safe,
     )
@@ -59,7 +59,7 @@ def choose_settings(env: Environment, *, output: str, color: str, live: bool = F
 _OFF: Final = frozenset({"", "0", "false", "no", "never"})
 
 
-def _color(env: Environment, color: str) -> bool:
+def _wants_color(env: Environment, color: str) -> bool:
     """Whether to use colours: by --color, else by variables (no-color.org, bixense.com/clicolors, force-color.org)."""
     if color != "auto":
         return color == "always"

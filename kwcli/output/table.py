@@ -102,12 +102,12 @@ def draw_table(
         (_cut_widest if dense else _cut_last)(kept, widths, room, gap)
     for at, column in enumerate(kept):
         if column.grow is not None:
-            most = column.most if room is None else min(widths[at] - _excess(widths, room, gap), column.most)
+            most = column.most if room is None else min(widths[at] - _excess_width(widths, room, gap), column.most)
             widths[at] = max(most, column.least)
             kept[at] = column._replace(cells=column.grow(widths[at]))
     between = " " * gap
     if heading and (kept or not dense):
-        titles = [_padded(column, column.title, wide) for column, wide in zip(kept, widths, strict=True)]
+        titles = [_pad_cell(column, column.title, wide) for column, wide in zip(kept, widths, strict=True)]
         yield painted((margin + between.join(titles)).rstrip(), "dim", palette)
     for row in zip(*(column.cells for column in kept), strict=True):
         *first, last = row
@@ -115,7 +115,7 @@ def draw_table(
         if kept[-1].wrap and cell_width(last) > widths[-1]:
             last, *more = textwrap.wrap(last, widths[-1], break_on_hyphens=False)
         texts = [
-            _padded(column, cell, wide, palette)
+            _pad_cell(column, cell, wide, palette)
             for column, cell, wide in zip(kept, [*first, last], widths, strict=True)
         ]
         yield (margin + between.join(texts)).rstrip()
@@ -123,7 +123,7 @@ def draw_table(
         yield from (blank + painted(line.replace(TOGETHER, " "), kept[-1].paint, palette) for line in more)
 
 
-def _excess(widths: Sequence[int], room: int, gap: int) -> int:
+def _excess_width(widths: Sequence[int], room: int, gap: int) -> int:
     return sum(widths) + gap * (len(widths) - 1) - room
 
 
@@ -136,7 +136,7 @@ def _leave_out(kept: list[Column], widths: list[int], room: int, gap: int) -> No
     def narrowest() -> list[int]:
         return [column.narrowest(wide) for column, wide in zip(kept, widths, strict=True)]
 
-    while len(kept) > 1 and _excess(narrowest(), room, gap) > 0 and (able := droppable()):
+    while len(kept) > 1 and _excess_width(narrowest(), room, gap) > 0 and (able := droppable()):
         at = max(able, key=lambda at: kept[at].drop or 0)
         del kept[at], widths[at]
 
@@ -144,16 +144,16 @@ def _leave_out(kept: list[Column], widths: list[int], room: int, gap: int) -> No
 def _cut_last(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
     """Cut columns that wrap, then the last columns first; narrow those that wrap further when nothing else helps."""
     for at in sorted(range(len(kept)), key=lambda at: (not kept[at].wrap, -at)):
-        widths[at] -= min(widths[at] - kept[at].narrowest(widths[at]), max(_excess(widths, room, gap), 0))
+        widths[at] -= min(widths[at] - kept[at].narrowest(widths[at]), max(_excess_width(widths, room, gap), 0))
     for at, column in enumerate(kept):
         if column.wrap:
-            widths[at] -= min(max(widths[at] - WRAPPED_NARROWEST, 0), max(_excess(widths, room, gap), 0))
+            widths[at] -= min(max(widths[at] - WRAPPED_NARROWEST, 0), max(_excess_width(widths, room, gap), 0))
 
 
 def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> None:
     """Cut the widest columns to one width, as far as they may be cut."""
     least = [column.narrowest(wide) for column, wide in zip(kept, widths, strict=True)]
-    while (over := _excess(widths, room, gap)) > 0:
+    while (over := _excess_width(widths, room, gap)) > 0:
         able = [at for at in range(len(kept)) if widths[at] > least[at]]
         if not able:
             break
@@ -162,7 +162,7 @@ def _cut_widest(kept: list[Column], widths: list[int], room: int, gap: int) -> N
         widths[widest] = max(least[widest], widths[widest] - over, min(max(others, default=0), widths[widest] - 1))
 
 
-def _padded(column: Column, text: str, width: int, palette: Palette | None = None) -> str:
+def _pad_cell(column: Column, text: str, width: int, palette: Palette | None = None) -> str:
     if text.isascii() and len(text) <= width:  # most cells
         padding = " " * (width - len(text))
     else:
@@ -207,12 +207,12 @@ class ExchangeTable:
         if self._widths is None:
             if not lines:
                 return
-            self._begin(lines)
+            self._set_widths(lines)
         assert self._widths is not None
         out = [self._line(line, self._widths) for line in lines]
         self._write("".join(out).encode("utf-8", "backslashreplace"))
 
-    def _begin(self, lines: list[list[str]]) -> None:
+    def _set_widths(self, lines: list[list[str]]) -> None:
         titles = [self._title(column) for column in self._reader.columns]
         widths = [
             max(self._least(column), len(title)) for column, title in zip(self._reader.columns, titles, strict=True)
@@ -264,7 +264,7 @@ class ExchangeTable:
 
         return "{:.3f}".format if column.word in ("latency_ms", "duration_ms") else plain_text
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         self._reader.learn(rows)
 

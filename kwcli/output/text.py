@@ -84,7 +84,7 @@ _UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
 def layout(width: int | None) -> LineLayout:
     """The layout for a terminal of `width` columns (60 at least); None: nothing is cut."""
     if width is None:
-        return _made(_UNLIMITED, None, (FactRoom(),))
+        return _make_layout(_UNLIMITED, None, (FactRoom(),))
     widths = dict(_NARROWEST)
     left = width - sum(widths.values()) - len(widths) + 1  # there is a blank between columns
     for column, most, least in _GROWTH:
@@ -97,10 +97,12 @@ def layout(width: int | None) -> LineLayout:
         widths["facts"] += left
     if left < 0:
         widths["facts"] += left
-    return _made(widths, max(widths["facts"], FACTS_LEAST), tuple(shape for least, shape in _SHAPES if least <= width))
+    return _make_layout(
+        widths, max(widths["facts"], FACTS_LEAST), tuple(shape for least, shape in _SHAPES if least <= width)
+    )
 
 
-def _made(widths: Mapping[str, int], facts: int | None, shapes: tuple[FactRoom, ...]) -> LineLayout:
+def _make_layout(widths: Mapping[str, int], facts: int | None, shapes: tuple[FactRoom, ...]) -> LineLayout:
     columns = {column: widths.get(column, 0) for column in LineLayout._fields[:-2]}
     return LineLayout(**columns, facts=facts, shapes=shapes)
 
@@ -184,13 +186,13 @@ class TextLines:
         if exchange.api_key in NODE_LISTS:
             self.learn(exchange)
         client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
-        between = self._between_of.get(client_key) or self._between(client_key, exchange)
+        between = self._between_of.get(client_key) or self._client_columns(client_key, exchange)
         if exchange.failed:
             facts = facts_in(exchange, facts_of, self._shape)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
         if exchange.connection_info.tls is not None:
-            facts = [*facts, *_beside(exchange)]
+            facts = [*facts, *_connection_facts(exchange)]
         text = " ".join(facts)
         room = self._room
         if not text.isprintable():
@@ -203,16 +205,16 @@ class TextLines:
             or exchange.outcome != "complete"
             or (exchange.extra is not None and "fault" in exchange.extra)
         ):
-            sign = self._sign(exchange)
-            text = self._fitted(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
+            sign = self._exchange_sign(exchange)
+            text = self._fit_facts(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
-            text = self._fitted(exchange, facts_of, facts, "")
+            text = self._fit_facts(exchange, facts_of, facts, "")
         if self._wide:
-            between += self._numbers(exchange)
+            between += self._number_columns(exchange)
         return (
-            f"{self._clock if seconds == self._second else self._turn(seconds)}"
+            f"{self._clock if seconds == self._second else self._start_second(seconds)}"
             f"{MILLISECONDS[time_ns // 1_000_000 % 1000]}{self._after_time}"
-            f"{_took(exchange)} {between} {sign} {api} {text}"
+            f"{_format_latency_cell(exchange)} {between} {sign} {api} {text}"
         )
 
     def is_day(self, time_ns: int) -> bool:
@@ -228,7 +230,7 @@ class TextLines:
         if self._nodes.add_brokers(exchange.view("response")):
             self._between_of.clear()
 
-    def _sign(self, exchange: Exchange) -> str:
+    def _exchange_sign(self, exchange: Exchange) -> str:
         status = exchange.status
         failed = bool(exchange.unexpected)
         if exchange.error_codes:
@@ -246,7 +248,7 @@ class TextLines:
         w = self.layout
         p = self.palette
         seconds, ns = divmod(row.time_ns, NS)
-        clock = self._clock if seconds == self._second else self._turn(seconds)
+        clock = self._clock if seconds == self._second else self._start_second(seconds)
         to = {"request": " to broker", "response": " to client"}.get(row.direction or "", "")
         text = f"{format_size(row.size)}{to}: {SKIPPED.get(row.reason, row.reason)}"
         detail = row.detail.removeprefix("TLS: ") if row.reason == "tls" else row.detail
@@ -258,14 +260,14 @@ class TextLines:
         if w.facts is not None:
             client = cut(client, w.client)
             text = cut(text, w.facts)
-        broker = f"{self._node(row.broker):<{w.broker}} " if w.broker else ""
+        broker = f"{self._format_node(row.broker):<{w.broker}} " if w.broker else ""
         return (
             f"{clock}{ns // 1_000_000:03d}{self._after_time}{'':>{w.took}} {p.client}{client:<{w.client}}{p.off} "
             f"{gap}{broker}{numbers}"
             f"{p.sign['…']}…{p.off} {'skipped':<{w.api}} {text}"
         )
 
-    def _turn(self, seconds: int) -> str:
+    def _start_second(self, seconds: int) -> str:
         """Set the clock to a new second; returns the beginning of a line, up to the milliseconds."""
         self._second = seconds
         p = self.palette
@@ -297,12 +299,12 @@ class TextLines:
         self._api_readers[exchange.api_reader] = made
         return made
 
-    def _between(self, client_key: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
+    def _client_columns(self, client_key: tuple[ConnectionInfo, str | None, bool], exchange: Exchange) -> str:
         """The columns that all exchanges of a client on a connection share."""
         w = self.layout
         p = self.palette
         client = clean(exchange.client_id or "") or exchange.client.rpartition(":")[0]
-        software = self._software(exchange)
+        software = self._format_software(exchange)
         if w.facts is not None:
             client = cut(client, w.client)
         parts = [f"{p.client}{client}{' ' * (w.client - cell_width(client))}{p.off}"]
@@ -311,7 +313,7 @@ class TextLines:
         if w.address:
             parts.append(f"{cut_left(exchange.client, w.address):<{w.address}}")
         if w.broker:
-            parts.append(f"{self._node(exchange.broker):<{w.broker}}")
+            parts.append(f"{self._format_node(exchange.broker):<{w.broker}}")
         if w.connection:
             parts.append(f"{exchange.connection:>{w.connection}}")
         text = " ".join(parts)
@@ -320,7 +322,7 @@ class TextLines:
         self._between_of[client_key] = text
         return text
 
-    def _node(self, address: str) -> str:
+    def _format_node(self, address: str) -> str:
         """A node's id, with its address where there is room for both. For an unknown node, as much of the address as
         fits: its end, which tells it apart.
         """
@@ -330,7 +332,7 @@ class TextLines:
         text = f"{number} {address}"
         return text if room is None or len(text) <= room else str(number)
 
-    def _numbers(self, exchange: Exchange) -> str:
+    def _number_columns(self, exchange: Exchange) -> str:
         """The columns of numbers that only wide terminals have room for."""
         w = self.layout
         number = exchange.correlation_id
@@ -343,7 +345,7 @@ class TextLines:
             text += f" {'–' if size is None else format_size(size):>{w.got}}"
         return text
 
-    def _software(self, exchange: Exchange) -> str:
+    def _format_software(self, exchange: Exchange) -> str:
         """Name and version of the client's software; the name is cut where there is no room for both."""
         software = exchange.client_software
         if not software:
@@ -352,48 +354,50 @@ class TextLines:
         version = cut(clean(software["version"].partition("-")[0]), room // 2)
         return f"{cut(clean(software['name']), room - len(version) - 1)} {version}"
 
-    def _fitted(self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True) -> str:
+    def _fit_facts(
+        self, exchange: Exchange, facts_of: Facts, facts: list[str], trouble: str, *, bad: bool = True
+    ) -> str:
         """The first fact, the trouble, then the other facts: all of them with the longest lists and ids that fit, else
         as many as fit with the shortest ones.
         """
         room = self._room
         said = [trouble] if trouble else []
-        if room is None or _fits([*facts, *said], room):
-            return self._joined(facts, trouble, bad=bad)
+        if room is None or _do_fit([*facts, *said], room):
+            return self._join_facts(facts, trouble, bad=bad)
         for shape in reversed(self._smaller):
-            facts = [clean(fact) for fact in (*facts_in(exchange, facts_of, shape), *_beside(exchange))]
-            if _fits([*facts, *said], room):
-                return self._joined(facts, trouble, bad=bad)
+            facts = [clean(fact) for fact in (*facts_in(exchange, facts_of, shape), *_connection_facts(exchange))]
+            if _do_fit([*facts, *said], room):
+                return self._join_facts(facts, trouble, bad=bad)
         if not trouble:
-            return self._joined(_beginning(facts, room), "")
+            return self._join_facts(_first_fitting(facts, room), "")
         head = facts[0] if facts else ""
         if cell_width(head) + 1 + cell_width(trouble) <= room:
             left = room - cell_width(trouble) - 1
-            return self._joined(_beginning(facts, left), trouble, bad=bad)
+            return self._join_facts(_first_fitting(facts, left), trouble, bad=bad)
         head = head.removeprefix("group ")  # the name says enough
         head = cut(head, max(room - cell_width(trouble) - 1, room // 4))
-        return self._joined([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad)
+        return self._join_facts([head] if head else [], cut(trouble, room - cell_width(head) - bool(head)), bad=bad)
 
-    def _joined(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
+    def _join_facts(self, facts: list[str], trouble: str, *, bad: bool = True) -> str:
         if not trouble:
             return " ".join(facts)
         p = self.palette
         return " ".join([*facts[:1], f"{p.bad if bad else p.dim}{trouble}{p.off}", *facts[1:]])
 
 
-def _beside(exchange: Exchange) -> list[str]:
+def _connection_facts(exchange: Exchange) -> list[str]:
     """The facts that the connection adds to an exchange: the version of TLS."""
     tls = exchange.connection_info.tls
     return [] if tls is None else [f"TLS{tls['version']}"]
 
 
-def _fits(texts: list[str], room: int) -> bool:
+def _do_fit(texts: list[str], room: int) -> bool:
     """Whether all texts fit in `room` cells, with a blank between each two."""
     text = " ".join(texts)
     return len(text) <= room and cell_width(text) <= room
 
 
-def _beginning(facts: list[str], room: int) -> list[str]:
+def _first_fitting(facts: list[str], room: int) -> list[str]:
     """The first facts that fit in `room` cells; the first one is cut where it alone is too long."""
     kept = [cut(fact, room) for fact in facts[:1]]
     left = room - sum(map(cell_width, kept))
@@ -405,7 +409,7 @@ def _beginning(facts: list[str], room: int) -> list[str]:
     return kept
 
 
-def _took(exchange: Exchange) -> str:
+def _format_latency_cell(exchange: Exchange) -> str:
     """The latency in six cells; the usual texts are made beforehand."""
     sent, answered = exchange.request_end_ns, exchange.response_ns
     if sent is None or answered is None:
@@ -453,7 +457,7 @@ class Lined:
             last = max(last, time_ns)
         return first < 0 or (self._lines.is_day(first) and self._lines.is_day(last))
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""
         for row in rows:
             if row.kind == "exchange" and row.api_key in NODE_LISTS:

@@ -89,7 +89,7 @@ class _Rows:
         found = value if isinstance(value, dict) else {"value": value}
         if self._steps is None:
             self._names = self._names or [name for name, held in found.items() if not isinstance(held, dict)]
-            self._steps = [_steps(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
+            self._steps = [_path_steps(name, dict.fromkeys([*found, *self._keys])) for name in self._names]
             self._head(self._names)
         return [[each for each in values_at(found, steps) if each is not None] for steps in self._steps]
 
@@ -118,7 +118,7 @@ class FieldWriter(_Rows):
             self._line([[name] for name in names])
 
     def _line(self, cells: list[list[Any]]) -> None:
-        flat = ([part for value in values for part in _parts(value)] for values in cells)
+        flat = ([part for value in values for part in _list_parts(value)] for values in cells)
         self._write(self._marks.line(flat).encode("utf-8", "backslashreplace"))
 
 
@@ -129,7 +129,7 @@ class CsvWriter(_Rows):
         """Write one line."""
         from kwcli.output.row_cells import cell
 
-        self._line([cell([part for each in values for part in _parts(each)]) for values in self._cells(value)])
+        self._line([cell([part for each in values for part in _list_parts(each)]) for values in self._cells(value)])
 
     def _head(self, names: Sequence[str]) -> None:
         self._line(names)
@@ -150,14 +150,14 @@ VALUE_WRITERS: Final[dict[str, Callable[[Settings, Write, Sequence[str]], Record
 }
 
 
-def _parts(value: Any) -> Sequence[Any]:
+def _list_parts(value: Any) -> Sequence[Any]:
     """The elements of a list of scalars; anything else is one part."""
     if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
         return [each for each in value if each is not None]
     return [value]
 
 
-def _steps(name: str, first: dict[str, Any]) -> tuple[PathStep, ...]:
+def _path_steps(name: str, first: dict[str, Any]) -> tuple[PathStep, ...]:
     try:
         steps = parse_path(name)
     except ValueError:

@@ -73,15 +73,15 @@ class _Parts(NamedTuple):
 
 
 def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
-    text = _dump(known.divided(plain))
+    text = _dump_yaml(known.divided(plain))
     ends = 0
     for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{known.word}(\d+)\n", text, re.MULTILINE) if known.parts else ():
-        yield _indented(text[ends : found.start()], indent)
+        yield _indent_lines(text[ends : found.start()], indent)
         ends = found.end()
         lead, key, number = found.groups()
         before = f"{indent}{lead}{key or ''}".removesuffix(" ")
         yield from _part_lines(known.parts[int(number)], before, f"{indent}{' ' * len(lead)}", known)
-    yield _indented(text[ends:], indent)
+    yield _indent_lines(text[ends:], indent)
 
 
 def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _Parts) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent
         if empty:
             yield f"{before} []\n"
         if beside := part.beside():
-            yield _indented(_dump(beside), indent)
+            yield _indent_lines(_dump_yaml(beside), indent)
     elif isinstance(part, Deferred):
         raise TypeError(f"no YAML of {part.__class__.__name__}")
     else:
@@ -118,21 +118,21 @@ def _text_lines(part: DeferredText, before: str, indent: str) -> Iterator[str]:
     yield f"{before} " if part.is_text() else f"{before}\n{indent}  base64: "
     yield '"'
     for text in part.texts():
-        yield _UNSAFE.sub(_escaped, text)
+        yield _UNSAFE.sub(_escape_match, text)
     yield '"\n'
 
 
-def _dump(plain: Any) -> str:
+def _dump_yaml(plain: Any) -> str:
     text: str = yaml.dump(plain, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=_WIDTH)
     return text
 
 
-def _indented(text: str, indent: str) -> str:
+def _indent_lines(text: str, indent: str) -> str:
     """Lines after `indent`: inside a quoted text, any number of blanks may follow a line break."""
     return "".join(f"{indent}{line}\n" for line in text.split("\n")[:-1]) if indent else text
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape_match(found: re.Match[str]) -> str:
     code = ord(found[0])
     return _ESCAPES.get(found[0]) or (f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
 
@@ -159,7 +159,7 @@ class Yaml:
             for piece in yaml_pieces(record):
                 self._write(piece)
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Do nothing: the format needs nothing from rows that are not shown."""
 
     def close(self) -> None:

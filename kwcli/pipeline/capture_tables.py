@@ -95,7 +95,7 @@ class _TableRenderer(FoldRenderer):
         """Take the names of the captures."""
         self._captures = names
 
-    def end(self, ended: Ended) -> None:
+    def end_connection(self, ended: Ended) -> None:
         """Add the row of a connection that ended."""
         self._connections.add(ended)
         if len(self._connections) >= BATCH_WEIGHT:

@@ -206,7 +206,7 @@ class Recording:
             if row.kind == "exchange":
                 self._add(row)
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn where brokers are from rows that the filters have left out."""
         for row in rows:
             if row.kind == "exchange":

@@ -18,7 +18,7 @@ from decoders.scrubbing.names import Names
 from decoders.tcp.chunks import Chunk, Close, Gap, Retransmission, Segment
 from decoders.tcp.connections import NOT_TLS, tls_facts
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, SortedRecords
-from kwcli.sniff.packets_of_rows import LoggedEngine, MetConnection, SegmentLog
+from kwcli.sniff.packets_of_rows import LoggedConnection, LoggedEngine, SegmentLog
 
 if TYPE_CHECKING:
     from decoders.capture.excerpt_comments import TopicName
@@ -142,7 +142,7 @@ class TlsEnds:
 
     __slots__ = ("broker", "client", "met")
 
-    def __init__(self, met: MetConnection) -> None:
+    def __init__(self, met: LoggedConnection) -> None:
         self.met = met
         self.client = ""
         self.broker = ""
@@ -205,7 +205,7 @@ class Reading:
                 self._plain.pop((number, side), None)
                 self._plain_sizes.pop((number, side), None)
         self._over.clear()
-        self.log.log(segments)
+        self.log.log_segments(segments)
         for row in self.engine.feed(segments):
             self._scrub_row(row)
 
@@ -226,10 +226,10 @@ class Reading:
         if row.envelope:
             self._take_enclosed(row)
             return
-        met = self.log.met(row.connection_info.number)
+        met = self.log.find_connection(row.connection_info.number)
         assert met is not None  # it is forgotten when more segments are logged
-        self.log.state(met, row.connection_info)
-        client = met.side(row.connection_info.client)
+        self.log.set_uncounted(met, row.connection_info)
+        client = met.side_index(row.connection_info.client)
         lost = self.scrubber.lost
         request, response = self._scrub_frames(row)
         self.tally.add(row, (request, response) if self.scrubber.lost > lost else None)
@@ -282,7 +282,7 @@ class Reading:
         self.scrubber.counts.clear()  # they were counted with the Envelope
         self.scrubber.counts.update(counts)
 
-    def _place_frame(self, met: MetConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
+    def _place_frame(self, met: LoggedConnection, side: int, place: int, data: bytes, *, decrypted: bool) -> None:
         """Note the new bytes of a frame for each packet that has a part of it."""
         if decrypted:
             for begin, size, packet in self._plain.get((met.number, side), ()):
@@ -291,7 +291,7 @@ class Reading:
                     head = BY_PACKET.pack(file_of(packet), packet, PLAINTEXT)
                     self.placed.add(head + PLAIN_SAYS.pack(met.number, side, place + at) + data[at:end])
             return
-        for run in self.log.runs(met, side, place + met.sides[side].base, len(data)):
+        for run in self.log.find_frame_bytes(met, side, place + met.sides[side].base, len(data)):
             self._log_bytes(run.packet, run.seq, data[run.at : run.at + run.size])
 
     def _log_bytes(self, packet: int, seq: int, data: bytes) -> None:
@@ -317,12 +317,12 @@ class Reading:
                     self._records.pop(each, None)
             if not isinstance(data, bytes) or connection.tls is NOT_TLS:
                 continue
-            met = self.log.met(connection.number)
+            met = self.log.find_connection(connection.number)
             assert met is not None  # the log has just met it
             records = self._records.setdefault(half, _TlsRecords())
             side = int(half is not connection.first)
             for at, head in records.find_headers(place, data):
-                for run in self.log.runs(met, side, at, len(head)):
+                for run in self.log.find_frame_bytes(met, side, at, len(head)):
                     self._log_bytes(run.packet, run.seq, head[run.at : run.at + run.size])
 
     def note_decrypted(self, chunks: list[Chunk]) -> None:
@@ -334,7 +334,7 @@ class Reading:
                 self.placed.add(head + PLAIN_SAYS.pack(connection.number, _ENDINGS[data.how], 0))
             if not connection.tls or not isinstance(data, bytes | Gap) or tls_facts(connection) is None:
                 continue
-            met = self.log.met(connection.number)
+            met = self.log.find_connection(connection.number)
             assert met is not None  # as above
             if connection.number not in self._decrypted:
                 info = self._decrypted[connection.number] = TlsEnds(met)
@@ -349,9 +349,9 @@ class Reading:
                 if len(logged) % _PLAIN_LOGGED == 0:
                     self._drop_places(met, key)
 
-    def _drop_places(self, met: MetConnection, key: tuple[int, int]) -> None:
+    def _drop_places(self, met: LoggedConnection, key: tuple[int, int]) -> None:
         """Drop the places of decrypted bytes of which no row can come any more."""
-        place = self.log.needed(met, key[1])
+        place = self.log.oldest_needed_place(met, key[1])
         self._plain[key] = [each for each in self._plain[key] if each[0] + each[1] > place]
 
 

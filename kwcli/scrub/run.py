@@ -84,7 +84,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
         )
         key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
-        out.begin()  # before anything is read: it may not be possible to make the file
+        out.make_file()  # before anything is read: it may not be possible to make the file
         progress.expect(inputs.size)
         for segments in inputs:
             reading.feed(segments)

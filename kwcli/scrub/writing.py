@@ -34,7 +34,7 @@ class _Plaintext:
     def __init__(self, ends: TlsEnds, reading: Reading, packets: PacketScrubber, time_ns: int) -> None:
         names = reading.names
         self._tcp = SyntheticTcp(names.text("hosts", ends.client), names.text("hosts", ends.broker), time_ns)
-        self._client = ends.met.side(ends.client)
+        self._client = ends.met.side_index(ends.client)
         self._places = [0, 0]
         self._packets = packets
         self._opened = False
@@ -146,5 +146,5 @@ def write_scrubbed(captures: Captures, reading: Reading, out: OutFile, *, cut_ou
     for batch in captures:
         for each in batch:
             packet = cast("PacketCopy", each)
-            writer.write_packet(packet, placed.take(packet.packet))
+            writer.write_packet(packet, placed.take_records(packet.packet))
     return counts

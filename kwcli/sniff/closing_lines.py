@@ -260,9 +260,9 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
     """
     if not counts.packets.get("packets"):
         return ["the capture has no packets: check its filter and its interface"] if whole else []
-    lines = [*_cut(counts)]
+    lines = [*_cut_packets_lines(counts)]
     if counts.one_direction:
-        lines.insert(0, _one_direction(counts))
+        lines.insert(0, _one_direction_line(counts))
     if counts.packets.get("dropped"):
         dropped = count_of(counts.packets["dropped"], "packet")
         lines.append(f"{dropped} got lost while capturing: {_BUFFER}")
@@ -270,16 +270,16 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
         runs, size = counts.runs["lost"], format_size(counts.run_bytes["lost"])
         lines.append(f"segments are missing from the capture ({count_of(runs, 'gap')}, {size}): {_BUFFER}")
     if counts.runs.get("midstream") and not counts.one_direction:
-        lines.append(_midstream(counts))
-    lines += _twice(counts)
+        lines.append(_midstream_line(counts))
+    lines += _captured_twice_lines(counts)
     if counts.packets.get(KEYS_DROPPED):
         lines.append(DROPPED_KEYS_LINE)
     if not counts.connections and whole and not is_cut(counts.packets):
-        lines += _no_kafka(counts)
+        lines += _no_kafka_lines(counts)
     return lines
 
 
-def _one_direction(counts: CaptureCounts) -> str:
+def _one_direction_line(counts: CaptureCounts) -> str:
     answers, requests = sum(counts.answers_only.values()), sum(counts.requests_only.values())
     (port, _), *_ = (Counter(counts.answers_only) + Counter(counts.requests_only)).most_common(1)
     if answers == counts.connections:
@@ -293,7 +293,7 @@ def _one_direction(counts: CaptureCounts) -> str:
     return f"{text}; {_BOTH.format(port=port, half='src' if answers >= requests else 'dst')}"
 
 
-def _cut(counts: CaptureCounts) -> Iterable[str]:
+def _cut_packets_lines(counts: CaptureCounts) -> Iterable[str]:
     cut = {int(name.removeprefix(CUT_AT)): count for name, count in counts.packets.items() if name.startswith(CUT_AT)}
     cut = {size: count for size, count in cut.items() if count > 0}
     if cut:
@@ -310,7 +310,7 @@ def _cut(counts: CaptureCounts) -> Iterable[str]:
         )
 
 
-def _twice(counts: CaptureCounts) -> Iterable[str]:
+def _captured_twice_lines(counts: CaptureCounts) -> Iterable[str]:
     twice, tcp = counts.packets.get("twice", 0), counts.packets.get("tcp", 0)
     if twice > TWICE_SHARE * tcp:
         yield (
@@ -319,14 +319,14 @@ def _twice(counts: CaptureCounts) -> Iterable[str]:
         )
 
 
-def _midstream(counts: CaptureCounts) -> str:
+def _midstream_line(counts: CaptureCounts) -> str:
     runs, size = counts.runs["midstream"], counts.run_bytes["midstream"]
     where = "of a connection" if runs == 1 else "of connections"
     passed = f" ({format_size(size)} before the first whole frames)" if size else ""
     return f"{BEGINS_LATE} {where}{passed}: earlier requests are unknown; start the capture before the clients connect"
 
 
-def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
+def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
     """What the capture has instead of Kafka."""
     tls = counts.runs.get("tls", 0)
     others = counts.runs.get("not_kafka", 0)
@@ -335,7 +335,7 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
         there = Counter[int]()
         for (_, port), count in counts.foreign.items():
             there[port] += count
-        yield f"no connection to port {named}; there are connections to {_listed(there)}"
+        yield f"no connection to port {named}; there are connections to {_list_counts(there)}"
     elif tls and not others:
         which = "the only connection is" if tls == 1 else f"all {tls:,} connections are"
         what = "give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
@@ -348,7 +348,7 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
             names[f"{name or 'of something else'} (port {port})"] += count
         ports = [port for (name, port), _ in Counter(dict(counts.foreign)).most_common() if not name]
         hint = f"; if port {ports[0]} is Kafka's, say so: --port {ports[0]}" if ports else ""
-        yield f"the capture has no Kafka; connections: {_listed(names)}{hint}"
+        yield f"the capture has no Kafka; connections: {_list_counts(names)}{hint}"
     elif not counts.packets.get("tcp"):
         kinds = [f"{counts.packets[name]:,} {noun}" for name, noun in _NO_TCP.items() if counts.packets.get(name)]
         packets = f" (packets: {', '.join(kinds)})" if kinds else ""
@@ -357,7 +357,7 @@ def _no_kafka(counts: CaptureCounts) -> Iterable[str]:
         yield "the capture has no Kafka: none of its TCP connections carries data"
 
 
-def _listed(found: Counter[int] | Counter[str]) -> str:
+def _list_counts(found: Counter[int] | Counter[str]) -> str:
     """`9092 (40), 9093 (10) and 2 others`."""
     most = found.most_common(NAMED_MAX)
     text = ", ".join(f"{name} ({count:,})" if isinstance(name, int) else f"{count:,} {name}" for name, count in most)

@@ -49,24 +49,24 @@ class SortedRecords:
         self._held += len(record) + _COST
         if self._held >= self._held_max:
             self._records.sort()
-            self._runs.append(_written(iter(self._records)))
+            self._runs.append(_write_records_file(iter(self._records)))
             self._records, self._held = [], 0
 
     def __iter__(self) -> Iterator[bytes]:
         """All records, in order."""
-        self._sort()
+        self._sort_records()
         if self._runs:
-            return _read(self._runs[0], 0)
+            return _read_records(self._runs[0], 0)
         return iter(self._records)
 
     def from_prefix(self, prefix: bytes) -> Iterator[bytes]:
         """The records with this prefix, in order."""
-        self._sort()
+        self._sort_records()
         records: Iterator[bytes]
         if not self._runs:
             records = islice(self._records, bisect_left(self._records, prefix), None)
         elif prefix in self._places:
-            records = _read(self._runs[0], self._places[prefix])
+            records = _read_records(self._runs[0], self._places[prefix])
         else:
             return
         for record in records:
@@ -80,15 +80,15 @@ class SortedRecords:
         for run in self._runs:
             run.close()
 
-    def _sort(self) -> None:
+    def _sort_records(self) -> None:
         if self._sorted:
             return
         self._sorted = True
         self._records.sort()
         if not self._runs:
             return
-        runs = [_read(run, 0) for run in self._runs]
-        merged = _written(heapq.merge(*runs, self._records), self._places, self._prefix_size)
+        runs = [_read_records(run, 0) for run in self._runs]
+        merged = _write_records_file(heapq.merge(*runs, self._records), self._places, self._prefix_size)
         for run in self._runs:
             run.close()
         self._runs, self._records = [merged], []
@@ -101,13 +101,13 @@ class PacketRecords:
         self._records = records
         self._cursors: dict[int, _Cursor] = {}
 
-    def take(self, packet: int) -> list[bytes]:
+    def take_records(self, packet: int) -> list[bytes]:
         """The records of a packet; those of earlier packets in its file are passed over."""
         file = file_of(packet)
         cursor = self._cursors.get(file)
         if cursor is None:
             cursor = self._cursors[file] = _Cursor(self._records.from_prefix(BY_FILE.pack(file)))
-        return cursor.take(packet) if cursor.packet <= packet else []
+        return cursor.take_records(packet) if cursor.packet <= packet else []
 
 
 class _Cursor:
@@ -117,23 +117,25 @@ class _Cursor:
         self._records = records
         self._next = b""
         self.packet = 0
-        self._step()
+        self._advance()
 
-    def _step(self) -> None:
+    def _advance(self) -> None:
         self._next = next(self._records, b"")
         self.packet = BY_PACKET.unpack_from(self._next)[1] if self._next else _NEVER
 
-    def take(self, packet: int) -> list[bytes]:
+    def take_records(self, packet: int) -> list[bytes]:
         """The records of a packet."""
         found: list[bytes] = []
         while self.packet <= packet:
             if self.packet == packet:
                 found.append(self._next)
-            self._step()
+            self._advance()
         return found
 
 
-def _written(records: Iterator[bytes], places: dict[bytes, int] | None = None, prefix_size: int = 0) -> IO[bytes]:
+def _write_records_file(
+    records: Iterator[bytes], places: dict[bytes, int] | None = None, prefix_size: int = 0
+) -> IO[bytes]:
     """A file of records, each after its size; `places` takes the offset of each prefix."""
     file = TemporaryFile("w+b")  # noqa: SIM115  # until `close`
     try:
@@ -150,7 +152,7 @@ def _written(records: Iterator[bytes], places: dict[bytes, int] | None = None, p
     return file
 
 
-def _read(file: IO[bytes], at: int) -> Iterator[bytes]:
+def _read_records(file: IO[bytes], at: int) -> Iterator[bytes]:
     """The records from an offset on; several iterators may read one file, each at its own offset."""
     held = b""
     begin = 0

@@ -72,19 +72,19 @@ def find_ring(word: str) -> RingNames:
     folder, name = os.path.split(word)
     if not os.path.lexists(word):
         if glob.has_magic(name):
-            return RingNames(folder, re.compile(_translated(name)).match)
+            return RingNames(folder, re.compile(_translate_pattern(name)).match)
         if _DIRECTIVE.search(name):
-            return RingNames(folder, re.compile(_timed(name)).fullmatch)
-    return RingNames(folder, re.compile(_alike(name)).fullmatch, word)
+            return RingNames(folder, re.compile(_strftime_pattern(name)).fullmatch)
+    return RingNames(folder, re.compile(_successor_pattern(name)).fullmatch, word)
 
 
-def _translated(pattern: str) -> str:
+def _translate_pattern(pattern: str) -> str:
     import fnmatch
 
     return fnmatch.translate(pattern)
 
 
-def _timed(name: str) -> str:
+def _strftime_pattern(name: str) -> str:
     """The pattern of names that strftime makes of this one, with the number of -C after it."""
     out, at = [], 0
     for found in _DIRECTIVE.finditer(name):
@@ -93,7 +93,7 @@ def _timed(name: str) -> str:
     return "".join(out) + re.escape(name[at:]) + r"\d*"
 
 
-def _alike(name: str) -> str:
+def _successor_pattern(name: str) -> str:
     """The pattern of names that a writer of this one goes on with."""
     if found := _COUNTED_NAME.search(name):
         return re.escape(name[: found.start()]) + f"(?:{_COUNTED})?" + re.escape(name[found.end() :])
@@ -117,7 +117,7 @@ class RingName:
         self.folder, last = os.path.split(name)
         self._stem, self._extension = os.path.splitext(last)
         self._pattern = re.compile(f"{re.escape(self._stem)}_(\\d{{5,}})_\\d{{14}}{re.escape(self._extension)}")
-        self._number = max((number for number, _ in self._listed()), default=0)
+        self._number = max((number for number, _ in self._list_numbered_files()), default=0)
 
     def next(self, now_ns: int) -> str:
         """The path of the next file, begun at this time (UTC)."""
@@ -127,10 +127,10 @@ class RingName:
 
     def older(self, keep: int) -> list[str]:
         """The paths of existing files of the ring beyond the latest `keep`, oldest first."""
-        listed = sorted(self._listed())
+        listed = sorted(self._list_numbered_files())
         return [os.path.join(self.folder, name) for _, name in listed[: max(len(listed) - keep, 0)]]
 
-    def _listed(self) -> list[tuple[int, str]]:
+    def _list_numbered_files(self) -> list[tuple[int, str]]:
         try:
             names = os.listdir(self.folder or ".")
         except OSError:  # reported when a file is to be made in it

@@ -54,7 +54,7 @@ class FoldRenderer:
         except LimitExceeded as problem:
             raise Failure(f"{problem.text}: {self._remedy}") from None
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Take rows that the filters have left out; a subclass may learn from them."""
 
     def close(self) -> None:

@@ -159,7 +159,7 @@ class Follower:
         folder = self._ring.folder
         if folder and not os.path.isdir(folder):
             raise InputProblem(f"{word}: no such folder: {folder}")
-        self._following = self._first()
+        self._following = self._find_first()
 
     @property
     def greeting(self) -> str:
@@ -193,14 +193,14 @@ class Follower:
             self._pass_over_older(following)
         while True:
             if following is not None:
-                self._begin(following)
-            yield from self._read(clock)
+                self._begin_file(following)
+            yield from self._read_segments(clock)
             following = None
             if self._file is not None and self._file.is_begun_anew():
-                self._leave()
+                self._leave_file()
             elif (following := self._find_next()) is not None:
-                yield from self._read(clock)  # the writer has closed the current file by now
-                self._leave()
+                yield from self._read_segments(clock)  # the writer has closed the current file by now
+                self._leave_file()
             else:
                 yield [], clock.now_ns()
                 time.sleep(clock.pause_s())
@@ -212,7 +212,7 @@ class Follower:
 
     # -- the current file ----------------------------------------------------------------------------------------------
 
-    def _begin(self, member: _Member) -> None:
+    def _begin_file(self, member: _Member) -> None:
         number = len(self.names)
         if self._numbered:
             self.names.append(member.path)
@@ -222,25 +222,25 @@ class Follower:
             self._file = _Growing(member.path, reader, member.begun_ns)
         except OSError as error:  # moved away or deleted since it was seen
             self._left[member.key] = member.size
-            self._say(f"{member.path}: {error_reason(error)}")
+            self._report(f"{member.path}: {error_reason(error)}")
 
-    def _read(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
+    def _read_segments(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
         """Segments of the bytes that are there now in the current file."""
         file = self._file
-        while file is not None and file.reader.problem is None and (data := self._piece(file)):
+        while file is not None and file.reader.problem is None and (data := self._read_piece(file)):
             segments = file.reader.feed(data)
-            clock.note(segments)
+            clock.note_segments(segments)
             yield segments, clock.now_ns()
             if file.reader.problem is not None:
-                self._say_problem(file, "; everything before it is shown; waiting for the next file")
+                self._report_problem(file, "; everything before it is shown; waiting for the next file")
 
-    def _piece(self, file: _Growing) -> bytes:
+    def _read_piece(self, file: _Growing) -> bytes:
         try:
             return file.read()
         except OSError as error:
             raise InputProblem(f"{file.path}: {error_reason(error)} at byte {file.at:,}") from None
 
-    def _leave(self) -> None:
+    def _leave_file(self) -> None:
         """Finish the current file: nothing more comes of it."""
         file = self._file
         if file is None:
@@ -250,30 +250,30 @@ class Follower:
         if file.at:
             file.reader.finish()
         if not said and file.reader.problem is not None:
-            self._say_problem(file, "; the writer has begun another file without finishing this one")
+            self._report_problem(file, "; the writer has begun another file without finishing this one")
         self._ended.update(file.reader.counts)
         if file.begun_ns is not None:
             self._left[(*file.place, file.begun_ns)] = file.at
         file.close()
 
-    def _say_problem(self, file: _Growing, then: str) -> None:
+    def _report_problem(self, file: _Growing, then: str) -> None:
         problem = file.reader.problem
         assert problem is not None
-        self._say(f"{file.path}: {add_offset(problem.text, problem.offset)}{then}")
+        self._report(f"{file.path}: {add_offset(problem.text, problem.offset)}{then}")
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         self.broken = True
         self._env.say(f"kw: {text}")
 
     # -- the ring ------------------------------------------------------------------------------------------------------
 
-    def _first(self) -> _Member | None:
+    def _find_first(self) -> _Member | None:
         """The file to begin with: the one that is named, else the oldest of the ring; None while there is none."""
         named = self._ring.first
         if named is None or not os.path.lexists(named):
             return self._find_next()
         try:
-            member = _look(named, None)
+            member = _examine_file(named, None)
         except OSError as error:
             raise InputProblem(f"{named}: {error_reason(error)}") from None
         if member.problem is not None:
@@ -282,7 +282,7 @@ class Follower:
 
     def _pass_over_older(self, first: _Member) -> None:
         """Mark the files of the ring that were begun before `first` as not to be read."""
-        for member in self._scan():
+        for member in self._scan_ring():
             if member.begun_ns is not None and (first.begun_ns is None or member.begun_ns < first.begun_ns):
                 self._left[member.key] = member.size
 
@@ -291,7 +291,7 @@ class Follower:
         now = time.monotonic()
         if now < self._scan_at:
             return None
-        found = self._scan()
+        found = self._scan_ring()
         took = time.monotonic() - now
         self._scan_at = now + max(_SCAN_S, took * _SCAN_SHARE)
         here = self._file.place if self._file is not None else None
@@ -303,33 +303,33 @@ class Follower:
             if member.place == here:
                 continue
             if member.problem is not None:
-                self._pass_over(member)
+                self._report_passed_over(member)
             elif member.key in self._left:
-                self._check_late(member)
+                self._report_late_growth(member)
             elif member.begun_ns is not None:
                 waiting.append(member)
         return min(waiting, key=lambda member: (member.begun_ns, member.path), default=None)
 
-    def _pass_over(self, member: _Member) -> None:
+    def _report_passed_over(self, member: _Member) -> None:
         """Report once that a file is not read; a folder may have other files than captures, which are not reported."""
         if member.key not in self._left:
             self._left[member.key] = member.size
             if not self._ring.every or is_named_capture(member.path):
-                self._say(str(member.problem))
+                self._report(str(member.problem))
 
-    def _check_late(self, member: _Member) -> None:
+    def _report_late_growth(self, member: _Member) -> None:
         """Report once that a file has grown after it was left."""
         if member.size > self._left[member.key] and member.key not in self._late:
             self._late.add(member.key)
-            self._say(f"{member.path}: has grown after a later file was begun: --follow reads files of one writer")
+            self._report(f"{member.path}: has grown after a later file was begun: --follow reads files of one writer")
 
-    def _scan(self) -> list[_Member]:
+    def _scan_ring(self) -> list[_Member]:
         """The files of the ring that are there now."""
         members: dict[str, _Member] = {}
         with suppress(OSError):  # the folder is gone, and may come again
             for path in self._ring.paths():
                 with suppress(OSError):  # moved away or deleted meanwhile, or not readable
-                    members[path] = _look(path, self._members.get(path))
+                    members[path] = _examine_file(path, self._members.get(path))
         self._members = members
         return list(members.values())
 
@@ -344,7 +344,7 @@ class _PacketClock:
         self._latest_ns = 0
         self._came = time.monotonic()
 
-    def note(self, segments: list[Segment]) -> None:
+    def note_segments(self, segments: list[Segment]) -> None:
         """Note that bytes came, with these segments in them."""
         self._came = time.monotonic()
         if segments:
@@ -360,7 +360,7 @@ class _PacketClock:
         return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S
 
 
-def _look(path: str, known: _Member | None) -> _Member:
+def _examine_file(path: str, known: _Member | None) -> _Member:
     """A file as it is now; it is opened only if it is another one than `known`, or has changed. Raises OSError."""
     about = os.stat(path)
     if known is not None and known[1:5] == (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns):
@@ -370,17 +370,17 @@ def _look(path: str, known: _Member | None) -> _Member:
         problem = f"{path}: not a regular file: leave --follow out, kw reads it to its end"
     elif about.st_size:
         try:
-            problem, begun_ns = _look_inside(path)
+            problem, begun_ns = _examine_contents(path)
         except PermissionError as error:
             problem = f"{path}: {error_reason(error)}"
     return _Member(path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, begun_ns, problem)
 
 
-def _look_inside(path: str) -> tuple[str | None, int | None]:
+def _examine_contents(path: str) -> tuple[str | None, int | None]:
     """Why a file is not followed, and the time of its first packet; None for what there is not."""
     with open(path, "rb") as file:
         head = file.read(_PEEKS[0])
-        problem = _what_is_wrong(path, head)
+        problem = _explain_unusable(path, head)
         if problem is not None:
             return problem, None
         begun_ns = first_packet_ns(head)
@@ -396,7 +396,7 @@ def first_packet_ns(head: bytes) -> int | None:
     return walk.mark().low_ns
 
 
-def _what_is_wrong(path: str, head: bytes) -> str | None:
+def _explain_unusable(path: str, head: bytes) -> str | None:
     """Why a file that begins so is not followed; None for a capture, or a file too short to tell."""
     if COMPRESSED.match(head[:4]) is not None:
         return f"{path}: compressed: --follow reads uncompressed captures only"

@@ -110,18 +110,18 @@ def can_fork() -> bool:
 class PackedPart(NamedTuple):
     """Rows to be written: the slot of their frames, the lengths of the lists of each step, and the packed rows.
 
-    `news`: the rows that all workers have to notice.
+    `rows_to_learn`: the rows that all workers have to learn from.
     """
 
     number: int
     slot: int
     lengths: list[tuple[int, ...]]
     rows: PackedRows
-    news: list[Settled]
+    rows_to_learn: list[Settled]
 
 
 class Message(NamedTuple):
-    """What a worker is sent: names of topics that are new to it, rows that it missed, and a part without its news."""
+    """What a worker is sent: names of topics that are new to it, rows that it missed, and a part without its `rows_to_learn`."""
 
     topics: NewTopicNames
     missed: int
@@ -170,14 +170,14 @@ class Worker:
         self.parts = parts
         self.result = result
         self.known = known  # how many names of topics it has
-        self.missed: list[Settled] = []  # rows of other parts that it has to notice
+        self.missed: list[Settled] = []  # rows of other parts that it has to learn from
         self.data = bytearray()
         self.ended = False
 
     def send(self, data: bytes) -> None:
         """Send it a part, or its turn; if it has ended, its result says so."""
         with suppress(BrokenPipeError):
-            _send(self.parts, data)
+            _send_message(self.parts, data)
 
     def read(self) -> None:
         """Read what is there of its result."""
@@ -191,7 +191,7 @@ class Worker:
         data = self.data
         return self.ended or (len(data) >= _SIZE.size and len(data) >= _SIZE.size + _SIZE.unpack_from(data)[0])
 
-    def taken(self) -> PartResult | None:
+    def parse_result(self) -> PartResult | None:
         """The result; None where the process has ended without one."""
         data, self.data = self.data, bytearray()
         if self.ended:
@@ -205,7 +205,7 @@ class Worker:
         self.parts = -1
         while not self.is_done:
             self.read()
-        return self.taken()
+        return self.parse_result()
 
     def wait(self) -> int:
         """Close the pipes and wait for the end of the process, which is near; returns its exit code."""
@@ -244,7 +244,7 @@ class RenderJobs:
         self._slot = 0  # of the next part
         self._lengths: list[tuple[int, ...]] = []  # of the steps of the next part
         self._rows = self._size = 0  # of the next part; bytes of its slot at most
-        self._news: list[Settled] = []  # rows of the next part that all workers have to notice
+        self._rows_to_learn: list[Settled] = []  # rows of the next part that all workers have to learn from
         self._ready: deque[PackedPart] = deque()  # parts that wait for a worker
         self._first = self._sizes.first_rows  # rows that the reader is still to write
         self._workers: list[Worker] = []
@@ -277,21 +277,21 @@ class RenderJobs:
 
     def counts(self) -> RowCounts:
         """The counts of all rows written so far, here and by workers."""
-        return self._work.counts().plus(self._counted)
+        return self._work.counts().add(self._counted)
 
     def write(self, rows: list[Settled]) -> None:
         """Take rows to write."""
-        self._add(RowStep([], rows, []))
+        self._add_step(RowStep([], rows, []))
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Take rows that are not shown."""
-        noticed = self._work.skim(rows)
-        if noticed:
-            self._add(RowStep(noticed, [], []))
+        unshown = self._work.rows_to_learn_from(rows)
+        if unshown:
+            self._add_step(RowStep(unshown, [], []))
 
-    def sift(self, rows: list[Settled]) -> None:
+    def write_matching(self, rows: list[Settled]) -> None:
         """Take rows of which a filter chooses those to write."""
-        self._add(RowStep([], [], rows))
+        self._add_step(RowStep([], [], rows))
 
     def close(self) -> None:
         """Write the rows that wait, then the end of the output."""
@@ -300,23 +300,23 @@ class RenderJobs:
 
     # Parts.
 
-    def _add(self, step: RowStep) -> None:
+    def _add_step(self, step: RowStep) -> None:
         size = sum(map(max_packed_size, step))
         if self._first > 0:
             self._first -= sum(map(len, step)) if self._output.begun or not self._work.writes_rows else 0
-            self._do_here([step])
-        elif self._jobs < 2 or size > self._sizes.most or not self._work.is_apart(step):
-            self._write_here()
-            self._do_here([step])
+            self._write_steps([step])
+        elif self._jobs < 2 or size > self._sizes.most or not self._work.is_independent(step):
+            self._write_waiting_rows()
+            self._write_steps([step])
         else:
             if self._size + size > self._sizes.most:
                 self._end_part()
-            with _uninterrupted():
-                self._pack(step, size)
+            with _block_signals():
+                self._pack_step(step, size)
             if self._rows >= self._sizes.rows or self._size >= self._sizes.size:
                 self._end_part()
 
-    def _pack(self, step: RowStep, size: int) -> None:
+    def _pack_step(self, step: RowStep, size: int) -> None:
         """Add a step to the next part. Rows are not kept: the next ones are made in the same memory, in the cache."""
         packer = self._packer or self._begin_part()
         for rows in step:
@@ -324,7 +324,7 @@ class RenderJobs:
         self._lengths.append(tuple(map(len, step)))
         self._rows += sum(map(len, step))
         self._size += size
-        self._news += self._work.news(step)
+        self._rows_to_learn += self._work.rows_for_all_workers(step)
 
     def _begin_part(self) -> RowPacker:
         if not self._slots:
@@ -340,24 +340,24 @@ class RenderJobs:
         """End the next part: a worker writes it as soon as one has time."""
         if self._packer is None:
             return
-        with _uninterrupted():
-            self._ready.append(self._ended(self._packer))
+        with _block_signals():
+            self._ready.append(self._pack_part(self._packer))
         if self._parts:
-            self._collect(0)
-        self._share()
+            self._collect_results(0)
+        self._share_parts()
         if not self._jobs:
-            self._write_here()
+            self._write_waiting_rows()
         while len(self._ready) > self._jobs:
-            self._collect(None)
+            self._collect_results(None)
 
-    def _ended(self, packer: RowPacker) -> PackedPart:
+    def _pack_part(self, packer: RowPacker) -> PackedPart:
         self._number += 1
-        part = PackedPart(self._number, self._slot, self._lengths, packer.finish(), self._news)
-        self._packer, self._lengths, self._news = None, [], []
+        part = PackedPart(self._number, self._slot, self._lengths, packer.finish(), self._rows_to_learn)
+        self._packer, self._lengths, self._rows_to_learn = None, [], []
         self._rows = self._size = 0
         return part
 
-    def _share(self) -> None:
+    def _share_parts(self) -> None:
         """Give the ready parts to workers that have none; start workers while there are fewer than `jobs`."""
         busy = {worker.pid for worker, _ in self._parts}
         while self._ready:
@@ -367,38 +367,38 @@ class RenderJobs:
                     return
                 self._output.flush()  # or the forked process would write it too
                 try:
-                    self._fork()
+                    self._fork_worker()
                 except OSError:  # no more processes, or no room for one
                     self._jobs = len(self._workers)
                 continue
-            with _uninterrupted():
-                self._give(worker, self._ready.popleft())
-            self._grant()
+            with _block_signals():
+                self._give_part(worker, self._ready.popleft())
+            self._grant_turn()
             busy.add(worker.pid)
 
-    def _give(self, worker: Worker, part: PackedPart) -> None:
+    def _give_part(self, worker: Worker, part: PackedPart) -> None:
         written = BytesIO()
         missed = RowPacker(written.write)
         missed.add(worker.missed)
         names, packed = new_topic_names(self._topics, worker.known), missed.finish()
-        message = Message(names, missed.count, packed, written.getvalue(), part._replace(news=[]))
+        message = Message(names, missed.count, packed, written.getvalue(), part._replace(rows_to_learn=[]))
         worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []
         self._parts.append((worker, part))
-        if part.news:
+        if part.rows_to_learn:
             for each in self._workers:
                 if each is not worker:
-                    each.missed += part.news
-            self._work.renderer.notice(part.news)
+                    each.missed += part.rows_to_learn
+            self._work.renderer.learn_from(part.rows_to_learn)
 
-    def _do_here(self, steps: Iterable[RowStep]) -> None:
-        self._work.do(steps)
+    def _write_steps(self, steps: Iterable[RowStep]) -> None:
+        self._work.process_steps(steps)
         self._output.settle()
 
-    def pulse(self) -> None:
+    def poll_workers(self) -> None:
         """Between two pieces of input: collect what workers have done; where the input pauses, write all rows."""
         if self._ready:
-            self._collect(0)
+            self._collect_results(0)
         if self._pause is not None and (self._packer is not None or self._parts) and self._pause():
             self.drain(share=False)
 
@@ -406,27 +406,27 @@ class RenderJobs:
         """Have all rows written that were taken."""
         if self._parts and share:
             self._end_part()
-        self._write_here()
+        self._write_waiting_rows()
 
-    def _write_here(self) -> None:
+    def _write_waiting_rows(self) -> None:
         """Collect all parts and end the workers, then write the waiting rows here."""
         if self._parts:
             while self._parts:
-                self._collect(None)
+                self._collect_results(None)
             self._output.flush()
         while self._workers:
-            with _uninterrupted():
+            with _block_signals():
                 worker = self._workers[-1]
-                self._work.take(self._told(worker, worker.finish()).states)
+                self._work.merge_states(self._checked_result(worker, worker.finish()).states)
                 self._workers.pop().wait()
         if self._packer is not None:
-            self._ready.append(self._ended(self._packer))
+            self._ready.append(self._pack_part(self._packer))
         while self._ready:
             part = self._ready.popleft()
-            self._do_here(self._steps(part))
+            self._write_steps(self._unpack_steps(part))
             self._free.append(part.slot)
 
-    def _fork(self) -> None:
+    def _fork_worker(self) -> None:
         take, give = os.pipe()
         result, tell = os.pipe()
         try:
@@ -436,10 +436,10 @@ class RenderJobs:
                 with suppress(OSError):  # the size may be above the system's limit
                     for number in (give, tell):
                         fcntl.fcntl(number, fcntl.F_SETPIPE_SZ, _PIPE)
-            with _uninterrupted():
+            with _block_signals():
                 pid = os.fork()
                 if pid == 0:
-                    self._be_worker(take, tell, (give, result))
+                    self._run_worker(take, tell, (give, result))
                 self._workers.append(Worker(pid, give, result, len(self._topics.names)))
         except OSError:
             os.close(give)
@@ -449,18 +449,18 @@ class RenderJobs:
             os.close(take)
             os.close(tell)
 
-    def _grant(self) -> None:
+    def _grant_turn(self) -> None:
         """Tell the worker of the first part that it is its turn, after writing the output of the parts before."""
         if self._parts and self._granted != self._parts[0][1].number:
             worker, part = self._parts[0]
             self._output.flush()
-            with _uninterrupted():
+            with _block_signals():
                 worker.send(pickle.dumps(Turn(part.number, frozenset(self._output.told))))
                 self._granted = part.number
 
-    def _collect(self, timeout_ms: int | None) -> None:
+    def _collect_results(self, timeout_ms: int | None) -> None:
         """Wait up to `timeout_ms` for results of workers and read them; take those whose turn it is."""
-        self._grant()
+        self._grant_turn()
         poll = select.poll()
         by_result = {worker.result: worker for worker, _ in self._parts if not worker.is_done}
         for number in by_result:
@@ -469,38 +469,38 @@ class RenderJobs:
         if not ready:
             return
         try:
-            with _uninterrupted():
+            with _block_signals():
                 for number, _ in ready:
                     by_result[number].read()
                 while self._parts and self._parts[0][0].is_done:
                     worker, part = self._parts.popleft()
-                    self._take(worker)
+                    self._take_result(worker)
                     self._free.append(part.slot)
         except Exception:
             self._output.flush()  # the output of parts before the error
             raise
-        self._share()
-        self._grant()
+        self._share_parts()
+        self._grant_turn()
 
-    def _told(self, worker: Worker, result: PartResult | None) -> PartResult:
+    def _checked_result(self, worker: Worker, result: PartResult | None) -> PartResult:
         """The result of a worker. Raises its problem, or Failure where the process has ended without a result."""
         if result is None:
             self._workers.remove(worker)
             code = worker.wait()
-            self.abandon()
-            raise Failure(f"a worker process of --jobs ended too early, {_ending(code)}")
+            self.kill_workers()
+            raise Failure(f"a worker process of --jobs ended too early, {_describe_exit(code)}")
         if result.problem is not None:
-            self.abandon()
+            self.kill_workers()
             raise result.problem
         return result
 
-    def _take(self, worker: Worker) -> None:
-        result = self._told(worker, worker.taken())
-        self._counted = self._counted.plus(result.counts)
-        self._output.take(result.output)
+    def _take_result(self, worker: Worker) -> None:
+        result = self._checked_result(worker, worker.parse_result())
+        self._counted = self._counted.add(result.counts)
+        self._output.add_pieces(result.output)
         self._output.told |= result.told
 
-    def abandon(self) -> None:
+    def kill_workers(self) -> None:
         """Kill the workers that are left; there are none where all went well."""
         self._parts.clear()
         while self._workers:
@@ -511,7 +511,7 @@ class RenderJobs:
 
     # In a worker process.
 
-    def _be_worker(self, take: int, tell: int, others: tuple[int, int]) -> NoReturn:
+    def _run_worker(self, take: int, tell: int, others: tuple[int, int]) -> NoReturn:
         code = 1
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # the reader ends the run; parts given are written
@@ -519,47 +519,47 @@ class RenderJobs:
             for number in (*others, *(each for worker in self._workers for each in (worker.parts, worker.result))):
                 os.close(number)
             gc.freeze()  # the objects so far are the reader's: collecting garbage among them would copy their pages
-            self._work.begin()
-            while (data := _received(take)) is not None:
+            self._work.begin_worker()
+            while (data := _receive_message(take)) is not None:
                 message = pickle.loads(data)
                 if isinstance(message, Message):
-                    _send(tell, pickle.dumps(self._result(message, take)))
-            _send(tell, pickle.dumps(PartResult(states=self._work.states())))
+                    _send_message(tell, pickle.dumps(self._make_result(message, take)))
+            _send_message(tell, pickle.dumps(PartResult(states=self._work.states())))
             code = 0
         finally:
             os._exit(code)
 
-    def _result(self, message: Message, take: int) -> PartResult:
+    def _make_result(self, message: Message, take: int) -> PartResult:
         work, output = self._work, self._output
         before = work.counts()
         output.begin_part(partial(_await_turn, take, message.part.number), HELD_MAX)
         try:
-            work.do(self._received_steps(message))
+            work.process_steps(self._unpack_message(message))
             held = tuple(output.end_part(RETURNED_MAX))
         except Exception as problem:  # any problem is reported to the reader
-            return PartResult(problem=_as_told(problem))
-        return PartResult(work.counts().since(before), frozenset() if held else frozenset(output.told), held)
+            return PartResult(problem=_picklable_error(problem))
+        return PartResult(work.counts().subtract(before), frozenset() if held else frozenset(output.told), held)
 
-    def _received_steps(self, message: Message) -> Iterator[RowStep]:
+    def _unpack_message(self, message: Message) -> Iterator[RowStep]:
         add_topic_names(self._topics, message.topics)
         if message.missed:
             rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._api_readers, self._topics)
-            self._work.notice(rows.unpack(message.missed))
-        return self._steps(message.part)
+            self._work.learn_from(rows.unpack(message.missed))
+        return self._unpack_steps(message.part)
 
-    def _steps(self, part: PackedPart) -> Iterator[RowStep]:
+    def _unpack_steps(self, part: PackedPart) -> Iterator[RowStep]:
         rows = RowUnpacker(part.rows, self._slots[part.slot], self._api_readers, self._topics)
         for lengths in part.lengths:
             yield RowStep(*map(rows.unpack, lengths))
 
 
-def _received(number: int) -> bytearray | None:
+def _receive_message(number: int) -> bytearray | None:
     """The next message; None where no more will come."""
-    head = _read_all(number, _SIZE.size)
-    return None if head is None else _read_all(number, _SIZE.unpack(head)[0])
+    head = _read_exactly(number, _SIZE.size)
+    return None if head is None else _read_exactly(number, _SIZE.unpack(head)[0])
 
 
-def _read_all(number: int, size: int) -> bytearray | None:
+def _read_exactly(number: int, size: int) -> bytearray | None:
     data = bytearray(size)
     view = memoryview(data)
     while view:
@@ -572,21 +572,21 @@ def _read_all(number: int, size: int) -> bytearray | None:
 
 def _await_turn(take: int, number: int) -> frozenset[Hashable]:
     """Wait until all parts before are written; returns the keys of the texts that they have printed once."""
-    while (data := _received(take)) is not None:
+    while (data := _receive_message(take)) is not None:
         turn: Turn = pickle.loads(data)
         if turn.number == number:  # it is not the turn of an earlier part whose output the reader has written
             return turn.told
     os._exit(1)  # the reader is no more
 
 
-def _send(number: int, data: bytes) -> None:
+def _send_message(number: int, data: bytes) -> None:
     """Write a message for `_received`."""
     view = memoryview(_SIZE.pack(len(data)) + data)
     while view:
         view = view[os.write(number, view) :]
 
 
-def _as_told(problem: Exception) -> Exception:
+def _picklable_error(problem: Exception) -> Exception:
     """A problem in a form that can be pickled, with its traceback, which --debug shows."""
     problem.add_note("in a part of --jobs:\n" + "".join(traceback.format_exception(problem)))
     try:
@@ -596,12 +596,12 @@ def _as_told(problem: Exception) -> Exception:
     return problem
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     return f"by signal {-code}" if code < 0 else f"with exit code {code}"
 
 
 @contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _block_signals() -> Iterator[None]:
     """Block SIGINT and SIGTERM inside, so that processes and what is known of them stay together."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:

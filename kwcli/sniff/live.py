@@ -76,7 +76,7 @@ class Live:
     def __init__(self, interface: str, kernel_filter: KernelFilter, env: Environment) -> None:
         self.interface = interface
         self._env = env
-        self._sockets, link_types = _open(interface, kernel_filter)
+        self._sockets, link_types = _open_sockets(interface, kernel_filter)
         # The whole stream has one link type: where interfaces differ, bare IP packets get an Ethernet header.
         common = set(link_types)
         self._bare = [link_type == RAW_IP and len(common) > 1 for link_type in link_types]
@@ -130,7 +130,7 @@ class Live:
             sock.close()
 
 
-def _open(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any], list[int]]:
+def _open_sockets(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any], list[int]]:
     """scapy's sockets on the interface (`any`: on all that are up), and their link types."""
     import logging
 
@@ -148,7 +148,9 @@ def _open(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any], list[
         link_type = LINK_TYPES.get(hardware, ETHERNET)
         try:
             # On the loopback every packet comes twice, out and in.
-            sock = _bound_socket(name, _program(kernel_filter, link_type, name), drops_outgoing=hardware == LOOPBACK)
+            sock = _bound_socket(
+                name, _compile_program(kernel_filter, link_type, name), drops_outgoing=hardware == LOOPBACK
+            )
         except PermissionError:
             raise Failure(
                 f"{interface}: no permission to capture; run as root, or: "
@@ -176,7 +178,7 @@ def _bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> Any:
     try:
         if program:
             _attach_program(sock.ins, program)
-        _widen(sock.ins)
+        _widen_buffer(sock.ins)
         sock.ins.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)  # VLAN tags that the kernel takes out
         sock.ins.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         index = struct.pack("=IHH8s", socket.if_nametoindex(name), PACKET_MR_PROMISC, 0, b"")
@@ -217,7 +219,7 @@ def _attach_program(sock: socket.socket, program: bytes) -> None:
     sock.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, struct.pack("HP", len(program) // 8, ctypes.addressof(held)))
 
 
-def _program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
+def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     """The kernel's program for packets of a link type; empty where everything is wanted."""
     from kwcli.sniff.kernel_filter.broker_ports import carries_ports
     from kwcli.sniff.kernel_filter.conditions import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
@@ -232,7 +234,7 @@ def _program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     try:
         if kernel_filter.bpf is not None:
             try:
-                condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _addresses))
+                condition = all_of(condition, parse_expression(kernel_filter.bpf, layout, _resolve_host))
             except NotUnderstood as problem:
                 following = _compile_by_libpcap(kernel_filter.bpf, name, problem)
         return pack_instructions(assemble(condition, following))
@@ -267,7 +269,7 @@ def _compile_by_libpcap(bpf: str, name: str, problem: NotUnderstood) -> list[Ins
     return unpack_instructions(program)
 
 
-def _addresses(name: str) -> list[IPv4Network | IPv6Network]:
+def _resolve_host(name: str) -> list[IPv4Network | IPv6Network]:
     """All addresses of a host's name, as networks of one address. Raises Failure where it has none."""
     from ipaddress import ip_network
 
@@ -289,7 +291,7 @@ def _hardware_type(name: str) -> int:
         return LOOPBACK if name.startswith("lo") else ETHERNET
 
 
-def _widen(sock: socket.socket) -> None:
+def _widen_buffer(sock: socket.socket) -> None:
     """Ask for a receive buffer beyond the system's usual maximum, where that is permitted."""
     try:
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)

@@ -25,7 +25,7 @@ VALUES_MAX: Final = 1000
 LISTED_MAX: Final = 8
 
 
-def _api(key: int) -> str:
+def _api_text(key: int) -> str:
     return api(key).name if key in NAMES else str(key)
 
 
@@ -43,7 +43,7 @@ _LISTED: Final[dict[str, Callable[[Any], str]]] = {
     "text": str,
     "address": lambda address: str(address).rpartition(":")[0],
     "any": str,
-    "api": _api,
+    "api": _api_text,
     "error": error_name,
 }
 _RANGED: Final[dict[str, Callable[[Any], str]]] = {
@@ -79,7 +79,7 @@ class Unmatched:
                     continue
                 if part.matches(row):
                     self._matched[number] = True
-                elif _is_told(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
+                elif _has_listable_field(atoms) and (atoms[0].kind == "api" or can_be(row.api_key)):
                     found = atoms[0].values(row)
                     if atoms[0].kind == "any":
                         found = [text for value in found if (text := _body_value(value)) is not None]
@@ -98,20 +98,20 @@ class Unmatched:
                 return "nothing went wrong: no error code, nothing undecoded, no unanswered request"
             if len(set(names)) != 1:
                 return "nothing matches the filter"
-            if not _is_told(atoms):
+            if not _has_listable_field(atoms):
                 return f"no {names[0]} matches"
-            return _there_is(names[0], atoms[0].kind, values)
+            return _list_values(names[0], atoms[0].kind, values)
         if len(self._parts) == 1:
             return None
         return "nothing matches all conditions of the filter, though each condition alone has matches"
 
 
-def _is_told(atoms: list[Atom]) -> bool:
+def _has_listable_field(atoms: list[Atom]) -> bool:
     """Whether a condition is about one field whose values may be listed: not what records hold."""
     return len({atom.name for atom in atoms}) == 1 and (atoms[0].kind in _LISTED or atoms[0].kind in _RANGED)
 
 
-def _there_is(name: str, kind: str, values: Counter[Any]) -> str:
+def _list_values(name: str, kind: str, values: Counter[Any]) -> str:
     """`no topic matches; there are orders, payments, metrics`."""
     said = name if "." in name else _SAID.get(name, name.replace("_", " "))
     if not values:

@@ -38,12 +38,12 @@ class PacketFile:
     def write(self, data: bytes) -> None:
         """Write a piece of the capture, of whole blocks (b"" as time passes); it can be read from the file at once."""
         if data and not self.failed:
-            self._try(lambda: self._append(data))
+            self._try_action(lambda: self._append(data))
 
     def close(self) -> None:
         """Close the file."""
         if not self.failed:
-            self._try(self._file.close)
+            self._try_action(self._file.close)
 
     def _open(self, name: str) -> BufferedWriter:
         try:
@@ -55,13 +55,13 @@ class PacketFile:
         self._file.write(data)
         self._file.flush()
 
-    def _try(self, act: Callable[[], object]) -> None:
+    def _try_action(self, act: Callable[[], object]) -> None:
         try:
             act()
         except OSError as error:
-            self._fail((error.strerror or str(error)).lower())
+            self._report_failure((error.strerror or str(error)).lower())
 
-    def _fail(self, what: str) -> None:
+    def _report_failure(self, what: str) -> None:
         self.failed = True
         with suppress(OSError):  # what could not be written is still in its buffer
             self._file.close()
@@ -100,7 +100,7 @@ class PacketRing(PacketFile):
             self._end_file()
         at = 0
         while at < len(data) and not self.failed:
-            end, packets = self._fitting(data, at)
+            end, packets = self._measure_fitting_blocks(data, at)
             if self._closed or end == at:
                 self._begin_file()
                 continue
@@ -114,7 +114,7 @@ class PacketRing(PacketFile):
         if not self._closed:
             super().close()
 
-    def _fitting(self, data: bytes, at: int) -> tuple[int, int]:
+    def _measure_fitting_blocks(self, data: bytes, at: int) -> tuple[int, int]:
         """The end of the blocks that fit in the current file, and how many of them are packets."""
         limit, size, packets = self._rotation.size, self._size, self._packets
         while at < len(data):
@@ -139,7 +139,7 @@ class PacketRing(PacketFile):
         try:
             self._file = self._open(self._name)
         except Failure as failure:
-            self._fail(failure.text.removeprefix(f"{self._name}: "))
+            self._report_failure(failure.text.removeprefix(f"{self._name}: "))
             return
         self._closed = False
         self._begun, self._packets, self._size = self._env.monotonic(), 0, len(self._header)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo
     from decoders.tls.key_log import Origin
 
-__all__ = ["NEVER_NS", "FrameBytes", "LoggedEngine", "MetConnection", "SegmentLog", "Side"]
+__all__ = ["NEVER_NS", "ConnectionSide", "FrameBytes", "LoggedConnection", "LoggedEngine", "SegmentLog"]
 
 # Segments of the log are found by the 4 KiB of sequence numbers that they are in.
 _BUCKET: Final = 12
@@ -33,7 +33,7 @@ _ACK: Final = 16
 _Logged = tuple[int, int, int, int, int | None]
 
 
-class Side:
+class ConnectionSide:
     """One direction of a connection: where its stream is in sequence numbers."""
 
     __slots__ = ("base", "half")
@@ -42,7 +42,7 @@ class Side:
         self.half = half
         self.base = 0  # place in the stream of the byte that the pairing counts as its first
 
-    def number(self, place: int) -> int:
+    def sequence_number(self, place: int) -> int:
         """The sequence number of a place in the stream."""
         return self.half.sequence_number(place)
 
@@ -55,7 +55,7 @@ class Side:
         return max(size + sequence_difference(ack, half.first + size & MASK), 0)
 
 
-class MetConnection:
+class LoggedConnection:
     """A connection of which at least one chunk has come."""
 
     __slots__ = ("began_ns", "connection", "ended_ns", "latest_ns", "number", "session", "sides")
@@ -66,10 +66,10 @@ class MetConnection:
         self.began_ns = connection.began_ns
         self.ended_ns = NEVER_NS  # when another connection took its ports
         self.latest_ns = 0  # the end of its latest row that is kept
-        self.sides = (Side(connection.first), Side(connection.second))
+        self.sides = (ConnectionSide(connection.first), ConnectionSide(connection.second))
         self.session: Origin | None = None  # of TLS
 
-    def side(self, source: str) -> int:
+    def side_index(self, source: str) -> int:
         """0 for the side with this address, 1 for the other one."""
         return 0 if self.sides[0].half.source == source else 1
 
@@ -87,25 +87,25 @@ class FrameBytes(NamedTuple):
 class SegmentLog:
     """The log of one reading. `begun` gets each new connection; without `places` only connections are logged."""
 
-    def __init__(self, begun: Callable[[MetConnection], None], *, places: bool = True) -> None:
+    def __init__(self, begun: Callable[[LoggedConnection], None], *, places: bool = True) -> None:
         self._begun = begun
         self._places = places
-        self._connections: dict[int, MetConnection] = {}
-        self._by_key: dict[bytes, MetConnection] = {}
+        self._connections: dict[int, LoggedConnection] = {}
+        self._by_key: dict[bytes, LoggedConnection] = {}
         self._closed: list[tuple[int, int]] = []  # numbers, with the time of their end
         self._log: dict[bytes, dict[int, list[_Logged]]] = {}
         self._logged = 0
         self._log_most = _LOGGED
         self.engine: Engine | None = None
 
-    def met(self, number: int) -> MetConnection | None:
+    def find_connection(self, number: int) -> LoggedConnection | None:
         """The connection with this number, while it is open."""
         return self._connections.get(number)
 
-    def log(self, segments: list[Segment]) -> None:
+    def log_segments(self, segments: list[Segment]) -> None:
         """Log segments that the engine gets next."""
         for number, time_ns in self._closed:
-            self._forget(number, time_ns)
+            self._forget_connection(number, time_ns)
         self._closed = []
         if not self._places:
             return
@@ -125,12 +125,12 @@ class SegmentLog:
         if self._logged > self._log_most:
             self._clear_log()
 
-    def meet(self, chunks: list[Chunk]) -> None:
+    def log_connections(self, chunks: list[Chunk]) -> None:
         """Log the connections of chunks on their way to the pairing."""
         for half, time_ns, _, data in chunks:
             connection = half.connection
             if connection.number not in self._connections:
-                self._begin(connection, time_ns)
+                self._add_connection(connection, time_ns)
             if isinstance(data, Close):
                 self._closed.append((connection.number, time_ns))
 
@@ -141,22 +141,22 @@ class SegmentLog:
             if getattr(state, "client_random", b""):
                 self._connections[half.connection.number].session = state.origin()
 
-    def _begin(self, connection: Connection, time_ns: int) -> None:
-        met = self._connections[connection.number] = MetConnection(connection)
-        met.began_ns = min(met.began_ns, time_ns)  # what came far off may be older than what it was found by
-        key = met.sides[0].half.key
+    def _add_connection(self, connection: Connection, time_ns: int) -> None:
+        logged = self._connections[connection.number] = LoggedConnection(connection)
+        logged.began_ns = min(logged.began_ns, time_ns)  # what came far off may be older than what it was found by
+        key = logged.sides[0].half.key
         for each in (key, reverse_key(key)):
             before = self._by_key.get(each)
             if before is not None:
-                before.ended_ns = met.began_ns
-            self._by_key[each] = met
-        self._begun(met)
+                before.ended_ns = logged.began_ns
+            self._by_key[each] = logged
+        self._begun(logged)
 
-    def _forget(self, number: int, time_ns: int) -> None:
-        met = self._connections.pop(number)
-        key = met.sides[0].half.key
+    def _forget_connection(self, number: int, time_ns: int) -> None:
+        logged = self._connections.pop(number)
+        key = logged.sides[0].half.key
         for each in (key, reverse_key(key)):
-            if self._by_key.get(each) is met:
+            if self._by_key.get(each) is logged:
                 del self._by_key[each]
                 buckets = self._log.pop(each, {})
                 # Another connection may have begun on these ports, of which no chunk has come yet.
@@ -164,7 +164,7 @@ class SegmentLog:
                 if any(left.values()):
                     self._log[each] = {at: entries for at, entries in left.items() if entries}
 
-    def watch(self, engine: Engine) -> None:
+    def set_engine(self, engine: Engine) -> None:
         """Set the engine whose state says which segments are still needed."""
         self.engine = engine
 
@@ -172,55 +172,55 @@ class SegmentLog:
         """Drop segments of which no row can come any more: those before all exchanges in flight, frames under way."""
         assert self.engine is not None
         context = self.engine.pairer.context
-        for met in self._connections.values():
-            pairing = context.pairings.get(met.number)
-            undecided = context.undecided.get(met.number)
-            if self._by_key.get(met.sides[0].half.key) is not met:
+        for logged in self._connections.values():
+            pairing = context.pairings.get(logged.number)
+            undecided = context.undecided.get(logged.number)
+            if self._by_key.get(logged.sides[0].half.key) is not logged:
                 continue
-            if (undecided is not None and undecided.foreign) or met.connection.tls:
-                self._clear_before(met, (met.sides[0].half.size, met.sides[1].half.size))
+            if (undecided is not None and undecided.foreign) or logged.connection.tls:
+                self._clear_before(logged, (logged.sides[0].half.size, logged.sides[1].half.size))
             elif pairing is not None:
-                self.state(met, pairing.connection_info)
-                client = met.side(pairing.connection_info.client)
-                asked, answered = _needed(pairing)
-                places = asked + met.sides[client].base, answered + met.sides[1 - client].base
-                self._clear_before(met, places if not client else places[::-1])
+                self.set_uncounted(logged, pairing.connection_info)
+                client = logged.side_index(pairing.connection_info.client)
+                asked, answered = _oldest_needed_places(pairing)
+                places = asked + logged.sides[client].base, answered + logged.sides[1 - client].base
+                self._clear_before(logged, places if not client else places[::-1])
         self._logged = sum(len(entries) for buckets in self._log.values() for entries in buckets.values())
         self._log_most = max(_LOGGED, 2 * self._logged)
 
-    def needed(self, met: MetConnection, index: int) -> int:
+    def oldest_needed_place(self, logged: LoggedConnection, index: int) -> int:
         """The place in a side's stream, as the pairing counts, before which no row can come any more."""
         assert self.engine is not None
-        pairing = self.engine.pairer.context.pairings.get(met.number)
+        pairing = self.engine.pairer.context.pairings.get(logged.number)
         if pairing is None:
             return 0
-        return _needed(pairing)[index != met.side(pairing.connection_info.client)]
+        return _oldest_needed_places(pairing)[index != logged.side_index(pairing.connection_info.client)]
 
-    def _clear_before(self, met: MetConnection, places: tuple[int, int]) -> None:
+    def _clear_before(self, logged: LoggedConnection, places: tuple[int, int]) -> None:
         """Drop the segments of both sides before these places."""
-        for side, place in zip(met.sides, places, strict=True):
-            first = side.number(place) >> _BUCKET
+        for side, place in zip(logged.sides, places, strict=True):
+            first = side.sequence_number(place) >> _BUCKET
             buckets = self._log.get(side.half.key, {})
             for bucket in [each for each in buckets if (each - first) % _BUCKETS > _BUCKETS >> 1]:
                 del buckets[bucket]
 
     @staticmethod
-    def state(met: MetConnection, info: ConnectionInfo) -> None:
+    def set_uncounted(logged: LoggedConnection, info: ConnectionInfo) -> None:
         """Set the place in each stream that the pairing counts as the first: it may not have seen the beginning."""
-        client = met.side(info.client)
-        met.sides[client].base, met.sides[1 - client].base = info.uncounted
+        client = logged.side_index(info.client)
+        logged.sides[client].base, logged.sides[1 - client].base = info.uncounted
 
-    def runs(self, met: MetConnection, index: int, place: int, size: int) -> Iterator[FrameBytes]:
+    def find_frame_bytes(self, logged: LoggedConnection, index: int, place: int, size: int) -> Iterator[FrameBytes]:
         """The parts of packets that hold `size` bytes of a side's stream, from a place on."""
-        first = met.sides[index].number(place)
-        buckets = self._log.get(met.sides[index].half.key, {})
+        first = logged.sides[index].sequence_number(place)
+        buckets = self._log.get(logged.sides[index].half.key, {})
         found: dict[_Logged, None] = {}
         for bucket in range(first >> _BUCKET, (first + size - 1 >> _BUCKET) + 1):
             found.update(dict.fromkeys(buckets.get(bucket % _BUCKETS, ())))
         for time_ns, packet, seq, length, ack in found:
             step = sequence_difference(seq, first)
             begin, end = max(step, 0), min(step + length, size)
-            if begin < end and met.began_ns <= time_ns < met.ended_ns:
+            if begin < end and logged.began_ns <= time_ns < logged.ended_ns:
                 yield FrameBytes(begin, end - begin, packet, first + begin & MASK, ack)
 
 
@@ -230,26 +230,26 @@ class LoggedEngine(Engine):
     def __init__(self, log: SegmentLog, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._log = log
-        log.watch(self)
+        log.set_engine(self)
 
     def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
-        self._log.meet(chunks)
+        self._log.log_connections(chunks)
         plain = super()._plain(chunks, now_ns)
         self._log.note_sessions(chunks)
         return plain
 
 
-def _needed(pairing: Any) -> tuple[int, int]:
+def _oldest_needed_places(pairing: Any) -> tuple[int, int]:
     """The places of both directions before which no exchange is in flight and no frame under way."""
     if pairing.resting:
         return pairing.client_place, pairing.server_place
     waiting = [exchange.place for exchange in (*pairing.in_flight.waiting(), *pairing.sasl.tokens)]
-    places = [_under_way(pairing.requests), _under_way(pairing.responses)]
+    places = [_incomplete_frame_place(pairing.requests), _incomplete_frame_place(pairing.responses)]
     early = [frame.place for frame in pairing.early.values()]
     return min(places[0], *waiting) if waiting else places[0], min(places[1], *early) if early else places[1]
 
 
-def _under_way(direction: Any) -> int:
+def _incomplete_frame_place(direction: Any) -> int:
     """The place where the frame under way begins, or bytes that may be the head of one."""
     if direction.need:
         return int(direction.begun)

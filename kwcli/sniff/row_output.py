@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
     from kwcli.terminal.progress import Progress
 
-__all__ = ["WRITE_SIZE", "Output", "TableTaker", "name_files", "names_files", "number_in_file", "without_ends"]
+__all__ = [
+    "WRITE_SIZE",
+    "Output",
+    "TableSink",
+    "needs_file_names",
+    "renumber_packets",
+    "set_file_names",
+    "split_off_ends",
+]
 
 WRITE_SIZE: Final = 1 << 20
 
@@ -55,11 +63,11 @@ class Output:
 
     def write(self, data: bytes) -> None:
         """Take bytes; they may wait for more before they are written."""
-        self.take([data])
+        self.add_pieces([data])
         if self._size >= self._held:
             self.flush()
 
-    def take(self, pieces: Iterable[bytes]) -> None:
+    def add_pieces(self, pieces: Iterable[bytes]) -> None:
         """Take bytes, which wait for the next flush."""
         for data in pieces:
             if data.__class__ is OncePiece:
@@ -87,7 +95,7 @@ class Output:
         held, self._parts, self._size = self._parts, [], 0
         return held
 
-    def _await_turn(self, turn: Callable[[], frozenset[Hashable]]) -> None:
+    def _wait_for_turn(self, turn: Callable[[], frozenset[Hashable]]) -> None:
         self._turn, self._held = None, WRITE_SIZE
         told = turn()
         self._parts = [each for each in self._parts if not isinstance(each, OncePiece) or each.key not in told]
@@ -118,7 +126,7 @@ class Output:
     def flush(self) -> None:
         """Write the bytes that wait."""
         if self._turn is not None:
-            self._await_turn(self._turn)
+            self._wait_for_turn(self._turn)
         parts, self._parts, self._size = [self._left, *self._parts], [], 0
         left = memoryview(b"".join(parts))
         self._left = b""
@@ -145,17 +153,17 @@ class Output:
 PACKETS: Final = ("request_packet", "request_packet_end", "response_packet", "response_packet_end")
 
 
-class TableTaker(Protocol):
+class TableSink(Protocol):
     """Takes what only tables have of captures: names of files, ends of connections."""
 
     def name_files(self, names: Sequence[str]) -> None:
         """Take the files, in the order of their numbers in packets (capture/merge.py); further ones may join them."""
 
-    def end(self, ended: Ended) -> None:
+    def end_connection(self, ended: Ended) -> None:
         """Take the end of a connection."""
 
 
-def names_files(settings: Settings, selection: Filter | None) -> bool:
+def needs_file_names(settings: Settings, selection: Filter | None) -> bool:
     """Whether a column or the filter asks for the file of a row."""
     if selection is not None and "file" in selection.text and "file" in selection.names:
         return True
@@ -166,7 +174,7 @@ def names_files(settings: Settings, selection: Filter | None) -> bool:
     return "file" in asked_columns(settings)
 
 
-def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:
+def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool = True) -> None:
     """Set the file of each exchange of a capture, and number its packets within that file."""
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
@@ -174,10 +182,10 @@ def name_files(rows: Iterable[Settled], names: Sequence[str], *, count: bool = T
         file = utf8_text(names[file_of(row.request_packet or row.response_packet or 0)])
         row.extra = {"file": file} if row.extra is None else {**row.extra, "file": file}
         if count:
-            number_in_file(row)
+            renumber_packets(row)
 
 
-def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
+def split_off_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
     """The exchanges and skipped bytes; `end` takes the ends of connections."""
     kept: list[Settled] = []
     for row in rows:
@@ -188,7 +196,7 @@ def without_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Sett
     return kept
 
 
-def number_in_file(row: Exchange) -> None:
+def renumber_packets(row: Exchange) -> None:
     """Number the packets of an exchange within their file; those of the first file have these numbers."""
     sent = (row.request_packet or 0) | (row.request_packet_end or 0)
     if not file_of(sent | (row.response_packet or 0) | (row.response_packet_end or 0)):

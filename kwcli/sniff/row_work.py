@@ -19,11 +19,11 @@ __all__ = ["FoldWork", "RowCounts", "RowStep", "RowWork"]
 
 
 class RowStep(NamedTuple):
-    """Rows of one feed of the engine: rows that are only to be noticed, rows to write, and rows to filter first."""
+    """Rows of one feed of the engine: rows from which renderers only learn, rows to write, and rows to filter first."""
 
-    noticed: list[Settled]
-    written: list[Settled]
-    sifted: list[Settled]
+    unshown: list[Settled]
+    to_write: list[Settled]
+    to_filter: list[Settled]
 
 
 class RowCounts(NamedTuple):
@@ -35,84 +35,84 @@ class RowCounts(NamedTuple):
     chosen: int = 0  # rows that the filter wants, of those to filter
     passed_over: int = 0  # of those to filter, rows with errors that --errors leaves out
 
-    def plus(self, other: RowCounts) -> RowCounts:
+    def add(self, other: RowCounts) -> RowCounts:
         """The sums of these counts and the others."""
         return RowCounts(*map(operator.add, self, other))
 
-    def since(self, before: RowCounts) -> RowCounts:
+    def subtract(self, before: RowCounts) -> RowCounts:
         """How much the counts have grown since `before`."""
         return RowCounts(*map(operator.sub, self, before))
 
 
-Sift = Callable[["list[Settled]"], "tuple[list[Settled], int]"]
+FilterRows = Callable[["list[Settled]"], "tuple[list[Settled], int]"]
 
 
 class RowWork:
     """The work on steps, in the reader or a worker, of a renderer that writes rows.
 
-    `sift` gives the rows that a filter wants, and how many --errors leaves out.
+    `filter_rows` gives the rows that a filter wants, and how many --errors leaves out.
     """
 
     # Whether rows are written to the output as they come, so that its first bytes come before all parts.
     writes_rows = True
 
-    def __init__(self, renderer: Renderer, sift: Sift) -> None:
+    def __init__(self, renderer: Renderer, filter_rows: FilterRows) -> None:
         self.renderer = renderer
         self._chosen = self._passed_over = 0
-        self._sift = sift
+        self._filter_rows = filter_rows
         self._nodes = NodeIds()  # the nodes that all workers know
         # Whether all rows are of the day of the latest line, where the renderer has lines between days.
         self._keeps_day: Callable[[Iterable[Settled]], bool] | None = getattr(renderer, "keeps_day", None)
 
-    def do(self, steps: Iterable[RowStep]) -> None:
-        """Notice, filter and write the rows of steps."""
+    def process_steps(self, steps: Iterable[RowStep]) -> None:
+        """Learn from, filter and write the rows of steps."""
         renderer = self.renderer
-        for noticed, written, sifted in steps:
-            if noticed:
-                renderer.notice(noticed)
-            if sifted:
-                self.notice(sifted)
-                written, passed_over = self._sift(sifted)
-                self._chosen += len(written)
+        for unshown, to_write, to_filter in steps:
+            if unshown:
+                renderer.learn_from(unshown)
+            if to_filter:
+                self.learn_from(to_filter)
+                to_write, passed_over = self._filter_rows(to_filter)
+                self._chosen += len(to_write)
                 self._passed_over += passed_over
-            if written:
-                renderer.write(written)
+            if to_write:
+                renderer.write(to_write)
 
-    def notice(self, rows: list[Settled]) -> None:
-        """Notice rows from which a filter chooses."""
-        self.renderer.notice(rows)
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Learn from rows of which a filter chooses some."""
+        self.renderer.learn_from(rows)
 
-    def skim(self, rows: list[Settled]) -> list[Settled]:
-        """The rows, of those not shown, that workers have to notice: answers that name nodes."""
+    def rows_to_learn_from(self, rows: list[Settled]) -> list[Settled]:
+        """The rows, of those not shown, that workers have to learn from: answers that name nodes."""
         return [row for row in rows if row.kind == "exchange" and row.api_key in NODE_LISTS]
 
-    def is_apart(self, step: RowStep) -> bool:
+    def is_independent(self, step: RowStep) -> bool:
         """Whether a worker can write the step without what was written before."""
         return self._keeps_day is None or all(self._keeps_day(rows) for rows in step if rows)
 
-    def news(self, step: RowStep) -> list[Settled]:
-        """The rows that all workers have to notice, not only the worker that writes them."""
-        said: list[Settled] = []
+    def rows_for_all_workers(self, step: RowStep) -> list[Settled]:
+        """The rows that all workers have to learn from, not only the worker that writes them."""
+        found: list[Settled] = []
         for rows in step:
-            for row in self.skim(rows):
+            for row in self.rows_to_learn_from(rows):
                 assert row.kind == "exchange"
                 if self._nodes.add_brokers(row.view("response")):
-                    said.append(row)
-        return said
+                    found.append(row)
+        return found
 
     def counts(self) -> RowCounts:
         """The counts of all rows so far."""
         renderer = self.renderer
         return RowCounts(renderer.errors, renderer.expected, renderer.undecoded, self._chosen, self._passed_over)
 
-    def begin(self) -> None:
+    def begin_worker(self) -> None:
         """Begin as a worker, which gathers states of its own rows only."""
 
     def states(self) -> tuple[bytes, ...]:
         """The states that a worker has gathered, as bytes."""
         return ()
 
-    def take(self, states: tuple[bytes, ...]) -> None:
+    def merge_states(self, states: tuple[bytes, ...]) -> None:
         """Merge the states that a worker has gathered."""
 
 
@@ -122,32 +122,32 @@ class FoldWork(RowWork):
     renderer: FoldRenderer
     writes_rows = False
 
-    def __init__(self, renderer: FoldRenderer, sift: Sift, kept: Iterable[object]) -> None:
+    def __init__(self, renderer: FoldRenderer, filter_rows: FilterRows, kept: Iterable[object]) -> None:
         self._kept = {id(each): each for each in kept}
-        super().__init__(renderer, sift)
+        super().__init__(renderer, filter_rows)
         self._new = self._copy(renderer)
         self._whole = True
 
     def _copy(self, renderer: FoldRenderer) -> FoldRenderer:
         return deepcopy(renderer, {**self._kept})
 
-    def notice(self, rows: list[Settled]) -> None:
-        """Notice rows, but not in a worker: the reader notices all of them."""
+    def learn_from(self, rows: list[Settled]) -> None:
+        """Learn from rows, but not in a worker: the reader learns from all of them."""
         if self._whole:
-            self.renderer.notice(rows)
+            self.renderer.learn_from(rows)
 
-    def skim(self, rows: list[Settled]) -> list[Settled]:
-        """Let the reader notice rows that are not shown; workers need none of them."""
-        self.renderer.notice(rows)
+    def rows_to_learn_from(self, rows: list[Settled]) -> list[Settled]:
+        """Let the reader learn from rows that are not shown; workers need none of them."""
+        self.renderer.learn_from(rows)
         return []
 
-    def news(self, step: RowStep) -> list[Settled]:
-        """Let the reader notice rows to filter; workers need none of them."""
-        if step.sifted:
-            self.renderer.notice(step.sifted)
+    def rows_for_all_workers(self, step: RowStep) -> list[Settled]:
+        """Let the reader learn from rows to filter; workers need none of them."""
+        if step.to_filter:
+            self.renderer.learn_from(step.to_filter)
         return []
 
-    def begin(self) -> None:
+    def begin_worker(self) -> None:
         """Begin as a worker, with folds that have seen nothing."""
         self.renderer, self._whole = self._new, False
 
@@ -155,7 +155,7 @@ class FoldWork(RowWork):
         """The exported states of the folds."""
         return tuple(fold.export() for fold in self.renderer.folded)
 
-    def take(self, states: tuple[bytes, ...]) -> None:
+    def merge_states(self, states: tuple[bytes, ...]) -> None:
         """Merge a worker's states into the folds."""
         other = self._copy(self._new)
         for fold, state in zip(other.folded, states, strict=True):

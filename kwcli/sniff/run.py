@@ -36,7 +36,7 @@ from kwcli.sniff.closing_lines import (
     note_dropped_keys,
 )
 from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.row_output import Output, TableTaker, name_files, names_files, number_in_file, without_ends
+from kwcli.sniff.row_output import Output, TableSink, needs_file_names, renumber_packets, set_file_names, split_off_ends
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
     from kwcli.sniff.jobs import RenderJobs
     from kwcli.sniff.no_match_hint import Unmatched
-    from kwcli.sniff.write_matching_packets import CutOut, ExchangePackets
+    from kwcli.sniff.write_matching_packets import ExchangePackets, MatchingPacketsWriter
 
 __all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
 
@@ -118,15 +118,15 @@ class SniffView(NamedTuple):
     """What is done with the exchanges, where it is not what `-o` says: the body paths that are read, and the renderer.
 
     `hear` gets the problems of the captures themselves, before the renderer is closed; they are not printed then.
-    `names_files`: the renderer reads the file of a row. `tables` takes all that a capture has: packets numbered with
+    `needs_file_names`: the renderer reads the file of a row. `tables` takes all that a capture has: packets numbered with
     their file, whose names it is given, and the ends of connections.
     """
 
     needs: Needs
     open: Callable[[Write], Renderer]
     hear: Callable[[list[str]], None] | None = None
-    names_files: bool = False
-    tables: TableTaker | None = None
+    needs_file_names: bool = False
+    tables: TableSink | None = None
     remembers: bool = False  # the renderer asks for what went before on a connection
     libraries: bool = False  # the renderer asks for the libraries of clients alone
     ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
@@ -170,7 +170,7 @@ class Sniffing:
         ports = frozenset(capture.ports) or None
         self._capture = capture
         self._remembers, self._libraries = view.remembers, view.libraries
-        self._names_files = view.names_files or names_files(settings, selection)
+        self._needs_file_names = view.needs_file_names or needs_file_names(settings, selection)
         self._env = env
         self._settings = settings
         self._selection = selection
@@ -180,10 +180,10 @@ class Sniffing:
         self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
         wanted = Wanted(view.needs, *([] if selection is None else [selection.needs]), *_order_needs(sort))
         self._tables = view.tables
-        self._end_of = view.ended if self._tables is None else self._tables.end
+        self._end_of = view.ended if self._tables is None else self._tables.end_connection
         self._engine = Engine(ports, wanted, connections=self._end_of is not None, keys=self._keys)
         self._wanted = wanted
-        self._cut: CutOut | None = None
+        self._cut: MatchingPacketsWriter | None = None
         self._pieces: dict[int, ExchangePackets | None] = {}  # of rows that wait to be sorted, by their identity
         self._left = filters.limit
         self._sort = sort
@@ -194,7 +194,7 @@ class Sniffing:
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
         self._unmatched: Unmatched | None = None
         if selection is not None:
-            self._select(selection)
+            self._prepare_filter(selection)
         self._whole = True  # the inputs were read to their end
         self._past_faults: list[str] = []  # of captures that tables were made from
         self._records = False  # some inputs are records that kw wrote, which say nothing of packets
@@ -205,7 +205,7 @@ class Sniffing:
         self._renderer = view.open(self._output.write)
         self._jobs: RenderJobs | None = None
 
-    def _select(self, selection: Filter) -> None:
+    def _prepare_filter(self, selection: Filter) -> None:
         """Prepare what a filter needs besides itself: the errors that it leaves out, the reason why nothing matches."""
         from decoders.filters import parse
         from kwcli.filter_options import WENT_WRONG, without_expected
@@ -220,21 +220,21 @@ class Sniffing:
         capture = self._capture
         if capture.write and not capture.interface:
             return self.cut(capture, capture.write)
-        self._set_up(capture)
+        self._set_engine_options(capture)
         if capture.interface:
             return self.live(capture)
         if capture.follow and not is_read_once(capture.files[0]):
             return self.follow(capture.files[0])
         return self.files(capture.files)
 
-    def _set_up(self, capture: CaptureOptions) -> None:
+    def _set_engine_options(self, capture: CaptureOptions) -> None:
         """Set the options of the engine."""
         if capture.guess_requests:
             self._engine.guess_requests()
         if self._remembers or self._libraries:
             self._engine.pairer.remember(only_libraries=not self._remembers)
 
-    def _share(self, captures: Captures) -> None:
+    def _share_rendering(self, captures: Captures) -> None:
         """Have several processes show the rows, where that is possible and there may be enough of them."""
         asked, size = self._capture, captures.size
         if asked.jobs < 2 or asked.metrics is not None or asked.otlp is not None or self._sorted is not None:
@@ -247,16 +247,16 @@ class Sniffing:
         if not can_fork():
             return
         if isinstance(self._renderer, FoldRenderer):
-            work: RowWork = FoldWork(self._renderer, self._sift, kept=(self._env, self._output))
+            work: RowWork = FoldWork(self._renderer, self._filter_rows, kept=(self._env, self._output))
         elif self._output.is_shared and not self._env.stdout_terminal:
-            work = RowWork(self._renderer, self._sift)
+            work = RowWork(self._renderer, self._filter_rows)
         else:
             return
         pause = partial(has_paused, self._env.stdin) if "-" in asked.files else None
         context = self._engine.pairer.context
         self._renderer = self._jobs = RenderJobs(work, self._output, context, asked.jobs, pause=pause)
 
-    def _sift(self, rows: list[Settled]) -> tuple[list[Settled], int]:
+    def _filter_rows(self, rows: list[Settled]) -> tuple[list[Settled], int]:
         """The exchanges that the filter wants, and how many others --errors leaves out that --errors all shows."""
         assert self._selection is not None
         wants = self._selection.matches
@@ -273,22 +273,22 @@ class Sniffing:
         """Decode files, then write a capture of the packets of the rows that were shown."""
         from kwcli.sniff.packets_of_rows import LoggedEngine
         from kwcli.sniff.two_pass_files import Spooled, check_output, env_reading, read_again
-        from kwcli.sniff.write_matching_packets import CutOut
+        from kwcli.sniff.write_matching_packets import MatchingPacketsWriter
 
         check_output(name, options.files)
         whole = options.whole_connections or (self._selection is None and self._left is None)
-        cut = CutOut(name, self._env, self._keys, whole=whole, with_keys=options.with_keys)
+        cut = MatchingPacketsWriter(name, self._env, self._keys, whole=whole, with_keys=options.with_keys)
         self._cut = cut
         self._engine = LoggedEngine(cut.segments, ports=self._ports, needs=self._wanted, keys=self._keys)
-        self._set_up(options)
+        self._set_engine_options(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
-            captures = self._open(options.files, env_reading(self._env, spooled))
+            captures = self._open_captures(options.files, env_reading(self._env, spooled))
             if captures.records:
                 raise Failure(f"{captures.records[0]}: records have no packets that -w could write", Exit.USAGE)
-            cut.begin(captures.names)
+            cut.begin_output(captures.names)
             names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
-            self._read(captures)
+            self._read_captures(captures)
             self._outcome.unwritten = not cut.write(read_again(names, self._env, spooled))
         except KeyboardInterrupt:
             self._outcome.interrupted = True
@@ -300,55 +300,55 @@ class Sniffing:
 
     def files(self, names: Iterable[str]) -> SniffOutcome:
         """Decode files (`-`: standard input), merged by packet time. Bad inputs are reported after the good ones."""
-        captures = self._open(names, self._env)
-        self._share(captures)
-        return self._read(captures)
+        captures = self._open_captures(names, self._env)
+        self._share_rendering(captures)
+        return self._read_captures(captures)
 
-    def _open(self, names: Iterable[str], env: Environment) -> Captures:
+    def _open_captures(self, names: Iterable[str], env: Environment) -> Captures:
         captures = Captures(
             names,
             env,
-            numbered=self._names_files or self._cut is not None or self._tables is not None,
+            numbered=self._needs_file_names or self._cut is not None or self._tables is not None,
             on_secrets=self._keys.add_text,
             cut_receiver=self._engine,
         )
-        self._take_names(captures.names)
+        self._pass_file_names(captures.names)
         self._keys.look_further = partial(search_captures, self._keys, captures.names)
         return captures
 
-    def _take_names(self, names: list[str]) -> None:
+    def _pass_file_names(self, names: list[str]) -> None:
         """Give the names of the files, by their numbers, to those that want them."""
-        if self._names_files:
+        if self._needs_file_names:
             self._file_names = names
         if self._tables is not None:
             self._tables.name_files(names)
 
-    def _read(self, captures: Captures) -> SniffOutcome:
+    def _read_captures(self, captures: Captures) -> SniffOutcome:
         if not self._settings.quiet:
             self._output.start_progress(captures.size)
         try:
-            self._decode(captures)
+            self._decode_captures(captures)
         finally:
             captures.close()
             if self._jobs is not None:
-                self._jobs.abandon()
+                self._jobs.kill_workers()
         return self._outcome
 
-    def _decode(self, captures: Captures) -> None:
+    def _decode_captures(self, captures: Captures) -> None:
         finish = True
         try:
             for segments in captures:
                 self._read_keys()
                 if self._cut is not None:
-                    self._cut.log(segments)
-                if not self._emit(self._engine.feed(segments)):
+                    self._cut.log_segments(segments)
+                if not self._emit_rows(self._engine.feed(segments)):
                     finish = False
                     break
                 self._output.show_progress(captures.taken, self._engine.summary.exchanges)
                 if self._jobs is not None:
-                    self._jobs.pulse()
+                    self._jobs.poll_workers()
             if finish and captures.records:
-                finish = self._emit(self._engine.finish()) and self._read_records(captures)
+                finish = self._emit_rows(self._engine.finish()) and self._read_records(captures)
         except KeyboardInterrupt:
             self._outcome.interrupted = True
             finish = False
@@ -357,13 +357,13 @@ class Sniffing:
         self._settle(finish=finish and not captures.records)
         self._outcome.problems += captures.problems
         for name, problem in captures.cut():
-            self._outcome.problems.append(self._cut_short(name, problem, alone=captures.count == 1))
+            self._outcome.problems.append(self._format_cut_short(name, problem, alone=captures.count == 1))
         self._past_faults = captures.faults
         if not self._settings.quiet:
             for line in captures.lacking:
                 self._env.say(f"kw: {line}")
         read = [count_of(count, noun) for count, noun in ((captures.lines, "line"), (captures.rows, "row")) if count]
-        self._end(captures.counts(), told=not self._came_to_nothing(captures.count), read=read)
+        self._end(captures.counts(), told=not self._has_only_problems(captures.count), read=read)
 
     def _read_records(self, captures: Captures) -> bool:
         """Show the exchanges of records that kw wrote; False when as many as wanted have been shown."""
@@ -379,7 +379,7 @@ class Sniffing:
                     self._end_of(ended)
         for name, rows in captures.recorded():
             for row in rows:
-                if (self._names_files or self._tables is not None) and row.kind == "exchange":
+                if (self._needs_file_names or self._tables is not None) and row.kind == "exchange":
                     row.extra = {"file": utf8_text(name), **(row.extra or {})}
             if self._selection is not None and self._selection.reads_records:
                 lacking += sum(map(lacks_records, rows))
@@ -387,7 +387,7 @@ class Sniffing:
                 rows = [row for row in rows if int(row.broker.rpartition(":")[2] or 0) in self._ports]
             for row in rows:
                 self._engine.summary.count(row)
-            if not self._emit(rows):
+            if not self._emit_rows(rows):
                 return False
             self._output.show_progress(captures.taken, self._engine.summary.exchanges)
         if captures.request_logs and not self._settings.quiet:
@@ -400,12 +400,12 @@ class Sniffing:
             self._env.say(f"kw: {what}: filters cannot match them (write the file with --records)")
         return True
 
-    def _came_to_nothing(self, inputs: int) -> bool:
+    def _has_only_problems(self, inputs: int) -> bool:
         """Whether the problems of the inputs say all that there is to say."""
         summary = self._engine.summary
         return not inputs or (len(self._outcome.problems) >= inputs and not summary.exchanges and not summary.skipped)
 
-    def _cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
+    def _format_cut_short(self, name: str, problem: DecodeError, *, alone: bool) -> str:
         before = "everything before it is shown"
         if alone:
             total = self._engine.summary.exchanges
@@ -419,16 +419,16 @@ class Sniffing:
         """Decode a file that grows, and the files that its writer goes on with, until it is interrupted."""
         from kwcli.sniff.following import Follower
 
-        numbered = self._names_files or self._tables is not None
+        numbered = self._needs_file_names or self._tables is not None
         follower = Follower(word, self._env, numbered=numbered, on_secrets=self._keys.add_text)
-        self._take_names(follower.names)
+        self._pass_file_names(follower.names)
         finish = True
         try:
             if not self._settings.quiet:
                 self._env.say(f"kw: {follower.greeting}")
             for segments, now_ns in follower.stream():
                 self._read_keys()
-                if not self._emit(self._engine.feed(segments, now_ns)):
+                if not self._emit_rows(self._engine.feed(segments, now_ns)):
                     finish = False
                     break
         except KeyboardInterrupt:
@@ -472,7 +472,7 @@ class Sniffing:
                 if kept is not None:
                     kept.write(piece)
                 self._read_keys()
-                if not self._emit(self._engine.feed(reader.feed(piece), self._env.now_ns())):
+                if not self._emit_rows(self._engine.feed(reader.feed(piece), self._env.now_ns())):
                     finish = False
                     break
         except KeyboardInterrupt:
@@ -495,16 +495,16 @@ class Sniffing:
         if self._key_logs is not None:
             self._key_logs.poll(self._env.now_ns())
 
-    def _emit(self, rows: list[Settled]) -> bool:
+    def _emit_rows(self, rows: list[Settled]) -> bool:
         """Filter and show rows; False when as many as wanted have been shown."""
         if not rows:
             return True
         if self._cut is not None:
-            self._take_pieces(rows, self._cut)
+            self._note_packets(rows, self._cut)
         if self._end_of is not None:
-            rows = without_ends(rows, self._end_of)
+            rows = split_off_ends(rows, self._end_of)
         if self._file_names:
-            name_files(rows, self._file_names, count=self._tables is None)
+            set_file_names(rows, self._file_names, count=self._tables is None)
         if self._outcome.strict and not self._outcome.lossy:
             # Every exchange is decoded for this, also one that is not shown.
             self._outcome.lossy = any(row.kind == "exchange" and row.status in LOSSY for row in rows)
@@ -513,28 +513,28 @@ class Sniffing:
             rows = [row for row in rows if row.kind == "exchange" or row.reason != "not_kafka"]
         if self._selection is not None:
             if self._jobs is not None and self._unmatched is None and self._left is None:
-                self._jobs.sift(rows)
+                self._jobs.write_matching(rows)
                 return True
-            rows = self._matching(rows)
+            rows = self._matching_rows(rows)
         if self._sorted is not None:
             self._sorted += rows
             return True
-        shown = self._show(rows)
+        shown = self._show_rows(rows)
         self._pieces.clear()
         return shown
 
-    def _take_pieces(self, rows: list[Settled], cut: CutOut) -> None:
+    def _note_packets(self, rows: list[Settled], cut: MatchingPacketsWriter) -> None:
         """Note the packets of rows, before these are numbered within their files."""
         for row in rows:
             if self._selection is None or (row.kind == "exchange" and self._selection.matches(row)):
-                self._pieces[id(row)] = cut.take(row)
+                self._pieces[id(row)] = cut.find_packets(row)
             if row.kind == "exchange" and not self._file_names:
-                number_in_file(row)
+                renumber_packets(row)
 
-    def _matching(self, rows: list[Settled]) -> list[Settled]:
+    def _matching_rows(self, rows: list[Settled]) -> list[Settled]:
         """The rows that the filter wants; until one is found, the others are examined to say why nothing matches."""
-        self._renderer.notice(rows)
-        found, expected = self._sift(rows)
+        self._renderer.learn_from(rows)
+        found, expected = self._filter_rows(rows)
         self._expected += expected
         if found:
             self._unmatched = None
@@ -542,19 +542,19 @@ class Sniffing:
             self._unmatched.look(rows)
         return found
 
-    def _show(self, rows: list[Settled]) -> bool:
+    def _show_rows(self, rows: list[Settled]) -> bool:
         if self._left is not None:
-            rows = self._first(rows)
+            rows = self._limit_rows(rows)
         if self._cut is not None:
             for row in rows:
-                self._cut.keep(self._pieces.pop(id(row), None))
+                self._cut.keep_packets(self._pieces.pop(id(row), None))
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._renderer.write(rows)
         self._output.settle()
         self._limited = self._left == 0 and self._sorted is None
         return not self._limited
 
-    def _first(self, rows: list[Settled]) -> list[Settled]:
+    def _limit_rows(self, rows: list[Settled]) -> list[Settled]:
         """The rows that the limit leaves; rows that the format does not show do not count."""
         assert self._left is not None
         kept: list[Settled] = []
@@ -569,9 +569,9 @@ class Sniffing:
     def _settle(self, *, finish: bool) -> None:
         """Show what is open when the inputs have ended, and what was kept to be sorted."""
         if finish:
-            self._emit(self._engine.finish())
+            self._emit_rows(self._engine.finish())
         if self._sorted is not None:
-            self._show(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
+            self._show_rows(sorted(self._sorted, key=ORDERS[self._sort or "time"]))
             self._sorted = []
         if self._jobs is not None:
             self._jobs.drain()
@@ -594,7 +594,7 @@ class Sniffing:
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
-        faults = [*self._past_faults, *(self._faults(counts) if told and not self._records else [])]
+        faults = [*self._past_faults, *(self._fault_sentences(counts) if told and not self._records else [])]
         if self._hear is not None:
             self._hear(faults)
             faults = []
@@ -629,16 +629,18 @@ class Sniffing:
                 passed_over=passed_over,
                 zone=find_zone(self._settings.zone),
             )
-        self._env.say(self._fitting(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel"))
+        self._env.say(
+            self._longest_fitting_line(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel")
+        )
 
-    def _faults(self, counts: Mapping[str, int]) -> list[str]:
+    def _fault_sentences(self, counts: Mapping[str, int]) -> list[str]:
         """What is wrong with the captures themselves, in sentences."""
         whole = self._whole and not self._outcome.problems and not self._limited
         has_keys = bool(self._keys)
         counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)
         return fault_lines(counted, whole=whole)
 
-    def _fitting(self, lines: list[str], more: str) -> str:
+    def _longest_fitting_line(self, lines: list[str], more: str) -> str:
         """The longest line that the terminal has room for."""
         width = self._env.columns if self._env.stderr_terminal else None
         fitting = (line for line in lines if width is None or len(line) + len(more) <= width)

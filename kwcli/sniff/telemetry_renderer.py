@@ -32,7 +32,7 @@ def watch(
 ) -> tuple[Needs, Open]:
     """The paths of bodies to read, and the opener of a renderer that reports its exchanges, too. Raises Failure."""
     traffic = TrafficMetrics()
-    exporter = _exporter(env, capture) if capture.otlp is not None else None
+    exporter = _make_exporter(env, capture) if capture.otlp is not None else None
 
     def of(key: int, side: Side) -> frozenset[str]:
         more = exporter.needs(key, side) if exporter is not None else frozenset()
@@ -47,7 +47,7 @@ def watch(
     return of, opening
 
 
-def _exporter(env: Environment, capture: CaptureOptions) -> Exporter:
+def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:
     try:
         from kwcli.telemetry.otlp import Exporter
         from kwcli.telemetry.otlp_collector import Collector
@@ -72,11 +72,11 @@ class _Watcher:
 
     def serve(self, where: tuple[str, int]) -> None:
         """Serve the metrics to Prometheus, from now on."""
-        self._server = MetricsServer(where, self._text)
+        self._server = MetricsServer(where, self._metrics_text)
         if not self._quiet:
             self._env.say(f"kw: metrics on http://{format_address(self._server.address)}/metrics")
 
-    def _text(self) -> str:
+    def _metrics_text(self) -> str:
         with self._lock:
             families = self._traffic.families()
             return "".join(f"{line}\n" for line in family_lines(families))
@@ -114,13 +114,13 @@ class _Watcher:
             self._exporter.send_metrics_if_due(self._traffic.families)
         self._renderer.write(rows)
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Learn offsets from all rows, before the filters choose."""
         with self._lock:
             for row in rows:
                 if row.kind == "exchange":
                     self._traffic.learn(row)
-        self._renderer.notice(rows)
+        self._renderer.learn_from(rows)
 
     def close(self) -> None:
         """Close the renderer and the server, and export the last values."""

@@ -42,7 +42,7 @@ class OutFile:
         self._sources: dict[tuple[int, str], int] = {}
         self.packets = 0
 
-    def begin(self) -> None:
+    def make_file(self) -> None:
         """Make the file. Raises Failure where it cannot be made."""
         try:
             self._staged = StagedFile(self._name)
@@ -54,10 +54,10 @@ class OutFile:
         assert self._staged is not None
         self._staged.file.write(data)
 
-    def packet(self, packet: PacketCopy, comments: Sequence[str]) -> None:
+    def write_packet(self, packet: PacketCopy, comments: Sequence[str]) -> None:
         """Write a packet, after the packets with its other fragments."""
         for fragment in packet.earlier:
-            self.packet(fragment, ())
+            self.write_packet(fragment, ())
         source = self._sources.get(packet.source)
         if source is None:
             source = self._sources[packet.source] = len(self._sources)

@@ -54,7 +54,7 @@ from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.external_sort import BY_FILE, BY_PACKET, PacketRecords, SortedRecords
-from kwcli.sniff.packets_of_rows import NEVER_NS, MetConnection, SegmentLog
+from kwcli.sniff.packets_of_rows import NEVER_NS, LoggedConnection, SegmentLog
 from kwcli.sniff.two_pass_files import OutFile
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from decoders.tls.key_log import KeyLog, Origin
     from kwcli.run_environment import Environment
 
-__all__ = ["CutOut"]
+__all__ = ["MatchingPacketsWriter"]
 
 # Characters of a client id that a comment shows.
 _SHOWN_MAX: Final = 80
@@ -87,17 +87,17 @@ class _Taken:
 
     __slots__ = ("began_ns", "broker", "client_key", "ended_ns", "named", "number", "some", "until_ns")
 
-    def __init__(self, met: MetConnection, client_key: bytes, broker: str, until_ns: int, *, some: bool) -> None:
+    def __init__(self, logged: LoggedConnection, client_key: bytes, broker: str, until_ns: int, *, some: bool) -> None:
         self.some = some
-        self.number = met.number
-        self.began_ns = met.began_ns
-        self.ended_ns = met.ended_ns
+        self.number = logged.number
+        self.began_ns = logged.began_ns
+        self.ended_ns = logged.ended_ns
         self.until_ns = until_ns
         self.client_key = client_key
         self.broker = broker
         self.named = False  # its first packet was written
 
-    def has(self, time_ns: int) -> bool:
+    def covers(self, time_ns: int) -> bool:
         """Whether a packet of its ports, captured at this time, belongs to the part that is taken."""
         return self.began_ns <= time_ns < self.ended_ns and time_ns <= self.until_ns
 
@@ -105,7 +105,7 @@ class _Taken:
 class ExchangePackets(NamedTuple):
     """The packets of a row: records by place and by packet, or (`alone` False) its whole connection up to a time."""
 
-    met: MetConnection
+    logged: LoggedConnection
     alone: bool
     client_key: bytes
     broker: str
@@ -116,7 +116,7 @@ class ExchangePackets(NamedTuple):
     known_ns: int  # the time from which these names are known at the latest
 
 
-class CutOut:
+class MatchingPacketsWriter:
     """The -w of one run. `whole`: all packets of connections that have a row. Raises Failure if OUT cannot be made."""
 
     def __init__(self, name: str, env: Environment, keys: KeyLog, *, whole: bool, with_keys: bool) -> None:
@@ -125,7 +125,7 @@ class CutOut:
         self._keys = keys
         self._whole = whole
         self._with_keys = with_keys
-        self.segments = SegmentLog(self._begun, places=not whole)
+        self.segments = SegmentLog(self._end_earlier_connection, places=not whole)
         self._placed = SortedRecords(_PLACED.size)
         self._noted = SortedRecords(BY_FILE.size)
         self._taken: dict[int, _Taken] = {}
@@ -136,81 +136,83 @@ class CutOut:
         self.rows = 0
         self._writer = OutFile(name)
 
-    def begin(self, names: Sequence[str]) -> None:
+    def begin_output(self, names: Sequence[str]) -> None:
         """Begin OUT. Raises Failure where it is one of the inputs, or cannot be made."""
         for name in names:
             with suppress(OSError):
                 if os.path.samefile(name, self.name):
                     raise Failure(f"-w {self.name}: this is one of the captures to read: name another file", Exit.USAGE)
-        self._writer.begin()
+        self._writer.make_file()
 
     # The first reading.
 
-    def log(self, segments: list[Segment]) -> None:
+    def log_segments(self, segments: list[Segment]) -> None:
         """Log segments that the engine gets next."""
-        self.segments.log(segments)
+        self.segments.log_segments(segments)
 
-    def _begun(self, met: MetConnection) -> None:
+    def _end_earlier_connection(self, logged: LoggedConnection) -> None:
         """End the earlier connection whose ports a new connection takes."""
-        for taken in self._taken_by_key.get(met.sides[0].half.key, ()):
-            taken.ended_ns = min(taken.ended_ns, met.began_ns)
+        for taken in self._taken_by_key.get(logged.sides[0].half.key, ()):
+            taken.ended_ns = min(taken.ended_ns, logged.began_ns)
 
-    def take(self, row: Settled) -> ExchangePackets | None:
+    def find_packets(self, row: Settled) -> ExchangePackets | None:
         """The packets of a row; to be called before more segments are logged."""
-        met = self.segments.met(row.connection_info.number)
-        if met is None:
+        logged = self.segments.find_connection(row.connection_info.number)
+        if logged is None:
             return None
-        self.segments.state(met, row.connection_info)
-        client = met.side(row.connection_info.client)
-        key = met.sides[client].half.key
+        self.segments.set_uncounted(logged, row.connection_info)
+        client = logged.side_index(row.connection_info.client)
+        key = logged.sides[client].half.key
         if row.kind != "exchange":
             if self._whole or row.reason in _CONNECTIONS:
-                return ExchangePackets(met, False, key, "", NEVER_NS, [], [], {}, 0)
+                return ExchangePackets(logged, False, key, "", NEVER_NS, [], [], {}, 0)
             return None
         packet = row.request_packet or row.response_packet or 0
         file = file_of(packet)
-        noted = [BY_PACKET.pack(file, packet, _COMMENT) + _comment(row).encode("utf-8", "backslashreplace")]
+        noted = [BY_PACKET.pack(file, packet, _COMMENT) + _exchange_comment(row).encode("utf-8", "backslashreplace")]
         broker = row.connection_info.broker if row.connection_info.tls is None else ""
         until_ns = max(row.time_ns, row.request_end_ns or 0, row.response_end_ns or row.response_ns or 0)
         if self._whole:
-            return ExchangePackets(met, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
+            return ExchangePackets(logged, False, key, broker, NEVER_NS, [], noted, row.topic_names, until_ns)
         if row.request_size is not None:
             noted.append(BY_PACKET.pack(file, packet, _ROW) + _ROW_SAYS.pack(row.place))
         if row.is_token or row.connection_info.tls is not None or row.envelope or row.api_key == ENVELOPE:
-            return ExchangePackets(met, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
+            return ExchangePackets(logged, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
         if row.request_size is not None:
-            placed += self._range(met, client, 0, row.place, row.request_size + 4, row.connection_info)
+            placed += self._frame_records(logged, client, 0, row.place, row.request_size + 4, row.connection_info)
         if row.response_size is not None:
-            placed += self._range(met, 1 - client, 1, row.response_place, row.response_size + 4, row.connection_info)
-        return ExchangePackets(met, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
+            placed += self._frame_records(
+                logged, 1 - client, 1, row.response_place, row.response_size + 4, row.connection_info
+            )
+        return ExchangePackets(logged, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
 
-    def _range(
-        self, met: MetConnection, index: int, broker_sends: int, place: int, size: int, info: ConnectionInfo
+    def _frame_records(
+        self, logged: LoggedConnection, index: int, broker_sends: int, place: int, size: int, info: ConnectionInfo
     ) -> Iterator[bytes]:
         """Records of a frame: its range, the parts of packets in it, what these packets acknowledge."""
-        side, peer = met.sides[index], met.sides[1 - index]
+        side, peer = logged.sides[index], logged.sides[1 - index]
         place += side.base
-        direction = met.number << 1 | broker_sends
+        direction = logged.number << 1 | broker_sends
         yield _PLACED.pack(direction, place, _RANGE) + _RANGE_SAYS.pack(size) + info.broker.encode()
-        for run in self.segments.runs(met, index, place, size):
+        for run in self.segments.find_frame_bytes(logged, index, place, size):
             says = _RUN_SAYS.pack(run.packet, run.seq, run.size)
             yield _PLACED.pack(direction, place + run.at, _RUN) + says
             acked = None if run.ack is None else peer.place_of(run.ack)
             if acked is not None:
                 yield _PLACED.pack(direction ^ 1, acked, _ACKED) + _ACK_SAYS.pack(run.packet)
 
-    def keep(self, pieces: ExchangePackets | None) -> None:
+    def keep_packets(self, pieces: ExchangePackets | None) -> None:
         """Keep the packets of a row that is shown."""
         if pieces is None or self._failed is not None:
             return
-        met = pieces.met
-        met.latest_ns = max(met.latest_ns, pieces.until_ns)
+        logged = pieces.logged
+        logged.latest_ns = max(logged.latest_ns, pieces.until_ns)
         self.rows += bool(pieces.noted)
         for identity, name in pieces.topics.items():
             known = (pieces.known_ns, name)
             self._topics[identity] = min(self._topics.get(identity, known), known)
-        alone = pieces.alone and met.number not in self._taken
+        alone = pieces.alone and logged.number not in self._taken
         try:
             for record in pieces.placed if alone else ():
                 self._placed.add(record)
@@ -222,18 +224,18 @@ class CutOut:
             self._keep_connection(pieces)
 
     def _keep_connection(self, pieces: ExchangePackets) -> None:
-        met = pieces.met
-        taken = self._taken.get(met.number)
+        logged = pieces.logged
+        taken = self._taken.get(logged.number)
         if taken is None:
             some = not self._whole and pieces.until_ns != NEVER_NS
-            taken = _Taken(met, pieces.client_key, pieces.broker, met.latest_ns, some=some)
-            self._taken[met.number] = taken
+            taken = _Taken(logged, pieces.client_key, pieces.broker, logged.latest_ns, some=some)
+            self._taken[logged.number] = taken
             for key in (pieces.client_key, reverse_key(pieces.client_key)):
                 self._taken_by_key.setdefault(key, []).append(taken)
-        taken.until_ns = max(taken.until_ns, met.latest_ns)
+        taken.until_ns = max(taken.until_ns, logged.latest_ns)
         taken.broker = taken.broker or pieces.broker
-        if met.session is not None and pieces.noted:
-            self._sessions[met.session.client_random] = met.session
+        if logged.session is not None and pieces.noted:
+            self._sessions[logged.session.client_random] = logged.session
 
     # Between the readings.
 
@@ -269,26 +271,26 @@ class CutOut:
             if self._failed is not None:
                 raise self._failed
             self._write_notes()
-            packets = self._copy(captures)
+            packets = self._copy_packets(captures)
         except OSError as error:
-            return self._fail((error.strerror or str(error)).lower())
+            return self._report_failure((error.strerror or str(error)).lower())
         except KeyboardInterrupt:
-            self._fail("interrupted")
+            self._report_failure("interrupted")
             raise
         if captures.problems:
-            return self._fail(f"the capture could not be read a second time: {captures.problems[0]}")
+            return self._report_failure(f"the capture could not be read a second time: {captures.problems[0]}")
         try:
             self._writer.finish()
         except OSError as error:
-            return self._fail((error.strerror or str(error)).lower())
-        return self._told(packets)
+            return self._report_failure((error.strerror or str(error)).lower())
+        return self._report_written(packets)
 
-    def _fail(self, why: str) -> bool:
+    def _report_failure(self, why: str) -> bool:
         self._writer.give_up()
         self._env.say(f"kw: {self.name}: {why}; it is not written")
         return False
 
-    def _told(self, packets: int) -> bool:
+    def _report_written(self, packets: int) -> bool:
         self._env.say(f"kw: {self.name}: {count_of(packets, 'packet')} of {count_of(self.rows, 'exchange')}")
         sessions = len(self._sessions)
         if sessions and self._with_keys:
@@ -298,7 +300,7 @@ class CutOut:
             self._env.say(f"kw: {self.name} has no TLS keys: read it with --keylog, or write it with --with-keys")
         return True
 
-    def _copy(self, captures: Captures) -> int:
+    def _copy_packets(self, captures: Captures) -> int:
         out = self._writer
         names = (
             TopicName(since_ns, UUID(bytes=uuid_bytes(identity)), name)
@@ -315,15 +317,17 @@ class CutOut:
         for batch in captures:
             for each in batch:
                 packet = cast("PacketCopy", each)
-                taken = next((its for its in self._taken_by_key.get(packet.key, ()) if its.has(packet.time_ns)), None)
-                said = noted.take(packet.packet)
+                taken = next(
+                    (its for its in self._taken_by_key.get(packet.key, ()) if its.covers(packet.time_ns)), None
+                )
+                said = noted.take_records(packet.packet)
                 left -= len(said)
                 if taken is not None:
-                    out.packet(packet, [*_comments(said), *_named(packet, taken, said)])
+                    out.write_packet(packet, [*_join_comments(said), *_whole_connection_notes(packet, taken, said)])
                 elif any(record[BY_PACKET.size - 1] == _PART for record in said):
-                    note = _note(packet, said)
+                    note = _packet_note(packet, said)
                     if note is not None:
-                        out.packet(packet, [*_comments(said), write_note(note)])
+                        out.write_packet(packet, [*_join_comments(said), write_note(note)])
             if not left and not self._taken:
                 break
         return out.packets
@@ -335,7 +339,7 @@ class CutOut:
         self._noted.close()
 
 
-def _comment(row: Exchange) -> str:
+def _exchange_comment(row: Exchange) -> str:
     """`Fetch v12, correlation id 7, client app, complete, 1.234 ms`: the comment on the first packet of an exchange."""
     if row.api_key is None:
         words = ["SASL token" if row.is_token else "response without its request"]
@@ -352,13 +356,13 @@ def _comment(row: Exchange) -> str:
     return ", ".join(words)
 
 
-def _comments(said: Iterable[bytes]) -> Iterator[str]:
+def _join_comments(said: Iterable[bytes]) -> Iterator[str]:
     for record in said:
         if record[BY_PACKET.size - 1] == _COMMENT:
             yield record[BY_PACKET.size :].decode("utf-8", "replace")
 
 
-def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator[str]:
+def _whole_connection_notes(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator[str]:
     """The note on a packet of a connection that is taken whole, if any; a note that the packet already had is kept."""
     rows: tuple[int, ...] | None = None
     if taken.some:
@@ -372,7 +376,7 @@ def _named(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator
     taken.named = True
 
 
-def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
+def _packet_note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
     """The note that the records of a packet make; None where no part of it is kept."""
     parts: list[PayloadPart] = []
     ack: int | None = None
@@ -392,10 +396,10 @@ def _note(packet: PacketCopy, said: Iterable[bytes]) -> CutNote | None:
                     break
     if not parts:
         return None
-    return CutNote(direction >> 1, not direction & 1, _joined(sorted(parts)), ack, broker.decode())
+    return CutNote(direction >> 1, not direction & 1, _join_parts(sorted(parts)), ack, broker.decode())
 
 
-def _joined(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
+def _join_parts(parts: Iterable[PayloadPart]) -> tuple[PayloadPart, ...]:
     """The parts, joined where they follow each other both in the packet and in the stream."""
     out: list[PayloadPart] = []
     for part in parts:

@@ -138,7 +138,7 @@ class Stats(FoldRenderer):
             "give fewer dimensions or a longer --bucket",
         )
 
-    def notice(self, rows: list[Settled]) -> None:
+    def learn_from(self, rows: list[Settled]) -> None:
         """Extend the time that rates refer to by these exchanges: rates are those of the whole capture."""
         times = [row.time_ns for row in rows if row.kind == "exchange"]
         if times:
@@ -182,5 +182,7 @@ def stats_view(asked: StatsOptions, settings: Settings) -> SniffView:
     def needs(key: int, side: Side) -> frozenset[str]:
         return fold.needs(key, side) | (slowest.needs(key, side) if asked.slowest else frozenset())
 
-    names_files, libraries = "file" in asked.by, "library" in asked.by
-    return SniffView(needs, lambda write: Stats(asked, settings, write), names_files=names_files, libraries=libraries)
+    needs_file_names, libraries = "file" in asked.by, "library" in asked.by
+    return SniffView(
+        needs, lambda write: Stats(asked, settings, write), needs_file_names=needs_file_names, libraries=libraries
+    )

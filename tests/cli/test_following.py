@@ -297,8 +297,8 @@ def test_a_ring_whose_folder_is_large_is_looked_at_rarely(tmp_path: Path, monkey
         append(tmp_path / f"x.pcap{number}", PARTS[0])
     steps = Steps(tmp_path / "x.pcap0").look()
     opened: list[str] = []
-    inside = following._look_inside
-    monkeypatch.setattr(following, "_look_inside", lambda path: opened.append(path) or inside(path))  # type: ignore[func-returns-value]
+    inside = following._examine_contents
+    monkeypatch.setattr(following, "_examine_contents", lambda path: opened.append(path) or inside(path))  # type: ignore[func-returns-value]
     append(tmp_path / "x.pcap50", PARTS[1])
     steps.look()
     assert opened == [str(tmp_path / "x.pcap50")]

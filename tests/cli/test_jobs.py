@@ -99,13 +99,13 @@ def kw(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Runner:
 def forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of workers at each time when another one was forked."""
     made: list[int] = []
-    fork = RenderJobs._fork
+    fork = RenderJobs._fork_worker
 
     def counted(self: RenderJobs) -> None:
         made.append(len(self._workers))
         fork(self)
 
-    monkeypatch.setattr(RenderJobs, "_fork", counted)
+    monkeypatch.setattr(RenderJobs, "_fork_worker", counted)
     return made
 
 
@@ -244,7 +244,7 @@ def test_a_part_that_is_killed_is_told(kw: Runner, monkeypatch: pytest.MonkeyPat
     def die(_self: RenderJobs, _part: bytes, _take: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
-    monkeypatch.setattr(RenderJobs, "_result", die)
+    monkeypatch.setattr(RenderJobs, "_make_result", die)
     outcome = kw("sniff", str(TOUR), "--jobs", "2")
     assert (outcome.code, outcome.err) == (1, "kw: a worker process of --jobs ended too early, by signal 9\n")
 
@@ -253,7 +253,7 @@ def test_a_part_that_is_killed_is_told(kw: Runner, monkeypatch: pytest.MonkeyPat
 def test_a_system_without_room_for_more_processes_is_none_that_fails(
     kw: Runner, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    fork, made = RenderJobs._fork, [0]
+    fork, made = RenderJobs._fork_worker, [0]
 
     def refused(self: RenderJobs) -> None:
         if made[0] >= most:
@@ -262,7 +262,7 @@ def test_a_system_without_room_for_more_processes_is_none_that_fails(
         fork(self)
 
     whole = kw("sniff", str(TOUR), "-v", "--jobs", "1")
-    monkeypatch.setattr(RenderJobs, "_fork", refused)
+    monkeypatch.setattr(RenderJobs, "_fork_worker", refused)
     assert kw("sniff", str(TOUR), "-v", "--jobs", "3") == whole
     assert made[0] == most
 
@@ -271,7 +271,7 @@ def test_a_system_without_room_for_more_processes_is_none_that_fails(
 def test_what_was_made_before_something_went_wrong_is_written(
     kw: Runner, monkeypatch: pytest.MonkeyPatch, returned: int
 ) -> None:
-    result = RenderJobs._result
+    result = RenderJobs._make_result
 
     def wrong(self: RenderJobs, message: Message, take: int) -> PartResult:
         if message.part.number == 5:
@@ -280,7 +280,7 @@ def test_what_was_made_before_something_went_wrong_is_written(
 
     whole = kw("sniff", str(TOUR), "-v", "--jobs", "1")
     monkeypatch.setattr(jobs, "RETURNED_MAX", returned)
-    monkeypatch.setattr(RenderJobs, "_result", wrong)
+    monkeypatch.setattr(RenderJobs, "_make_result", wrong)
     outcome = kw("sniff", str(TOUR), "-v", "--jobs", "3")
     assert (outcome.code, outcome.err) == (1, "kw: this went wrong\n")
     assert whole.out.startswith(outcome.out)

@@ -47,7 +47,7 @@ def test_every_format_has_a_renderer(name: str) -> None:
     pieces: list[bytes] = []
     renderer = open_renderer(choose_settings(world(), output=name, color="never"), pieces.append)
     renderer.write([])
-    renderer.notice([])
+    renderer.learn_from([])
     renderer.close()
     assert (renderer.errors, renderer.expected, renderer.undecoded) == (0, 0, 0)
 

@@ -158,7 +158,7 @@ class LogRows:
             return
         selection = self._selection
         if not selection.everything:
-            self._renderer.notice(rows)
+            self._renderer.learn_from(rows)
             rows = [row for row in rows if row.kind == "exchange" and selection.matches(row)]
         self._shown += len(rows) - sum(map(isinstance, rows, repeat(Skipped)))
         self._guard(self._renderer.write, rows)

@@ -31,18 +31,18 @@ TAGS_MAX: Final = 2
 
 def carries_ports(ports: Iterable[int], layout: Layout) -> Condition:
     """The packets that may hold traffic from or to these TCP ports, with any number of tags up to two."""
-    ranges = _ranges(sorted(set(ports)))
+    ranges = _port_ranges(sorted(set(ports)))
     if not layout.ethernet:
-        return _network(ranges, layout)
-    found = _network(ranges, layout._replace(tags=TAGS_MAX))
+        return _network_condition(ranges, layout)
+    found = _network_condition(ranges, layout._replace(tags=TAGS_MAX))
     for tags in reversed(range(TAGS_MAX)):
         untagged = layout._replace(tags=tags)
         tagged = any_of(*(untagged.has_type(kind) for kind in VLAN_TYPES))
-        found = any_of(all_of(tagged, found), all_of(negate(tagged), _network(ranges, untagged)))
+        found = any_of(all_of(tagged, found), all_of(negate(tagged), _network_condition(ranges, untagged)))
     return found
 
 
-def _ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
+def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
     """Ports that follow each other as their first and last one: a program has few instructions."""
     out: list[tuple[int, int]] = []
     for port in ports:
@@ -53,14 +53,16 @@ def _ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
     return out
 
 
-def _network(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+def _network_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
     layers = [layout.has_type(kind) for kind in LAYERS] if layout.ethernet else []
     return any_of(
-        all_of(layout.has_type(IP4), _ip4(ranges, layout)), all_of(layout.has_type(IP6), _ip6(ranges, layout)), *layers
+        all_of(layout.has_type(IP4), _ip4_condition(ranges, layout)),
+        all_of(layout.has_type(IP6), _ip6_condition(ranges, layout)),
+        *layers,
     )
 
 
-def _ip4(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
     at = layout.network
     tunnels = [equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
     source, target = (Load(place, 2, at) for place in (0, 2))
@@ -72,7 +74,7 @@ def _ip4(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
     )
 
 
-def _ip6(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
     at = layout.network
     opaque = [equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))
