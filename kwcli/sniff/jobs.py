@@ -121,7 +121,7 @@ class PackedPart(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What a worker is sent: names of topics that are new to it, rows that it missed, and a part without its `rows_to_learn`."""
+    """What a worker is sent: names of topics new to it, rows that it missed, a part without `rows_to_learn`."""
 
     topics: NewTopicNames
     missed: int

@@ -118,7 +118,7 @@ class SniffView(NamedTuple):
     """What is done with the exchanges, where it is not what `-o` says: the body paths that are read, and the renderer.
 
     `hear` gets the problems of the captures themselves, before the renderer is closed; they are not printed then.
-    `needs_file_names`: the renderer reads the file of a row. `tables` takes all that a capture has: packets numbered with
+    `needs_file_names`: the renderer reads the file of a row. `tables` takes all that a capture has: packets numbered by
     their file, whose names it is given, and the ends of connections.
     """
 
