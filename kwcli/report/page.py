@@ -28,7 +28,7 @@ from kwcli.report.sections import (
     NOTHING,
     SECTIONS,
     ReportColumn,
-    Section,
+    ReportSection,
     explain_finding,
     first_rows,
     title_of,
@@ -152,7 +152,7 @@ def _body_html(report: Report, drawn: list[Chart]) -> Iterator[str]:
     yield f"<footer>kw {VERSION} · latencies: request's last byte to response's first, percentiles within 1 %</footer>"
 
 
-def _parts_after(section: Section, report: Report) -> Iterator[tuple[str, str]]:
+def _parts_after(section: ReportSection, report: Report) -> Iterator[tuple[str, str]]:
     """The name and title of each part that follows a section and is not in SECTIONS."""
     if section.name == "clients":
         yield "versions", "Versions"
@@ -170,7 +170,7 @@ def _charts_html(name: str, drawn: list[Chart]) -> Iterator[str]:
         yield f'<div class="charts">{"".join(its)}</div>'
 
 
-def _section_html(section: Section, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
+def _section_html(section: ReportSection, rows: list[Row], report: Report, drawn: list[Chart]) -> Iterator[str]:
     title = escape(title_of(section, report))
     yield f'<section id="{section.name}" aria-labelledby="{section.name}-title">'
     yield f'<h2 id="{section.name}-title">{title}</h2>'

@@ -48,10 +48,10 @@ def first_rows(rows: list[Row], most: int) -> list[Row]:
     return [*(row for row in rows[:most] if OTHERS not in row), *rows_of_others(rows)]
 
 
-class Section(NamedTuple):
+class ReportSection(NamedTuple):
     """One section. `path`: where its rows are in a report; `none`: the text in place of a table without rows.
 
-    `found`: its rows are findings, of which `explain` makes texts.
+    `found`: its rows are findings, of which `explain_finding` makes texts.
     """
 
     name: str
@@ -155,8 +155,8 @@ WAITED: Final = (
 SEVERAL: Final = "An exchange about several topics counts for each of them."
 
 
-def _latency_section(name: str) -> Section:
-    return Section(
+def _latency_section(name: str) -> ReportSection:
+    return ReportSection(
         f"latency-{name}",
         f"Latency by {name}",
         ("latency", name),
@@ -268,9 +268,9 @@ FINDING: Final = (
 )
 
 
-SECTIONS: Final[tuple[Section, ...]] = (
-    Section("findings", "Findings", ("findings",), FINDING, "nothing is wrong", found=True),
-    Section(
+SECTIONS: Final[tuple[ReportSection, ...]] = (
+    ReportSection("findings", "Findings", ("findings",), FINDING, "nothing is wrong", found=True),
+    ReportSection(
         *("audit", "Clients on the target release", ("audit", "clients")),
         (
             ReportColumn("client", _title_cell(_name_cell("client_id")), 0, False, 14),
@@ -283,8 +283,8 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no clients",
         ("needs: the first Kafka release whose Java client speaks what is served.",),
     ),
-    Section("security", "Security", ("security",), FINDING, "nothing about security", found=True),
-    Section(
+    ReportSection("security", "Security", ("security",), FINDING, "nothing about security", found=True),
+    ReportSection(
         *("clients", "Clients", ("clients",)),
         (
             ReportColumn(
@@ -305,7 +305,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "no clients",
     ),
-    Section(
+    ReportSection(
         *("groups", "Groups", ("groups",)),
         (
             _key_column("group"),
@@ -321,7 +321,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no groups",
         ("behind: high watermark less commit, of all partitions where both were seen.",),
     ),
-    Section(
+    ReportSection(
         *("topics-seen", "Topics", ("topics",)),
         (
             _key_column("topic"),
@@ -339,7 +339,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "no topics",
     ),
-    Section(
+    ReportSection(
         *("brokers", "Brokers", ("brokers",)),
         (
             ReportColumn("node", _name_cell("node_id"), 0, False),
@@ -355,7 +355,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     _latency_section("client"),
     _latency_section("topic"),
     _latency_section("broker"),
-    Section(
+    ReportSection(
         *("slowest", "Slowest exchanges", ("slowest",)),
         (
             ReportColumn("took", _duration_cell("latency_ms"), 0, bad=True),
@@ -374,7 +374,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         "no exchange has a latency",
         ("packets are counted in the capture, as Wireshark does.",),
     ),
-    Section(
+    ReportSection(
         *("errors", "Errors", ("errors",)),
         (
             ReportColumn("error", _title_cell(_name_cell("error")), 0, False, 20, bad=True),
@@ -385,7 +385,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "no error codes",
     ),
-    Section(
+    ReportSection(
         *("old-versions", "Clients that the target release turns away", ("old_versions", "old")),
         (
             ReportColumn("client", _format_client, 0, False, 14),
@@ -405,7 +405,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
             "asks: the client asks brokers for their versions, so it may be the brokers here that are old.",
         ),
     ),
-    Section(
+    ReportSection(
         *("talkers", "Top talkers", ("talkers", "client")),
         (
             _key_column("client"),
@@ -418,7 +418,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "no traffic",
     ),
-    Section(
+    ReportSection(
         *("topics", "Topics by bytes", ("talkers", "topic")),
         (
             _key_column("topic"),
@@ -430,7 +430,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "no records",
     ),
-    Section(
+    ReportSection(
         *("batches", "Record batches", ("batches",)),
         (
             _key_column("topic"),
@@ -450,7 +450,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ("Where a request has several batches of a partition, they count with their mean.",),
     ),
     *(
-        Section(
+        ReportSection(
             *(f"throttling-{name}", f"Throttling by {name}", ("throttling", name)),
             (
                 _key_column(name),
@@ -465,7 +465,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         )
         for name in ("client", "api")
     ),
-    Section(
+    ReportSection(
         *("connections", "Connections by client", ("connections", "client")),
         (
             _key_column("client"),
@@ -481,7 +481,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "no connections",
     ),
-    Section(
+    ReportSection(
         *("foreign", "Connections that are not Kafka", ("connections", "not_kafka")),
         (
             ReportColumn("to", _name_cell("broker"), 0, False),
@@ -490,7 +490,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
         ),
         "all connections are Kafka",
     ),
-    Section(
+    ReportSection(
         *("skipped", "Bytes that are no exchange", ("skipped",)),
         (
             ReportColumn("reason", _name_cell("reason"), 0, False),
@@ -503,7 +503,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
 )
 
 
-def title_of(section: Section, report: Report) -> str:
+def title_of(section: ReportSection, report: Report) -> str:
     """The title of a section; a title about the target release names it."""
     held = report["audit"] or report["old_versions"] or {}
     return section.title.replace("the target release", f"Kafka {held.get('target')}")

@@ -11,7 +11,7 @@ from kwcli.answers.doctor import format_findings
 from kwcli.output.short_texts import Palette, cell_width, count_of, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.report.build_report import Report, bucket_bounds, format_time, values_by_bucket
-from kwcli.report.sections import NOTHING, SECTIONS, Section, first_rows, format_percent, title_of
+from kwcli.report.sections import NOTHING, SECTIONS, ReportSection, first_rows, format_percent, title_of
 from kwcli.stats.text import SPARK_LEAST, SPARK_MOST, draw_sparkline, format_rate, wrap_note
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def _axis_line(report: Report, width: int, buckets: int) -> str:
     return f"{first}{' ' * room}{last}" if room > 0 else first
 
 
-def _columns_of(section: Section, rows: list[Row], report: Report) -> list[Column]:
+def _columns_of(section: ReportSection, rows: list[Row], report: Report) -> list[Column]:
     found = []
     for said in section.columns_that_tell(rows):
         shown = [said.say(row) for row in rows]

@@ -1,4 +1,4 @@
-"""A batch of a table in, folds that counted it out: by column what `add` and `take` do row by row."""
+"""A batch of a table in, folds that counted it out: by column what `add` does row by row."""
 
 from __future__ import annotations
 

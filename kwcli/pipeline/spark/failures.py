@@ -64,7 +64,7 @@ def find_reason(text: str) -> str:
 def failures_at(place: Callable[[], str]) -> Iterator[None]:
     """For the body of a task: an exception in it becomes a Failure of one line, with the place the task was at.
 
-    A Failure keeps its text, and an OSError passes: `store.as_failures` makes a line of it.
+    A Failure keeps its text, and an OSError passes: `os_errors_as_failures` makes a line of it.
     """
     try:
         yield

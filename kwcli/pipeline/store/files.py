@@ -33,7 +33,7 @@ os.register_at_fork(after_in_child=_forget_locks)
 
 
 class Lock:
-    """A lock between processes, held from `take` to `release`. Its file says which process has it."""
+    """A lock between processes, held from `acquire` to `release`. Its file says which process has it."""
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -45,7 +45,7 @@ class Staging:
         return f"{self.folder}/tasks"
 
     def writer(self, tables: Collection[str]) -> TableWriter:
-        """A writer for one attempt at one task; the files that it lists are for `gather`."""
+        """A writer for one attempt at one task; the files that it lists are for `move_into_tables`."""
         return TableWriter(lambda path: self.files.open_new(f"{self.tasks}/{path}"), tables)
 
     def move_into_tables(self, written: Iterable[WrittenFile]) -> None:

@@ -83,7 +83,7 @@ class DailyDoctors:
         return found
 
     def export(self) -> tuple[tuple[int, bytes], ...]:
-        """The folds, each behind its date, for `WatchFindings.take`."""
+        """The folds, each behind its date, for `WatchFindings.merge_folds`."""
         return tuple((day, doctor.export()) for day, doctor in sorted(self._days.items()))
 
 
