@@ -286,7 +286,7 @@ class BatchStore:
         self._logs.follow_commit(value)
 
     def commit_change(self, change: Change) -> dict[str, Any]:
-        """Commit a change that is no batch: a compaction, or dropped dates; the caller holds the commit lock (`hold_commit_lock`)."""
+        """Commit a change that is no batch: a compaction, or dropped dates; the caller is in `hold_commit_lock`."""
         return self._commit(change, (), watch=None)
 
     @contextmanager
