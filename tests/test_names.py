@@ -53,8 +53,10 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     "decoders/messages/": {"spec": "api_reader", "specs": "api_readers", "anatomy": "FrameParts"},
     "decoders/scrubbing/": {"spec": "api_reader"},
     "kwcli/pipeline/local_engine.py": {"coming": "pending_plan", "choice": "row_filter"},
+    "kwcli/pipeline/query_output.py": {"shown": "settings"},
     "kwcli/pipeline/read/": {"choice": "row_filter"},
     "kwcli/pipeline/run": {"coming": "pending_plan", "planned": "plan"},
+    "kwcli/pipeline/sql_command.py": {"shown": "settings"},
     "kwcli/pipeline/spark/": {
         "choice": "row_filter",
         "coming": "pending_plan",

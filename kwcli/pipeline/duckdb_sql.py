@@ -148,12 +148,12 @@ class TablesDatabase:
 
     def write_answer(self, env: Environment, settings: Settings, limit: int | None = None) -> None:
         """Run the query and write its answer. Failure says in one line what is wrong, with the place in the query."""
-        screen = terminal_rows(env, settings, limit)
+        row_limit = terminal_rows(env, settings, limit)
         found = self.check_query()
         rows = self._rows(found)
         if limit is not None:
             rows = (row for row, _ in zip(rows, range(limit), strict=False))
-        write_result(env, settings, QueryResult(make_names_unique(found.columns), rows), screen)
+        write_result(env, settings, QueryResult(make_names_unique(found.columns), rows), row_limit)
 
     def _rows(self, found: duckdb.DuckDBPyRelation) -> Iterator[list[Any]]:
         """The rows of the answer as JSON values, fetched one batch at a time."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
 
 # Rows that a terminal gets without --limit.
-SCREEN: Final = 1000
+TERMINAL_ROWS_MAX: Final = 1000
 NAME_CUT: Final = 24
 # All tables and views that a folder may have.
 ALL: Final = (*MEANINGS, *VIEWS)
@@ -137,20 +137,20 @@ def make_names_unique(names: Iterable[str]) -> list[str]:
 
 def terminal_rows(env: Environment, settings: Settings, limit: int | None) -> int | None:
     """How many rows a terminal gets without --limit; None where all rows are written."""
-    return SCREEN if env.stdout_terminal and limit is None and settings.format in ("text", "table") else None
+    return TERMINAL_ROWS_MAX if env.stdout_terminal and limit is None and settings.format in ("text", "table") else None
 
 
-def write_result(env: Environment, settings: Settings, found: QueryResult, most: int | None = None) -> None:
+def write_result(env: Environment, settings: Settings, result: QueryResult, most: int | None = None) -> None:
     """Write an answer in the format wanted; text and table end after `most` rows, with a note on standard error."""
     if settings.format in ("text", "table"):
-        rows = list(islice(found.rows, most)) if most is not None else list(found.rows)
-        more = next(found.rows, None) is not None if most is not None else False
-        text = "".join(f"{line}\n" for line in _draw_rows(found.names, rows, settings))
+        rows = list(islice(result.rows, most)) if most is not None else list(result.rows)
+        more = next(result.rows, None) is not None if most is not None else False
+        text = "".join(f"{line}\n" for line in _draw_rows(result.names, rows, settings))
         env.stdout.write(text.encode("utf-8", "backslashreplace"))
     else:
         more = False
         pieces = (
-            _csv_lines(found, safe=settings.csv_safe) if settings.format == "csv" else _PLAIN[settings.format](found)
+            _csv_lines(result, safe=settings.csv_safe) if settings.format == "csv" else _PLAIN[settings.format](result)
         )
         for piece in pieces:
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
@@ -191,23 +191,23 @@ def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _ndjson_lines(found: QueryResult) -> Iterator[str]:
-    return (_to_json(dict(zip(found.names, row, strict=True))) + "\n" for row in found.rows)
+def _ndjson_lines(result: QueryResult) -> Iterator[str]:
+    return (_to_json(dict(zip(result.names, row, strict=True))) + "\n" for row in result.rows)
 
 
-def _json_array_lines(found: QueryResult) -> Iterator[str]:
-    rows = (_to_json(dict(zip(found.names, row, strict=True))) for row in found.rows)
+def _json_array_lines(result: QueryResult) -> Iterator[str]:
+    rows = (_to_json(dict(zip(result.names, row, strict=True))) for row in result.rows)
     first = next(rows, None)
     if first is None:
         return iter(["[]\n"])
     return chain([f"[\n{first}"], (f",\n{row}" for row in rows), ["\n]\n"])
 
 
-def _csv_lines(found: QueryResult, *, safe: bool) -> Iterator[str]:
+def _csv_lines(result: QueryResult, *, safe: bool) -> Iterator[str]:
     rows = (
-        [_to_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in found.rows
+        [_to_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in result.rows
     )
-    return (csv_lines([row], safe=safe) for row in chain([found.names], rows))
+    return (csv_lines([row], safe=safe) for row in chain([result.names], rows))
 
 
 _PLAIN: Final = {"ndjson": _ndjson_lines, "json": _json_array_lines}

@@ -66,15 +66,15 @@ def run_query(
     for name in tables_mentioned(query, table_names(tables)):
         if name in tables:
             tables.older_files(name)  # a file that cannot be read fails before Spark starts
-    screen = terminal_rows(env, settings, limit)
-    most = limit if screen is None else screen + 1
+    row_limit = terminal_rows(env, settings, limit)
+    most = limit if row_limit is None else row_limit + 1
     with (
         own_session(master or "local[*]", env) as spark,
         _name_views(spark, tables, query),
     ):
         frame = _select(spark, query, tables)
         try:
-            write_result(env, settings, _result_of(frame, most), screen)
+            write_result(env, settings, _result_of(frame, most), row_limit)
         except OSError:  # the reader of our output has gone
             raise
         except Exception as problem:

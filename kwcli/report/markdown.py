@@ -49,9 +49,9 @@ def format_markdown(report: Report, settings: Settings) -> str:
                 ]
         else:
             columns = section.columns if settings.verbose else section.columns_that_tell(shown)
-            out.append(f"| {' | '.join(escape_markdown(said.title) for said in columns)} |")
-            out.append(f"|{'|'.join(' ---: ' if said.right else ' --- ' for said in columns)}|")
-            out += [f"| {' | '.join(escape_markdown(said.say(row), CELL) for said in columns)} |" for row in shown]
+            out.append(f"| {' | '.join(escape_markdown(column.title) for column in columns)} |")
+            out.append(f"|{'|'.join(' ---: ' if column.right else ' --- ' for column in columns)}|")
+            out += [f"| {' | '.join(escape_markdown(column.say(row), CELL) for column in columns)} |" for row in shown]
         if len(rows) > len(shown):
             out += ["", f"The first {len(shown)} of {len(rows):,}: -v shows all."]
     return "".join(f"{line}\n" for line in out)

@@ -182,10 +182,10 @@ def _section_html(section: ReportSection, rows: list[Row], report: Report, drawn
     shown = first_rows(rows, ROWS)
     columns = section.columns_that_tell(shown)
     yield f'<div class="table" role="region" tabindex="0" aria-labelledby="{section.name}-title"><table><thead><tr>'
-    yield "".join(f'<th scope="col" class="{_class_of_cell(said)}">{escape(said.title)}</th>' for said in columns)
+    yield "".join(f'<th scope="col" class="{_class_of_cell(column)}">{escape(column.title)}</th>' for column in columns)
     yield "</tr></thead><tbody>"
     for row in shown:
-        yield f"<tr>{''.join(_cell_html(said, row) for said in columns)}</tr>"
+        yield f"<tr>{''.join(_cell_html(column, row) for column in columns)}</tr>"
     yield "</tbody></table></div>"
     if len(rows) > len(shown):
         yield f'<p class="dim">The first {len(shown)} of {len(rows):,}: -o json has all.</p>'
@@ -195,18 +195,17 @@ def _section_html(section: ReportSection, rows: list[Row], report: Report, drawn
     yield "</section>"
 
 
-def _cell_html(said: ReportColumn, row: Row) -> str:
-    text = said.say(row)
-    bad = " bad" if said.bad and text != NOTHING else ""
-    if said.tag and text != NOTHING:
-        return f'<td class="{_class_of_cell(said)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
-    if not said.cut:
-        return f'<td class="{_class_of_cell(said)}{bad}">{_escape_html(text)}</td>'
+def _cell_html(column: ReportColumn, row: Row) -> str:
+    text = column.say(row)
+    bad = " bad" if column.bad and text != NOTHING else ""
+    if column.tag and text != NOTHING:
+        return f'<td class="{_class_of_cell(column)}"><span class="tag {escape(text)}">{escape(text)}</span></td>'
+    if not column.cut:
+        return f'<td class="{_class_of_cell(column)}{bad}">{_escape_html(text)}</td>'
     short = cut(text, NAME)
     title = f' title="{_escape_html(text[:4000])}"' if short != text else ""
-    return (
-        f'<td class="{_class_of_cell(said)}{bad}"{title}>{"<wbr>".join(map(_escape_html, _pieces_of_name(short)))}</td>'
-    )
+    pieces = "<wbr>".join(map(_escape_html, _pieces_of_name(short)))
+    return f'<td class="{_class_of_cell(column)}{bad}"{title}>{pieces}</td>'
 
 
 def _pieces_of_name(name: str) -> list[str]:
@@ -214,9 +213,9 @@ def _pieces_of_name(name: str) -> list[str]:
     return [word[at : at + _PIECE] for word in _BREAKS.split(name) for at in range(0, len(word), _PIECE)]
 
 
-def _class_of_cell(said: ReportColumn) -> str:
-    kind = "n" if said.right else "name" if said.cut else "word"
-    return f"{kind} k{said.drop_order}"
+def _class_of_cell(column: ReportColumn) -> str:
+    kind = "n" if column.right else "name" if column.cut else "word"
+    return f"{kind} k{column.drop_order}"
 
 
 def _findings_html(rows: list[Row]) -> Iterator[str]:

@@ -70,7 +70,9 @@ class ReportSection(NamedTuple):
     def columns_that_tell(self, rows: Sequence[Row]) -> list[ReportColumn]:
         """The columns of the section, without columns of little weight that are empty in all of these rows."""
         return [
-            said for said in self.columns if said.drop_order <= WEIGHTY or any(said.say(row) != NOTHING for row in rows)
+            column
+            for column in self.columns
+            if column.drop_order <= WEIGHTY or any(column.say(row) != NOTHING for row in rows)
         ]
 
     def notes_on(self, rows: Sequence[Row]) -> list[str]:

@@ -133,10 +133,10 @@ def _axis_line(report: Report, width: int, buckets: int) -> str:
 
 def _columns_of(section: ReportSection, rows: list[Row], report: Report) -> list[Column]:
     found = []
-    for said in section.columns_that_tell(rows):
-        shown = [said.say(row) for row in rows]
-        colour = "bad" if said.bad else "client" if said.title == "client" else ""
-        found.append(Column(said.title, shown, said.drop_order, said.right, colour, cut=said.cut))
+    for column in section.columns_that_tell(rows):
+        shown = [column.say(row) for row in rows]
+        colour = "bad" if column.bad else "client" if column.title == "client" else ""
+        found.append(Column(column.title, shown, column.drop_order, column.right, colour, cut=column.cut))
     if section.over_time and report["bucket_s"] and any("over_time" in row for row in rows):
         first, last = bucket_bounds(report)
         if last > first:

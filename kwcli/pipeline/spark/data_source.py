@@ -116,21 +116,21 @@ class _Part(InputPartition):
 
 
 class _SegmentReader(DataSourceReader):
-    def __init__(self, wanted: SourceOptions, columns: list[str]) -> None:
-        self._wanted = wanted
+    def __init__(self, source_options: SourceOptions, columns: list[str]) -> None:
+        self._source_options = source_options
         self._columns = columns
 
     def partitions(self) -> list[InputPartition]:
-        found = find_captures(self._wanted.paths)
-        planned = plan_splits(found.files, self._wanted.split_size)
-        problems = [*found.problems, *planned.problems]
-        if problems and (self._wanted.strict or not planned.splits):
+        found = find_captures(self._source_options.paths)
+        plan = plan_splits(found.files, self._source_options.split_size)
+        problems = [*found.problems, *plan.problems]
+        if problems and (self._source_options.strict or not plan.splits):
             raise Failure(str(problems[0]))
-        return [_Part(split) for split in planned.splits]
+        return [_Part(split) for split in plan.splits]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, _Part)
-        split, wanted = partition.split, self._wanted
+        split, source_options = partition.split, self._source_options
         with failures_at(partial(place_of, split)):
             names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
             rows: list[Segment] = []
@@ -138,15 +138,15 @@ class _SegmentReader(DataSourceReader):
             reading = SplitReader(split)
             for batch in reading:
                 for segment in batch:
-                    if wanted.takes(segment):
+                    if source_options.takes(segment):
                         rows.append(segment)
                         size += len(segment[6])
                 if size >= BATCH_BYTES or len(rows) >= BATCH_ROWS:
-                    yield record_batch(wanted.point, names, rows, self._columns)
+                    yield record_batch(source_options.point, names, rows, self._columns)
                     rows, size = [], 0
             if rows:
-                yield record_batch(wanted.point, names, rows, self._columns)
-            if reading.problems and wanted.strict:
+                yield record_batch(source_options.point, names, rows, self._columns)
+            if reading.problems and source_options.strict:
                 raise Failure(str(reading.problems[0]))
 
 

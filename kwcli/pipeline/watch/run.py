@@ -103,19 +103,19 @@ class CommittedBatches(NamedTuple):
 Decode = Callable[[BatchInput, "Sequence[PointPlan]"], list[TaskReport]]
 
 
-def run_watch(env: Environment, options: RunOptions, wanted: WatchOptions) -> Exit:
+def run_watch(env: Environment, options: RunOptions, watch_options: WatchOptions) -> Exit:
     """Do `kw pipeline watch`, until Ctrl-C or as far as its options say; the exit code. Raises Failure."""
     check_key_logs(options.keylogs, again=True)  # before the folder is touched
     engine_choice = choose_engine(options, 0, env.variables)
-    require_format(wanted.table_format)
+    require_format(watch_options.table_format)
     with (
-        open_batches(options.out, renames=wanted.renames, table_format=wanted.table_format) as store,
+        open_batches(options.out, renames=watch_options.renames, table_format=watch_options.table_format) as store,
         _start_decoding(env, engine_choice) as decode,
     ):
-        watching = Watch(env, options, wanted, store, decode)
+        watching = Watch(env, options, watch_options, store, decode)
         own = options.engine == "auto" and options.master is None
         watching.resume_from_commit("engine local (Spark with --master)" if own else str(engine_choice))
-        with _serve_metrics(env, watching, wanted.metrics, quiet=options.quiet):
+        with _serve_metrics(env, watching, watch_options.metrics, quiet=options.quiet):
             try:
                 watching.run()
             except KeyboardInterrupt:
@@ -145,24 +145,26 @@ class Watch:
     """One watch of one folder, locked by `store`; `decode` runs the tasks of a batch."""
 
     def __init__(
-        self, env: Environment, options: RunOptions, wanted: WatchOptions, store: BatchStore, decode: Decode
+        self, env: Environment, options: RunOptions, watch_options: WatchOptions, store: BatchStore, decode: Decode
     ) -> None:
         self.batch = 0  # the latest one that is committed
         self.lost = False
         self._env = env
         self._options = options
-        self._wanted = wanted
+        self._watch_options = watch_options
         self._store = store
         self._decode = decode
-        self._captures = WatchedFiles(options.sources, options.points, wanted.lateness_s, wanted.batch_size)
-        self._captures.whole = wanted.once or wanted.finish
+        self._captures = WatchedFiles(
+            options.sources, options.points, watch_options.lateness_s, watch_options.batch_size
+        )
+        self._captures.whole = watch_options.once or watch_options.finish
         self._states: dict[str, str] = {}
         self._counts: Counter[str] = Counter()
         self._tally = RunCounts()
         self._problems: list[str] = []
         self._dropped_keys = False  # it was told that key logs have too many sessions
         self._kept = True  # whether a commit has all problems so far
-        self._findings = WatchFindings(read_thresholds(wanted.thresholds)) if wanted.doctor else None
+        self._findings = WatchFindings(read_thresholds(watch_options.thresholds)) if watch_options.doctor else None
         self._damaged = 0
         self._said: dict[str, str] = {}
         self._retries = 0  # of batches, in this process
@@ -185,8 +187,8 @@ class Watch:
             self._env.say(f"kw: {self._options.out}: {self._store.recovered}")
         goes_on = f"going on after batch {self.batch:,}" if self.batch else "watching"
         self._env.say(f"kw: {goes_on}: {', '.join(self._inputs_in_words())}; {engine}; Ctrl-C ends")
-        if not self._wanted.renames:
-            log = self._wanted.table_format
+        if not self._watch_options.renames:
+            log = self._watch_options.table_format
             others = "other programs only with --format delta" if log == PARQUET else f"readers of {log.title()}"
             self._env.say(
                 f"kw: {self._options.out}: a file counts once a commit names it: kw respects that, and {others}"
@@ -214,7 +216,7 @@ class Watch:
                 continue
             pause = RETRY_S
             if committed is None and self._captures.whole:
-                if self._wanted.finish:
+                if self._watch_options.finish:
                     with os_errors_as_failures(self._options.out):
                         committed = self._run_last_batch()
                 if committed is not None:
@@ -233,7 +235,7 @@ class Watch:
 
         Files that come meanwhile are seen at once: the time that a file waits for its lateness begins there.
         """
-        while (left := self._wanted.interval_s - (self._env.monotonic() - begun)) > LOOK_S:
+        while (left := self._watch_options.interval_s - (self._env.monotonic() - begun)) > LOOK_S:
             time.sleep(LOOK_S)
             with suppress(Failure, OSError):  # the next batch meets it again, and reports it
                 self._look_for_files()
@@ -275,7 +277,9 @@ class Watch:
         report = merge_reports(self._decode(batch_input, plan.points))
         changed = self._captures.changed_files(report.left) if plan.size else []
         if changed:  # perhaps a ring is faster than the batch: a smaller batch is ready sooner
-            self._captures.batch_size = max(self._captures.batch_size // 2, min(BATCH_MIN, self._wanted.batch_size))
+            self._captures.batch_size = max(
+                self._captures.batch_size // 2, min(BATCH_MIN, self._watch_options.batch_size)
+            )
             raise Failure(f"{changed[0]}: was emptied or replaced while it was read: the batch is done again")
         states = {} if ends else self._states | dict(report.states)
         state = self._captures.finish_batch(plan, report.left, report.last_ns)
@@ -306,7 +310,7 @@ class Watch:
             facts=self._facts_of_commit(),
         )
         self.batch, self._states, self._kept = batch, states, True
-        self._captures.batch_size = min(self._captures.batch_size * 2, self._wanted.batch_size)
+        self._captures.batch_size = min(self._captures.batch_size * 2, self._watch_options.batch_size)
         self._trimmer.trim()
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._report_problems(report.problems, counted=False)
@@ -324,15 +328,15 @@ class Watch:
         return self._findings.merge_folds(report.seen, ends=ends), staging.write_state(self._findings.export())
 
     def _tables_wanted(self) -> tuple[str, ...]:
-        return (*self._options.tables, "findings") if self._wanted.doctor else self._options.tables
+        return (*self._options.tables, "findings") if self._watch_options.doctor else self._options.tables
 
     def _files_of_dropped_dates(self) -> frozenset[str]:
         """The files of dates that are dropped, by the clock of the captures."""
         latest = max(self._captures.last_ns.values(), default=0)
-        if not self._wanted.keep_days or not latest:
+        if not self._watch_options.keep_days or not latest:
             return frozenset()
         today = datetime.fromtimestamp(latest // 10**9, UTC).date()
-        return self._store.files_older_than(today - timedelta(days=self._wanted.keep_days))
+        return self._store.files_older_than(today - timedelta(days=self._watch_options.keep_days))
 
     def _recover_from(self, failure: Failure) -> None:
         """After a batch that failed, go back to the latest commit. Raises the failure where no retry is made."""
@@ -394,16 +398,16 @@ class Watch:
             reveal_secrets=options.reveal_secrets,
             key_logs=tuple(os.path.abspath(name) for name in options.keylogs),
             secret_captures=self._captures.secret_captures(),
-            doctor=self._wanted.doctor,
+            doctor=self._watch_options.doctor,
         )
 
     def _rows_options(self) -> dict[str, Any]:
         """The options that the rows depend on; of key logs the names alone, since key logs grow."""
         rows = self._options.options_of_rows()
-        if self._wanted.table_format != PARQUET:
-            rows["format"] = self._wanted.table_format
-        if self._wanted.doctor:
-            rows["doctor"] = sorted(self._wanted.thresholds)
+        if self._watch_options.table_format != PARQUET:
+            rows["format"] = self._watch_options.table_format
+        if self._watch_options.doctor:
+            rows["doctor"] = sorted(self._watch_options.thresholds)
         return rows | ({"keylogs": [name for name, _ in rows["keylogs"]]} if "keylogs" in rows else {})
 
     def _inputs_in_words(self) -> list[str]:
