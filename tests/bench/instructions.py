@@ -53,7 +53,7 @@ Measure = Callable[[Path], float]
 def start(tree: Path, folder: Path, words: Sequence[str], out: Path) -> subprocess.Popen[bytes]:
     """`kw WORDS…` of a tree under valgrind, on one processor, so that it decodes in one process; for `counted`."""
     env = {name: text for name, text in os.environ.items() if not name.startswith("PYTHON")}
-    env |= {**_COPY, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "HOME": str(folder)}
+    env |= {**_COPY, "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0", "HOME": str(folder), "KW_COMPLETION_LIMIT": "600"}
     kw = [sys.executable, "-m", "kwcli.main", *words]
     command = ["taskset", "-c", "0", *_TOOL, f"--log-file={folder}/%p.count", *kw]
     with out.open("wb") as said:
