@@ -13,7 +13,7 @@ function __kw_complete
     if test "$kind[1]" = files
         __kw_files $locale[1] "$word" $kind[2]
     else
-        printf '%s\n' $answer[2..-1]
+        string join \n -- $answer[2..-1]
     end
 end
 function __kw_files  # fish's own names of files; $argv: locale, word, and its part before the name

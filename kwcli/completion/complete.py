@@ -169,8 +169,8 @@ def _printable_names(names: Iterable[str], *, only_ascii: bool) -> Iterator[str]
 def _list_files(folder: str, begun: str, variables: Mapping[str, str], *, tilde: bool) -> list[str]:
     """The names of files in a folder that begin so; folders have a slash behind them."""
     where = variables.get("HOME", "~") + folder[1:] if tilde and folder.startswith("~/") else folder
-    entries = sorted(os.scandir(where or "."), key=lambda entry: entry.name)
-    return [entry.name + "/" * entry.is_dir() for entry in entries if entry.name.startswith(begun)]
+    names = sorted(name for name in os.listdir(where or ".") if name.startswith(begun))
+    return [name + "/" * os.path.isdir(where + name) for name in names]
 
 
 def _answer_bash(call: _CompletionCall, program: click.Group, texts: Mapping[str, str]) -> Iterator[str]:
@@ -196,13 +196,13 @@ def _answer_bash(call: _CompletionCall, program: click.Group, texts: Mapping[str
         return
     at = files.word.rfind("/") + 1
     folder = files.word[:at]
-    names = _list_files(folder, files.word[at:], call.env.variables, tilde=cursor.tilde)
+    home = cursor.tilde and folder.startswith("~/")
+    names = _list_files(folder, files.word[at:], call.env.variables, tilde=home)
     # Behind a dash kw would take a name for an option.
     paths = [("./" if not files.head and not at and name.startswith("-") else "") + folder + name for name in names]
     words = [files.head + path for path in _printable_names(paths, only_ascii=False)]
-    how, *quoted = reply_words(
-        [each for each in words if _is_in_charset(each, cursor.cut, only_ascii)], cursor, "~" * cursor.tilde
-    )
+    within = [each for each in words if _is_in_charset(each, cursor.cut, only_ascii)]
+    how, *quoted = reply_words(within, cursor, "~" * home)
     lists = all(one.isalnum() or one in " _./-" for one in "".join(quoted))  # then readline lists without folders
     yield f"{how} -o filenames".strip() if lists else how
     yield from quoted

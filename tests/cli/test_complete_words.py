@@ -189,3 +189,25 @@ def test_no_control_character_leaves_kw(variables: dict[str, str], tmp_path: Pat
         for shell, state in (("zsh", "'"), ("fish", "'")):
             rows = answer(variables, shell, state, *line.split()[1:])[1:]
             assert [row for row in rows if "zz" in row and "zzz" not in row] == []
+
+
+def test_files_that_cannot_be_looked_at_hide_no_others(variables: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "lost").symlink_to("nowhere")
+    (tmp_path / "log").mkdir()
+    assert answer(variables, "bash", BREAKS, "kw sniff lo")[1:] == ["log/", "loop", "lost"]
+    assert {"log/", "loop", "lost"} < set(answer(variables, "zsh", "'", "sniff", "lo"))
+    assert answer(variables, "bash", BREAKS, "kw sniff nowhere/x") == []
+
+
+def test_a_tilde_stands_for_the_home_where_the_shell_takes_it_so(variables: dict[str, str], tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("capture", "~x"):
+        (home / name).touch()
+        (tmp_path / name).touch()
+    asked = {**variables, "HOME": str(home)}
+    assert answer(asked, "bash", BREAKS, "kw sniff ~/cap") == ["", "~/capture"]
+    assert answer(asked, "bash", BREAKS, "kw sniff '~/cap") == []
+    assert answer(asked, "bash", BREAKS, "kw sniff ~") == ["", "\\~x"]  # no user of this name
+    assert answer(asked, "bash", BREAKS, "kw sniff ~/") == ["", "~/capture", "~/~x"]

@@ -241,6 +241,7 @@ def test_bash_completes_whatever_its_options_are(option: str, tmp_path: Path) ->
         f"COMP_LINE='{typed}' COMP_POINT={len(typed)}; _kw kw z completion; printf '%s\\n' \"${{COMPREPLY[@]}}\"\n"
     )
     variables = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "HOME": str(tmp_path), "XDG_CACHE_HOME": "/none"}
+    variables["KW_COMPLETION_LIMIT"] = "30"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=variables, cwd=ROOT)
     assert (done.stdout, done.stderr) == ("zsh\n", "")
 
