@@ -228,9 +228,9 @@ class Environment:
         """Hide these values, passwords and the like, in everything that is said from now on."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
-            from decoders.wire.conceal import concealer
+            from decoders.wire.conceal import make_concealer
 
-            self._secrets, self._hide = known, concealer(known)
+            self._secrets, self._hide = known, make_concealer(known)
 
     def hide(self, text: str) -> str:
         """A text from a broker or a library, without the secrets that this process was given."""

@@ -18,7 +18,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.names import current_names
 from decoders.protocol_facts.public_configs import is_public
 from decoders.schema.codec import TRAILING, decode, encode
-from decoders.schema.json_form import PUBLIC, Makers, base64_json, bytes_from_json, from_json, shown, to_json
+from decoders.schema.json_form import PUBLIC, Makers, base64_json, bytes_from_json, from_json, quote_json, to_json
 from decoders.schema.model import Message, Plan, parse_message, resolve
 from decoders.wire.primitives import read_uvarint, write_uvarint
 
@@ -218,7 +218,7 @@ def decode_embedded(name: str, data: bytes) -> dict[str, Any]:
 
     Bytes after it are kept under `_trailing`; `$frame` is set if the frame has another version than 1.
     """
-    head = _begin(name, data)
+    head = _read_head(name, data)
     return {**head.json(), **decode(head.plan, data, head.end, strict=False)}
 
 
@@ -236,17 +236,17 @@ def encode_embedded(name: str, version: int, value: Mapping[str, Any]) -> bytes:
     fields = {key: inner for key, inner in value.items() if key not in _WORDS}
     behind = fields.pop(TRAILING, b"")
     if not isinstance(behind, bytes):
-        raise EncodeError(f"bytes expected, not {shown(behind)}", path=TRAILING)
+        raise EncodeError(f"bytes expected, not {quote_json(behind)}", path=TRAILING)
     plan = resolve(message, version)
     if row.framing in ("own", "own4"):
         return encode(plan, {"version": version, **fields}) + behind
     frame = value.get(FRAME, _FRAME)
     if not isinstance(frame, int) or not 0 <= frame < 1 << 31:
-        raise EncodeError(f"a number is expected, not {shown(frame)}", path=FRAME)
-    return _head(row, version, frame) + encode(plan, fields) + behind
+        raise EncodeError(f"a number is expected, not {quote_json(frame)}", path=FRAME)
+    return _write_head(row, version, frame) + encode(plan, fields) + behind
 
 
-def _head(row: StructureRow, version: int, frame: int) -> bytes:
+def _write_head(row: StructureRow, version: int, frame: int) -> bytes:
     """The bytes before the fields of a structure."""
     if row.framing == "framed":
         return write_uvarint(frame) + write_uvarint(row.number or 0) + write_uvarint(version)
@@ -266,16 +266,16 @@ def embedded_json(
     if data is None or not 2 <= len(data) <= EMBEDDED_MAX:
         return None
     try:
-        head = _begin(name, data)
+        head = _read_head(name, data)
         value = decode(head.plan, data, head.end, strict=not behind)
         rest = value.pop(TRAILING, b"")
         if data[: head.end] + encode(head.plan, value) + rest != data:
             return None
-        if _head(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
+        if _write_head(STRUCTURES[head.name], head.plan.version, head.frame) != data[: head.end] and head.end:
             return None  # a varint of more bytes than needed
     except (DecodeError, EncodeError):
         return None
-    return _shown(head, value, rest, reveal=reveal)
+    return _structure_json(head, value, rest, reveal=reveal)
 
 
 def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Plan, dict[str, Any]]:
@@ -283,18 +283,18 @@ def read_structure(name: str, data: bytes, *, reveal: bool = False) -> tuple[Pla
 
     `reveal` shows secrets. Raises DecodeError.
     """
-    head = _begin(name, data)
+    head = _read_head(name, data)
     value = decode(head.plan, data, head.end, strict=False)
-    return head.plan, _shown(head, value, value.pop(TRAILING, b""), reveal=reveal)
+    return head.plan, _structure_json(head, value, value.pop(TRAILING, b""), reveal=reveal)
 
 
 def locate_structure(name: str, data: bytes) -> tuple[str, Plan, int]:
     """The exact name of the structure in `data`, its plan, and where its fields begin. Raises DecodeError."""
-    head = _begin(name, data)
+    head = _read_head(name, data)
     return head.name, head.plan, head.end
 
 
-def _shown(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
+def _structure_json(head: _StructureHead, value: dict[str, Any], rest: bytes, *, reveal: bool) -> dict[str, Any]:
     made = {**head.json(), **to_json(head.plan, value, table=_SECRETS, reveal=reveal)}
     for path, name in INSIDE.get(head.name, {}).items():
         *above, field = path.split(".")
@@ -333,12 +333,12 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
     name, version = value.get(TYPE), value.get(VERSION)
     if name == METRICS:
         return metrics_from_json(value, path)
-    exact = _BY_NAME.get(_folded(name)) if isinstance(name, str) else None
+    exact = _BY_NAME.get(_fold_name(name)) if isinstance(name, str) else None
     if exact is None:
-        raise EncodeError(f"no structure {shown(name)}", path=f"{path}.{TYPE}")
+        raise EncodeError(f"no structure {quote_json(name)}", path=f"{path}.{TYPE}")
     message = structure(exact)
     if not isinstance(version, int) or isinstance(version, bool) or version not in message.versions:
-        text = f"{exact} has versions {message.versions}, not {shown(version)}"
+        text = f"{exact} has versions {message.versions}, not {quote_json(version)}"
         raise EncodeError(text, path=f"{path}.{VERSION}")
     fields = {key: inner for key, inner in value.items() if key not in _WORDS}
     around = {FRAME: value[FRAME]} if FRAME in value else {}
@@ -346,23 +346,23 @@ def embedded_from_json(value: Mapping[str, Any], path: str) -> bytes:
         if TRAILING in fields:
             around[TRAILING] = bytes_from_json(fields.pop(TRAILING), TRAILING)
         named = current_names(message.fields, version, fields)
-        made = from_json(resolve(message, version), named, Makers(_nothing, embedded_from_json))
+        made = from_json(resolve(message, version), named, Makers(_refuse_records, embedded_from_json))
         return encode_embedded(exact, version, {**made, **around})
     except EncodeError as failure:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}" if failure.path else path) from None
 
 
-def _nothing(value: object, path: str) -> bytes:
-    raise EncodeError(f"bytes expected, not {shown(value)}", path=path)
+def _refuse_records(value: object, path: str) -> bytes:
+    raise EncodeError(f"bytes expected, not {quote_json(value)}", path=path)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
 def find_structure(name: str) -> str:
     """The exact name of a structure from its name in any spelling. Raises UnknownApi."""
-    found = _BY_NAME.get(_folded(name))
+    found = _BY_NAME.get(_fold_name(name))
     if found is None:
         raise UnknownApi(f"no structure {name!r}")
     return found
@@ -382,14 +382,14 @@ class _StructureHead(NamedTuple):
         return found if self.frame == _FRAME else {**found, FRAME: self.frame}
 
 
-def _begin(name: str, data: bytes) -> _StructureHead:
+def _read_head(name: str, data: bytes) -> _StructureHead:
     """Read the frame of a structure. Raises DecodeError."""
     name = find_structure(name)
     row = STRUCTURES[name]
     if row.framing == "framed":
-        return _begin_framed(name, row, data)
+        return _read_framed_head(name, row, data)
     if row.framing == "bare":
-        return _begin_bare(name, data)
+        return _read_bare_head(name, data)
     number, version = _first_number(data, 4 if row.framing == "own4" else 2), 0
     if row.framing == "key":
         name = _OLDER.get((name, number), name)
@@ -403,7 +403,7 @@ def _begin(name: str, data: bytes) -> _StructureHead:
     return _StructureHead(name, resolve(message, version), 2 if row.framing in ("prefix", "key") else 0, _FRAME)
 
 
-def _begin_bare(name: str, data: bytes) -> _StructureHead:
+def _read_bare_head(name: str, data: bytes) -> _StructureHead:
     message = structure(name)
     plans = [resolve(message, version) for version in range(message.versions.high, message.versions.low - 1, -1)]
     for plan in plans:
@@ -415,7 +415,7 @@ def _begin_bare(name: str, data: bytes) -> _StructureHead:
     return _StructureHead(name, plans[-1], 0, _FRAME)
 
 
-def _begin_framed(name: str, row: StructureRow, data: bytes) -> _StructureHead:
+def _read_framed_head(name: str, row: StructureRow, data: bytes) -> _StructureHead:
     frame, at = read_uvarint(data, 0, len(data))
     number, at = read_uvarint(data, at, len(data))
     version, at = read_uvarint(data, at, len(data))
@@ -447,7 +447,7 @@ TOPICS: Final[dict[str, tuple[str, ...]]] = {
 
 
 @cache
-def _numbered(topic: str) -> dict[tuple[Framing, int], str]:
+def _names_by_number(topic: str) -> dict[tuple[Framing, int], str]:
     """The structures of a topic: framing and type number → name; the newest where several have the same number."""
     found: dict[tuple[Framing, int], str] = {}
     for name, row in STRUCTURES.items():
@@ -460,7 +460,7 @@ def record_structures(topic: str, key: bytes | None, value: bytes | None) -> tup
     """The names of the structures in a record's key and value, for an internal topic; None where none is known."""
     if topic not in TOPICS:
         return None, None
-    known = _numbered(topic)
+    known = _names_by_number(topic)
     try:
         if not any(framing == "framed" for framing, _ in known):
             name = None if key is None else known.get(("key", _first_number(key)))

@@ -31,7 +31,7 @@ HOLDERS: Final[dict[tuple[int, Side], dict[str, str]]] = {
 }
 
 
-def _shown(name: str) -> Callable[[bytes | None], Any]:
+def _make_hook(name: str) -> Callable[[bytes | None], Any]:
     def show(data: bytes | None) -> Any:
         if data is None:
             return None
@@ -43,13 +43,13 @@ def _shown(name: str) -> Callable[[bytes | None], Any]:
     return show
 
 
-def _metrics(data: bytes | None, codec: int | None) -> Any:
+def _show_metrics(data: bytes | None, codec: int | None) -> Any:
     from decoders.embedded.otlp import metrics_json  # loads codecs
 
     return metrics_json(data, codec)
 
 
 HOOKS: Final[dict[str, Callable[..., Any]]] = {
-    **{name: _shown(name) for paths in HOLDERS.values() for name in paths.values()},
-    _METRICS: _metrics,
+    **{name: _make_hook(name) for paths in HOLDERS.values() for name in paths.values()},
+    _METRICS: _show_metrics,
 }

@@ -20,7 +20,15 @@ from decoders.errors import DecodeError, EncodeError, LimitExceeded
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import NAMES, deflate, inflate
-from decoders.schema.json_form import ERROR, base64_json, bytes_from_json, float_json, json_bytes, leaf_from_json, shown
+from decoders.schema.json_form import (
+    ERROR,
+    base64_json,
+    bytes_from_json,
+    float_json,
+    json_bytes,
+    leaf_from_json,
+    quote_json,
+)
 from decoders.wire.readable_text import in_bytes
 
 __all__ = ["CODEC", "METRICS", "ORIGINAL", "TEMPORALITY", "metrics_from_json", "metrics_json"]
@@ -46,7 +54,7 @@ class _Otlp(NamedTuple):
 
 
 @cache
-def _otlp() -> _Otlp | None:
+def _load_otlp() -> _Otlp | None:
     """The OTLP classes, loaded on first use; None if opentelemetry-proto is not installed."""
     try:
         metrics = import_module("opentelemetry.proto.metrics.v1.metrics_pb2")
@@ -61,22 +69,22 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
     if not data:
         return None if data is None else json_bytes(data)
     try:
-        plain = _inflated(data, codec or 0)
-        found = _parsed(plain)
+        plain = _decompress_metrics(data, codec or 0)
+        found = _parse_metrics(plain)
     except LimitExceeded:
-        return _unread(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
+        return _unread_json(data, "limit", f"more than {in_bytes(METRICS_SIZE_MAX)} of metrics")
     except DecodeError as problem:
-        return _unread(data, "codec", problem.text)
+        return _unread_json(data, "codec", problem.text)
     if found is None:
-        missing = _otlp() is None
+        missing = _load_otlp() is None
         text = "opentelemetry-proto is not installed" if missing else "no OTLP metrics"
-        return _unread(data, "package" if missing else "malformed", text)
+        return _unread_json(data, "package" if missing else "malformed", text)
     made: dict[str, Any] = {**_HEAD, CODEC: NAMES[codec]} if codec else dict(_HEAD)
     try:
         made |= _fields(found, [METRICS_MESSAGES_MAX])
     except LimitExceeded as problem:
-        return _unread(data, "limit", problem.text)
-    if _packed(made, "") != data:
+        return _unread_json(data, "limit", problem.text)
+    if _pack_metrics(made, "") != data:
         made[ORIGINAL] = base64_json(data)
     return made
 
@@ -84,33 +92,33 @@ def metrics_json(data: bytes | None, codec: int | None) -> Any:
 def metrics_from_json(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError under `path`."""
     if value.get("$version", 1) != 1:
-        raise EncodeError(f"{METRICS} has version 1, not {shown(value['$version'])}", path=f"{path}.$version")
+        raise EncodeError(f"{METRICS} has version 1, not {quote_json(value['$version'])}", path=f"{path}.$version")
     codec = value.get(CODEC, NAMES[0])
     if codec not in NAMES:
         raise EncodeError(
-            f"no compression is called {shown(codec)}; there are {', '.join(NAMES)}", path=f"{path}.{CODEC}"
+            f"no compression is called {quote_json(codec)}; there are {', '.join(NAMES)}", path=f"{path}.{CODEC}"
         )
     if ORIGINAL in value:
         sent = bytes_from_json(value[ORIGINAL], f"{path}.{ORIGINAL}")
         if metrics_json(sent, NAMES.index(codec)) == dict(value):
             return sent
-    return _packed(value, path)
+    return _pack_metrics(value, path)
 
 
-def _unread(data: bytes, reason: str, text: str) -> dict[str, Any]:
+def _unread_json(data: bytes, reason: str, text: str) -> dict[str, Any]:
     return {**base64_json(data), ERROR: {"reason": reason, "text": text}}
 
 
-def _inflated(data: bytes, codec: int) -> bytes:
+def _decompress_metrics(data: bytes, codec: int) -> bytes:
     """The plain bytes, METRICS_SIZE_MAX at most. Raises DecodeError."""
     if len(data) > METRICS_SIZE_MAX:
         raise LimitExceeded(f"{in_bytes(len(data))} of metrics")
     return bytes(inflate(codec, memoryview(data), METRICS_SIZE_MAX, _MAGIC)) if codec else data
 
 
-def _parsed(plain: bytes) -> Any:
+def _parse_metrics(plain: bytes) -> Any:
     """The MetricsData message; None if the bytes are no such message, or hold none of its fields."""
-    otlp = _otlp()
+    otlp = _load_otlp()
     if otlp is None:
         return None
     try:
@@ -138,9 +146,9 @@ def _value(value: Any, left: list[int]) -> Any:
     return _fields(value, left) if hasattr(value, "ListFields") else [_value(each, left) for each in value]
 
 
-def _packed(value: Mapping[str, Any], path: str) -> bytes:
+def _pack_metrics(value: Mapping[str, Any], path: str) -> bytes:
     """The bytes of metrics in JSON form, compressed as `$codec` says. Raises EncodeError."""
-    otlp = _otlp()
+    otlp = _load_otlp()
     if otlp is None:
         raise EncodeError("opentelemetry-proto is not installed", path=path)
     message = otlp.data()
@@ -155,7 +163,7 @@ def _packed(value: Mapping[str, Any], path: str) -> bytes:
 def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> None:
     """Set the fields of a protobuf message from JSON. Raises EncodeError."""
     if not isinstance(value, Mapping):
-        raise EncodeError(f"an object expected, not {shown(value)}", path=path)
+        raise EncodeError(f"an object expected, not {quote_json(value)}", path=path)
     if depth > _DEPTH_MAX:
         raise EncodeError(f"values inside values, more than {_DEPTH_MAX} deep", path=path)
     message.SetInParent()
@@ -164,14 +172,16 @@ def _fill(otlp: _Otlp, message: Any, value: object, path: str, depth: int) -> No
         place = f"{path}.{name}" if path else str(name)
         if name not in known:
             few = ", ".join(known)
-            raise EncodeError(f"{message.DESCRIPTOR.name} has no field {shown(name)} (there are {few})", path=place)
+            raise EncodeError(
+                f"{message.DESCRIPTOR.name} has no field {quote_json(name)} (there are {few})", path=place
+            )
         current = getattr(message, name)
         if isinstance(current, otlp.message):
             _fill(otlp, current, inner, place, depth + 1)
         elif isinstance(current, str | bytes | int | float):
             _set(message, name, _scalar(current, inner, place), place)
         elif not isinstance(inner, list | tuple):
-            raise EncodeError(f"an array expected, not {shown(inner)}", path=place)
+            raise EncodeError(f"an array expected, not {quote_json(inner)}", path=place)
         elif hasattr(current, "add"):
             for index, element in enumerate(inner):
                 _fill(otlp, current.add(), element, f"{place}[{index}]", depth + 1)
@@ -194,7 +204,7 @@ def _set(message: Any, name: str, value: object, path: str) -> None:
     try:
         setattr(message, name, value)
     except (TypeError, ValueError):
-        raise EncodeError(f"{shown(value)} does not fit", path=path) from None
+        raise EncodeError(f"{quote_json(value)} does not fit", path=path) from None
 
 
 def _extend(current: Any, field: Any, values: Any, path: str) -> None:
@@ -204,4 +214,4 @@ def _extend(current: Any, field: Any, values: Any, path: str) -> None:
         try:
             current.append(leaf_from_json("float64", value, place) if numbers else value)
         except (TypeError, ValueError):
-            raise EncodeError(f"{shown(value)} does not fit", path=place) from None
+            raise EncodeError(f"{quote_json(value)} does not fit", path=place) from None

@@ -32,8 +32,8 @@ from decoders.protocol_facts.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, partial, projector
-from decoders.schema.large_body import known
+from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, decode_partial, projector
+from decoders.schema.large_body import read_known
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import hide_secrets
 from decoders.wire.primitives import uuid_text
@@ -313,7 +313,7 @@ class ApiReader:
         try:
             plan = self.stable(side)
             at = self.body(side, data)
-            read = known if len(data) - at > BODY_WHOLE_MAX else partial
+            read = read_known if len(data) - at > BODY_WHOLE_MAX else decode_partial
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
             fields, failure = {}, without_frames(problem)

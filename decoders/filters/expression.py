@@ -31,7 +31,7 @@ from decoders.protocol_facts.number_words import set_of
 from decoders.protocol_facts.paths import PathStep, parse_path
 from decoders.schema.json_form import MESSAGE
 from decoders.schema.model import Field, Side
-from decoders.schema.projection import getter
+from decoders.schema.projection import make_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -541,7 +541,7 @@ def _body_field(word: Word, name: str, first: str, path: str) -> _FilterField:
         sets = word_sets_in(exchange.api_key, side, path)
         values: list[Any] = []
         for spelt in paths_in(exchange.api_key, side, path):
-            found = getter(spelt)(view)
+            found = make_getter(spelt)(view)
             words = sets.get(spelt)
             for value in found if isinstance(found, list) else (found,):
                 if value is not None:

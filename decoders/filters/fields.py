@@ -22,7 +22,7 @@ from decoders.filters.contents import (
 )
 from decoders.named_tuple import NamedTuple
 from decoders.schema.model import Field, Side
-from decoders.schema.projection import Get, getter
+from decoders.schema.projection import Get, make_getter
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
@@ -79,7 +79,7 @@ def _list_entity_paths(fields: Iterable[Field], prefix: str, entity: str) -> Ite
 
 @cache
 def _getters(key: int, side: Side, entity: str) -> tuple[Get, ...]:
-    return tuple(getter(path) for path in entity_paths(key, side, entity) if ".resource_" not in path)
+    return tuple(make_getter(path) for path in entity_paths(key, side, entity) if ".resource_" not in path)
 
 
 # Fields

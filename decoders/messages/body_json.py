@@ -20,12 +20,12 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.public_configs import is_public
 from decoders.schema import codec
 from decoders.schema.codec import CRUDE, TRAILING, json_decoder
-from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted
-from decoders.schema.large_body import BodyReader, check
-from decoders.schema.large_body import partial as partial_body
+from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted_json
+from decoders.schema.large_body import BodyReader, check_message
+from decoders.schema.large_body import decode_partial_large as partial_body
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import BytePart
-from decoders.wire.conceal import Conceal, conceal_secrets, hole
+from decoders.wire.conceal import Conceal, make_secret_concealer, redact_text
 from decoders.wire.deferred_json import DeferredEach, DeferredList, DeferredText
 
 
@@ -286,12 +286,12 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
         return None
     at = exchange.api_reader.body("request", data)
     if options.deferred and len(data) - at > BODY_WHOLE_MAX:
-        tail = data[check(plan, data, at, len(data)) :] or None
+        tail = data[check_message(plan, data, at, len(data)) :] or None
     else:
         tail = codec.decode(plan, data, at, len(data), strict=False).get(TRAILING)
     if tail is None:
         return None
-    return redacted(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
+    return redacted_json(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
 
 
 def _decoded(
@@ -319,7 +319,7 @@ def _deferred(
 ) -> tuple[dict[str, Any], int] | None:
     """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
     try:
-        after = check(plan, data, at, end)
+        after = check_message(plan, data, at, end)
     except (*CRUDE, DecodeError):
         return None
     metadata = api_reader.key in METADATA_HOLDERS and _has_records(api_reader.key, side)
@@ -360,7 +360,7 @@ def _before_failure(
             how = reading(api_reader, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
             return body, failed(problem, missing)
-        body, problem = codec.partial(
+        body, problem = codec.decode_partial(
             plan,
             data,
             at,
@@ -399,7 +399,7 @@ def _secret(plan: Plan) -> bool:
 
 # The APIs with a secret in one of their sides and an error message in their answer.
 ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
-REDACTED: Final = redacted(0).keys()
+REDACTED: Final = redacted_json(0).keys()
 _SHOWN: Final = Options(deferred=True)
 _CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
@@ -415,8 +415,8 @@ def _conceal(exchange: Exchange, shown: Mapping[str, Any]) -> Conceal | None:
     """The function that takes an exchange's secrets out of a text; `shown`: its bodies by side, secrets redacted."""
     answer = exchange.response_raw or b""
     if not _request_is_whole(exchange):
-        return hole  # which secrets the response may repeat is not known
-    return conceal_secrets(_secrets_of(exchange, shown), len(answer))
+        return redact_text  # which secrets the response may repeat is not known
+    return make_secret_concealer(_secrets_of(exchange, shown), len(answer))
 
 
 def _request_is_whole(exchange: Exchange) -> bool:
@@ -442,7 +442,7 @@ def hide_echoes(exchange: Exchange, request: Any, response: Any) -> bool:
     conceal = _conceal(exchange, {"request": request, "response": response})
     if conceal is not None:
         _hide(response, conceal)
-    return conceal is hole
+    return conceal is redact_text
 
 
 def echoes(parts: Iterable[BytePart], conceal: Conceal) -> Iterator[BytePart]:
@@ -487,7 +487,7 @@ def _hidden(message: Any, conceal: Conceal) -> Any:
         except (KeyError, TypeError, NotBase64):
             return message
     text = data.decode("utf-8", "surrogateescape")
-    return redacted(len(data)) if conceal(text) != text else message
+    return redacted_json(len(data)) if conceal(text) != text else message
 
 
 def _values(body: Any) -> Iterator[Any]:

@@ -41,7 +41,7 @@ from decoders.protocol_facts.headers import (
 from decoders.protocol_facts.public_configs import is_public
 from decoders.records.byte_parts import Hide, batch_parts
 from decoders.records.json_form import control_structures, holds_secret
-from decoders.schema.codec import trailing
+from decoders.schema.codec import trailing_error
 from decoders.schema.model import Plan, PlanField, Side
 from decoders.schema.plan_walker import BytePart, Span, Walker
 from decoders.wire.primitives import read_uvarint
@@ -130,7 +130,7 @@ def _body(
             failures.append((layout.plan, walker, without_frames(problem)))
             return None
         if after < len(data):
-            failures.append((layout.plan, walker, trailing(after, len(data))))
+            failures.append((layout.plan, walker, trailing_error(after, len(data))))
         return (walker, after), after
 
     best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
@@ -139,7 +139,7 @@ def _body(
         parts = _filled(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
-            failure = failed(trailing(after, len(data)), missing)
+            failure = failed(trailing_error(after, len(data)), missing)
         elif missing is not None:
             failure = DecodeFailure(missing, len(data) - 4, "", "")
         return FrameParts([], 0, parts, after, hidden, failure, release)

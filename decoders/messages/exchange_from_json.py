@@ -36,7 +36,7 @@ from decoders.schema.json_form import (
     MESSAGE,
     STRUCTURE,
     is_shallow,
-    shown,
+    quote_json,
     text_of_cell,
     text_of_json,
 )
@@ -116,7 +116,7 @@ class FromRecords:
         """The exchange or skipped run of a record. Raises Malformed when the record is neither."""
         kind = record.get("kind") if isinstance(record, Mapping) else None
         if kind not in KINDS:
-            what = f"a record of kind {shown(kind)}" if kind is not None else shown(record)
+            what = f"a record of kind {quote_json(kind)}" if kind is not None else quote_json(record)
             raise Malformed(f"no exchange, but {what}")
         try:
             return self._skipped(record) if kind == "skipped" else self._exchange(record)
@@ -140,7 +140,7 @@ class FromRecords:
     def _skipped(self, record: Mapping[str, Any]) -> Skipped:
         direction = record["direction"]
         if direction is not None and direction not in SIDES:
-            raise ValueError(f"direction {shown(direction)}")
+            raise ValueError(f"direction {quote_json(direction)}")
         return Skipped(
             self._connection(record),
             direction,
@@ -165,7 +165,7 @@ class FromRecords:
         exchange.login = _login(record)
         status = _text(record, "status")
         if status not in STATUSES:
-            raise ValueError(f"status is {shown(status)}")
+            raise ValueError(f"status is {quote_json(status)}")
         exchange.outcome = "complete" if status == "undecoded" else status  # type: ignore[assignment]  # it is one
         extra = {name: record[name] for name in EXTRA if name in record}
         if "partitions" in record.get("fetch_session", ()):
@@ -236,7 +236,7 @@ def _packets(span: Any) -> tuple[int | None, int | None]:
         return None, None
     first, last = span
     if first.__class__ is not int or last.__class__ is not int:
-        raise ValueError(f"packets are {shown(first)} and {shown(last)}")
+        raise ValueError(f"packets are {quote_json(first)} and {quote_json(last)}")
     return first, last
 
 
@@ -247,16 +247,16 @@ def _check_said(record: Mapping[str, Any]) -> None:
             raise ValueError("an error without path, code and name")
     for side, row in record.get("undecoded", {}).items():
         if side not in SIDES or not isinstance(row["reason"], str) or not isinstance(row["path"], str):
-            raise ValueError(f"undecoded {shown(side)}")
+            raise ValueError(f"undecoded {quote_json(side)}")
         _int(row, "offset")
     if "envelope" in record and record["envelope"]["correlation_id"].__class__ not in (int, type(None)):
-        raise ValueError(f"envelope is {shown(record['envelope'])}")
+        raise ValueError(f"envelope is {quote_json(record['envelope'])}")
 
 
 def _int(record: Mapping[str, Any], name: str) -> int | None:
     value = record[name]
     if value is not None and value.__class__ is not int:
-        raise ValueError(f"{name} is {shown(value)}")
+        raise ValueError(f"{name} is {quote_json(value)}")
     number: int | None = value
     return number
 
@@ -264,7 +264,7 @@ def _int(record: Mapping[str, Any], name: str) -> int | None:
 def _text(record: Mapping[str, Any], name: str) -> str | None:
     value = record[name]
     if value is not None and not isinstance(value, str):
-        raise ValueError(f"{name} is {shown(value)}")
+        raise ValueError(f"{name} is {quote_json(value)}")
     return value
 
 
@@ -281,7 +281,7 @@ def _string(value: Any, path: str) -> Any:
     try:
         return text_of_json(value)
     except (KeyError, TypeError, NotBase64):
-        raise ValueError(f"{path} is {shown(value)}") from None
+        raise ValueError(f"{path} is {quote_json(value)}") from None
 
 
 # A body in JSON form in, its view out.
@@ -317,7 +317,7 @@ def _fields(plan: Plan) -> dict[str, PlanField]:
 def _struct(plan: Plan, body: Any, path: str, *, whole: bool) -> dict[str, Any]:
     """The fields of a struct; `whole`: no field that every message of this version has may be missing."""
     if not isinstance(body, dict):
-        raise ValueError(f"{path} is {shown(body)}")
+        raise ValueError(f"{path} is {quote_json(body)}")
     fields = _fields(plan)
     out = {}
     for name, value in body.items():
@@ -344,7 +344,7 @@ def _value(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if not field.array:
         return _element(field, value, path, whole=whole)
     if not isinstance(value, list):
-        raise ValueError(f"{path} is {shown(value)}")
+        raise ValueError(f"{path} is {quote_json(value)}")
     if field.plan is not None:
         return [_struct(field.plan, each, f"{path}[{index}]", whole=whole) for index, each in enumerate(value)]
     if None in value:
@@ -366,7 +366,7 @@ def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
 def _of(*types: type) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if value.__class__ not in types:
-            raise ValueError(f"{path} is {shown(value)}")
+            raise ValueError(f"{path} is {quote_json(value)}")
         return value
 
     return check
@@ -375,7 +375,7 @@ def _of(*types: type) -> Callable[[Any, str], Any]:
 def _whole(low: int, high: int) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if value.__class__ is not int or not low <= value <= high:
-            raise ValueError(f"{path} is {shown(value)}")
+            raise ValueError(f"{path} is {quote_json(value)}")
         return value
 
     return check
@@ -383,7 +383,7 @@ def _whole(low: int, high: int) -> Callable[[Any, str], Any]:
 
 def _float(value: Any, path: str) -> Any:
     if value.__class__ not in (int, float) and value not in FLOAT_WORDS:
-        raise ValueError(f"{path} is {shown(value)}")
+        raise ValueError(f"{path} is {quote_json(value)}")
     return value
 
 
@@ -394,7 +394,7 @@ def _bytes(value: Any, path: str) -> Any:
     if isinstance(value, list):
         return _records(value, path)
     if not isinstance(value, dict):
-        raise ValueError(f"{path} is {shown(value)}")
+        raise ValueError(f"{path} is {quote_json(value)}")
     _check_levels(value, path)
     if STRUCTURE in value:
         return _structure_fields(value, path)
@@ -408,7 +408,7 @@ def _bytes(value: Any, path: str) -> Any:
 def _redacted(value: Mapping[str, Any], path: str) -> int:
     size = value["redacted"]
     if size.__class__ is not int or not 0 <= size <= RANGES["int32"][1]:
-        raise ValueError(f"{path}.redacted is {shown(size)}")
+        raise ValueError(f"{path}.redacted is {quote_json(size)}")
     number: int = size
     return number
 
@@ -418,14 +418,14 @@ def _decoded(value: Mapping[str, Any], path: str) -> bytes:
     try:
         return a2b_base64(text, strict_mode=True)  # type: ignore[arg-type]  # else TypeError
     except (TypeError, ValueError):
-        raise ValueError(f"{path} is {shown(value)}, not {{base64}}") from None
+        raise ValueError(f"{path} is {quote_json(value)}, not {{base64}}") from None
 
 
 def _structure_fields(value: dict[str, Any], path: str) -> dict[str, Any]:
     """A structure inside bytes, its fields checked; empty where kw knows the structure, but not its version."""
     name, version = value[STRUCTURE], value.get(VERSION)
     if not isinstance(name, str):
-        raise ValueError(f"{path}.{STRUCTURE} is {shown(name)}")
+        raise ValueError(f"{path}.{STRUCTURE} is {quote_json(name)}")
     if name not in STRUCTURES:
         return value
     if version.__class__ is not int or version not in structure(name).versions:
@@ -438,13 +438,13 @@ def _uuid(value: Any, path: str) -> UUID:
     try:
         return UUID(bytes=uuid_bytes(value))
     except (ValueError, TypeError, AttributeError):
-        raise ValueError(f"{path} is {shown(value)}, no uuid") from None
+        raise ValueError(f"{path} is {quote_json(value)}, no uuid") from None
 
 
 def _records(value: Any, path: str) -> list[dict[str, Any]]:
     """The batches, with their records in the form that the readers of records give."""
     if not isinstance(value, list):
-        raise ValueError(f"{path} is {shown(value)}")
+        raise ValueError(f"{path} is {quote_json(value)}")
     return [_batch(batch, f"{path}[{index}]") for index, batch in enumerate(value)]
 
 
@@ -495,11 +495,11 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
     """One record as a tuple; key and value are text, bytes, or the text that stands for a secret."""
     offset, timestamp = row["offset"], row["timestamp"]
     if not (_is_int64(offset) and _is_int64(timestamp)):
-        raise ValueError(f"offset and timestamp are {shown(offset)} and {shown(timestamp)}")
+        raise ValueError(f"offset and timestamp are {quote_json(offset)} and {quote_json(timestamp)}")
     control = row.get("control_record")
     if control is not None:
         if not isinstance(control, dict):
-            raise ValueError(f"control_record is {shown(control)}")
+            raise ValueError(f"control_record is {quote_json(control)}")
         _check_levels(control, "control_record")
     headers = tuple((_header_name(each["key"]), _held(each["value"])) for each in row["headers"])
     return offset, timestamp, _held(row["key"]), _held(row["value"]), headers, control
@@ -519,7 +519,7 @@ def _held(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, dict):
-        raise ValueError(f"it holds {shown(value)}")
+        raise ValueError(f"it holds {quote_json(value)}")
     _check_levels(value, "it")
     if "redacted" in value:
         return f"{{redacted {_redacted(value, 'it')}}}"

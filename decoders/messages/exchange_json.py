@@ -36,7 +36,7 @@ from decoders.messages.body_json import (
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
 from decoders.schema.codec import projector
-from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted
+from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
 from decoders.schema.model import Plan, Side
 from decoders.tls.facts import TlsInfo
 
@@ -346,7 +346,7 @@ def token_json(raw: bytes | None, options: Options) -> Any:
     """A raw SASL token in JSON form, redacted unless secrets are revealed."""
     if raw is None:
         return None
-    return json_bytes(raw[4:]) if options.reveal_secrets else redacted(len(raw) - 4)
+    return json_bytes(raw[4:]) if options.reveal_secrets else redacted_json(len(raw) - 4)
 
 
 def undecoded_json(exchange: Exchange, side: Side, failure: DecodeFailure, options: Options) -> dict[str, Any]:
@@ -356,7 +356,7 @@ def undecoded_json(exchange: Exchange, side: Side, failure: DecodeFailure, optio
     api_reader = exchange.api_reader
     echoing = side == "response" and api_reader.key in ECHOING
     if not options.reveal_secrets and (echoing or holds_secrets(api_reader.key, api_reader.layouts(side))):
-        raw = redacted(len(data) - 4)
+        raw = redacted_json(len(data) - 4)
     return {"reason": failure.reason, "offset": failure.offset, "path": failure.path, "raw": raw}
 
 

@@ -24,7 +24,7 @@ from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
 from decoders.records.read import first_batch
 from decoders.schema.codec import CRUDE
-from decoders.schema.large_body import LargeWalker, check
+from decoders.schema.large_body import LargeWalker, check_message
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.plan_walker import Span, Walker
 
@@ -505,7 +505,7 @@ def _comparable(span: Span) -> Span:
 def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
     if len(frame) > BODY_WHOLE_MAX:
         try:
-            return check(plan, frame, at, len(frame)) == len(frame)
+            return check_message(plan, frame, at, len(frame)) == len(frame)
         except (*CRUDE, DecodeError):
             return False
     try:

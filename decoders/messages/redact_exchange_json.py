@@ -19,9 +19,9 @@ from decoders.exchanges.topic_arrays import holds_metadata
 from decoders.messages.body_json import ECHOING, REDACTED, hide_messages, holds_secrets
 from decoders.protocol_facts.public_configs import is_public
 from decoders.records.json_form import holds_secret
-from decoders.schema.json_form import BASE64, STRUCTURE, redacted
+from decoders.schema.json_form import BASE64, STRUCTURE, redacted_json
 from decoders.schema.model import FIXED, Plan, PlanField, Side, resolve
-from decoders.wire.conceal import Conceal, conceal_secrets, hole
+from decoders.wire.conceal import Conceal, make_secret_concealer, redact_text
 
 __all__ = ["redact_record"]
 
@@ -45,7 +45,7 @@ def redact_record(record: Json) -> Json:
         conceal = redaction.conceal(record)
         if conceal is not None:
             changed["response"] = hide_messages(answer, conceal)
-            if conceal is hole and changed["response"] != answer:
+            if conceal is redact_text and changed["response"] != answer:
                 changed[_MESSAGES_HIDDEN] = True
     changed = {name: value for name, value in changed.items() if value is not record.get(name)}
     return {**record, **changed} if changed else record
@@ -62,8 +62,8 @@ class _Redaction:
         """The function that takes secrets out of error messages (see bodies.conceal_of); None where there are none."""
         undecoded = record.get("undecoded")
         if record.get("guessed") or (isinstance(undecoded, dict) and "request" in undecoded):
-            return hole
-        return conceal_secrets(self.found, _size(record.get("response_size"))) if self.found else None
+            return redact_text
+        return make_secret_concealer(self.found, _size(record.get("response_size"))) if self.found else None
 
     def body(self, record: Json, side: Side, known: tuple[Layout, ...]) -> Any:
         """A body without its secrets."""
@@ -94,7 +94,7 @@ class _Redaction:
         hidden = (side == "response" and key in ECHOING) or holds_secrets(key, layouts(key, version, side))
         if not hidden or not isinstance(raw, str):
             return failure
-        return {**failure, "raw": redacted(len(_bytes_of({BASE64: raw}) or b""))}
+        return {**failure, "raw": redacted_json(len(_bytes_of({BASE64: raw}) or b""))}
 
     def whole(self, value: Any) -> Any:
         """The redacted form of a secret value; null and redacted values stay."""
@@ -102,9 +102,9 @@ class _Redaction:
             return value
         data = _bytes_of(value)
         if data is None:
-            return redacted(_size(value))
+            return redacted_json(_size(value))
         self.found.append(value if isinstance(value, str) else data)
-        return redacted(len(data))
+        return redacted_json(len(data))
 
     def _struct(self, plan: Plan, value: Json) -> Json:
         changed: dict[str, Any] = {}
@@ -141,7 +141,11 @@ class _Redaction:
         return self._held(value)
 
     def _hidden(self, field: PlanField, value: Any) -> Any:
-        return redacted(FIXED[field.kind]) if field.kind in FIXED and not isinstance(value, dict) else self.whole(value)
+        return (
+            redacted_json(FIXED[field.kind])
+            if field.kind in FIXED and not isinstance(value, dict)
+            else self.whole(value)
+        )
 
     def _held(self, value: Any) -> Any:
         """A structure inside bytes, or batches, without secrets."""

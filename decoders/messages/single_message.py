@@ -17,7 +17,7 @@ from decoders.protocol_facts.headers import (
     response_header_plan,
     response_header_version,
 )
-from decoders.schema.codec import partial
+from decoders.schema.codec import decode_partial
 from decoders.schema.model import Plan, Side
 from decoders.wire.conceal import Conceal
 
@@ -135,7 +135,7 @@ def _header(alone: SingleMessage) -> dict[str, Any]:
     else:
         plan = response_header_plan(response_header_version(key, version))
     # A body follows, so bytes after the header are no failure.
-    value, _ = partial(plan, alone.frame, _SIZE, json=True)
+    value, _ = decode_partial(plan, alone.frame, _SIZE, json=True)
     return value
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from decoders.records.json_form import batch_json, holds_secret, records_json
     from decoders.records.model import Batch, Budget, Record
     from decoders.records.read import batches_json, decode_records, read_batches
-    from decoders.records.summary import RecordsSummary, sole, summarize
+    from decoders.records.summary import RecordsSummary, read_sole_batch, summarize
     from decoders.records.write import encode_batch, encode_records
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "encode_records",
     "holds_secret",
     "read_batches",
+    "read_sole_batch",
     "records_json",
-    "sole",
     "summarize",
 ]
 
@@ -46,7 +46,7 @@ _HOMES: Final = {
     "holds_secret": "json_form",
     "read_batches": "read",
     "records_json": "json_form",
-    "sole": "summary",
+    "read_sole_batch": "summary",
     "summarize": "summary",
 }
 

@@ -73,13 +73,13 @@ def batch_parts(data: bytes, at: int, end: int, path: str, hide: Hide | None = N
             return
         stop = at + LOG_OVERHEAD + length
         if stop > end:
-            yield from _header(data, at, end, magic, place, "unchecked")
+            yield from _header_parts(data, at, end, magic, place, "unchecked")
             body = at + _header_size(magic)
             if body < end:
                 text = f"cut off: the batch lacks {in_bytes(stop - end)}"
                 yield BytePart(f"{place}.records", body, end, "value", text, "bytes", hide is not None)
             return
-        yield from (_batch if magic == 2 else _message)(data, at, stop, magic, place, hide)
+        yield from (_batch_parts if magic == 2 else _message_parts)(data, at, stop, magic, place, hide)
         at = stop
         number += 1
 
@@ -88,7 +88,7 @@ def _header_size(magic: int) -> int:
     return SIZE if magic == 2 else 18 + 8 * magic
 
 
-def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[BytePart]:
+def _header_parts(data: bytes, at: int, end: int, magic: int, place: str, crc: str) -> Iterator[BytePart]:
     """The parts of a header, as many as are there."""
     fields = HEADERS[2] if magic == 2 else HEADERS[0] + ((_TIMESTAMP,) if magic else ())
     for name, kind in fields:
@@ -102,12 +102,12 @@ def _header(data: bytes, at: int, end: int, magic: int, place: str, crc: str) ->
         if name == "crc":
             shown = f"{value:08x} {crc}"
         elif name == "attributes":
-            shown = _attributes(value, magic)
+            shown = _describe_attributes(value, magic)
         yield BytePart(f"{place}.{name}", at, at + form.size, "value", shown, kind)
         at += form.size
 
 
-def _attributes(value: int, magic: int) -> str:
+def _describe_attributes(value: int, magic: int) -> str:
     words = [CODEC_NAMES[value & CODEC_MASK]]
     if magic and value & LOG_APPEND:
         words.append("log append time")
@@ -117,9 +117,9 @@ def _attributes(value: int, magic: int) -> str:
     return ", ".join(words)
 
 
-def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
+def _batch_parts(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
     good = google_crc32c.value(data[at + CRC_START : stop]) == _CRC.unpack_from(data, at + CRC_START - 4)[0]
-    yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
+    yield from _header_parts(data, at, stop, magic, place, "ok" if good else "bad")
     attributes, count = data[at + CRC_START + 1], _INT32.unpack_from(data, at + SIZE - 4)[0]
     start = at + SIZE
     codec = attributes & CODEC_MASK
@@ -132,7 +132,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
     number = 0
     try:
         while start < stop and number < min(count, RECORDS_MAX):
-            parts, after = _record(data, start, stop, f"{place}.records[{number}]", hide)
+            parts, after = _record_parts(data, start, stop, f"{place}.records[{number}]", hide)
             yield from parts
             start = after
             number += 1
@@ -144,7 +144,7 @@ def _batch(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide |
         yield BytePart(f"{place}.records[{number}]", start, stop, "value", text, "bytes", hide is not None)
 
 
-def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[BytePart], int]:
+def _record_parts(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> tuple[list[BytePart], int]:
     """The parts of one record, and the offset after it. Raises DecodeError."""
     size, start = read_varint(data, at, stop)
     end = start + size
@@ -158,8 +158,8 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
     parts.append(BytePart(f"{place}.timestamp_delta", start + 1, after, "value", stamp, "varlong"))
     delta, at = read_varint(data, after, end)
     parts.append(BytePart(f"{place}.offset_delta", after, at, "value", delta, "varint"))
-    at = _sized(data, at, end, f"{place}.key", parts)
-    at = _sized(data, at, end, f"{place}.value", parts, hide)
+    at = _sized_parts(data, at, end, f"{place}.key", parts)
+    at = _sized_parts(data, at, end, f"{place}.value", parts, hide)
     count, after = read_varint(data, at, end)
     parts.append(BytePart(f"{place}.headers", at, after, "size", count, "varint array", False, True))
     at = after
@@ -170,14 +170,14 @@ def _record(data: bytes, at: int, stop: int, place: str, hide: Hide | None) -> t
         parts.append(BytePart(f"{place}.headers", at, end, "value", text, "bytes", hide is not None))
         return parts, end
     for number in range(count):
-        at = _sized(data, at, end, f"{place}.headers[{number}].key", parts)
-        at = _sized(data, at, end, f"{place}.headers[{number}].value", parts)
+        at = _sized_parts(data, at, end, f"{place}.headers[{number}].key", parts)
+        at = _sized_parts(data, at, end, f"{place}.headers[{number}].value", parts)
     if at != end:
         raise DecodeError(f"a record that says {in_bytes(size)} and has {at - end + size}", offset=at)
     return parts, end
 
 
-def _sized(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hide: Hide | None = None) -> int:
+def _sized_parts(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hide: Hide | None = None) -> int:
     size, start = read_varint(data, at, end)
     after = start + max(size, 0)
     if after > end:
@@ -189,10 +189,10 @@ def _sized(data: bytes, at: int, end: int, path: str, parts: list[BytePart], hid
     return after
 
 
-def _message(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
+def _message_parts(data: bytes, at: int, stop: int, magic: int, place: str, hide: Hide | None) -> Iterator[BytePart]:
     """The parts of an outer message of magic 0 or 1."""
     good = zlib.crc32(memoryview(data)[at + 16 : stop]) == _CRC.unpack_from(data, at + 12)[0]
-    yield from _header(data, at, stop, magic, place, "ok" if good else "bad")
+    yield from _header_parts(data, at, stop, magic, place, "ok" if good else "bad")
     codec = data[at + 17] & CODEC_MASK
     start = at + _header_size(magic)
     for name in ("key", "value"):

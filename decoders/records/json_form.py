@@ -12,7 +12,7 @@ from decoders.embedded import decode_embedded, embedded_json, record_structures
 from decoders.errors import DecodeError
 from decoders.limits import EMBEDDED_MAX, PIECE, VALUE_WHOLE_MAX
 from decoders.protocol_facts.public_configs import is_public
-from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, failed
+from decoders.records.model import ALWAYS, Batch, Budget, Form, Header, Row, set_error
 from decoders.schema.json_form import json_bytes, json_text
 from decoders.wire.deferred_json import DeferredList, DeferredText
 from decoders.wire.primitives import read_uvarint
@@ -36,7 +36,7 @@ def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
     The value is the decoded structure, or the bytes if they cannot be decoded.
     """
-    name, version, structure = _kind(key)
+    name, version, structure = _control_kind(key)
     found: Any = value
     if structure and value is not None and len(value) <= EMBEDDED_MAX:
         try:
@@ -48,7 +48,7 @@ def control_record(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
 def control_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     """A control record in JSON form: {"type": name, "version": of the key, "value"}."""
-    name, version, structure = _kind(key)
+    name, version, structure = _control_kind(key)
     found: Any = embedded_json(structure, value) if structure else None
     if found is None and value is not None:
         found = json_bytes(value)
@@ -57,10 +57,10 @@ def control_json(key: bytes | None, value: bytes | None) -> dict[str, Any]:
 
 def control_structures(key: bytes | None) -> tuple[str, str | None]:
     """The names of the structures in a control record's key and value; None for the value if its type is not known."""
-    return "ControlRecordTypeSchema", _kind(key)[2] or None
+    return "ControlRecordTypeSchema", _control_kind(key)[2] or None
 
 
-def _kind(key: bytes | None) -> tuple[str | None, int | None, str]:
+def _control_kind(key: bytes | None) -> tuple[str | None, int | None, str]:
     """A control record's type name, key version, and value structure (empty if not known)."""
     if key is None or len(key) < _KEY.size:
         return None, None, ""
@@ -117,9 +117,9 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
             key_text = value_text = json_bytes
         else:
             # Most keys and values are plain text: one check of all of them is cheaper than one of each.
-            key_text, value_text = _shower(map(_key, chunk)), _shower(map(_value, chunk))
+            key_text, value_text = _find_json_maker(map(_key, chunk)), _find_json_maker(map(_value, chunk))
         if hide is not None:
-            value_text = _hiding(hide)
+            value_text = _hiding_maker(hide)
         out += [
             {
                 "offset": offset,
@@ -138,12 +138,12 @@ def records_json(rows: Iterator[Row], hide: Callable[[bytes], bool] | None = Non
     return out
 
 
-def _shower(data: Iterable[bytes | None]) -> Callable[[bytes], object]:
+def _find_json_maker(data: Iterable[bytes | None]) -> Callable[[bytes], object]:
     """The function that makes the JSON form of each of these byte strings: `bytes.decode` if all are plain text."""
     return bytes.decode if is_plain(b"".join(filter(None, data))) else json_bytes
 
 
-def _hiding(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
+def _hiding_maker(hide: Callable[[bytes], bool]) -> Callable[[bytes], object]:
     def show(value: bytes) -> object:
         if not hide(value):
             return json_bytes(value)
@@ -168,7 +168,7 @@ def batch_json(batch: Batch, hide: Callable[[bytes], bool] | None = None) -> dic
     """The JSON-ready dict of a batch, as `batches_json` makes it."""
     fields: dict[str, Any] = {name: getattr(batch, name) for name in ALWAYS}
     if batch.error is not None:
-        failed(fields, *batch.error)
+        set_error(fields, *batch.error)
     if batch.records_cut:
         fields["records_cut"] = batch.records_cut
     if batch.records is not None:
@@ -188,7 +188,7 @@ _RECORD: Final = 100
 
 
 class DeferredRecords(DeferredList):
-    """The first `take` of `count` records; `beside()` gives the failure, or how many records were left out."""
+    """The first `take` of `count` records; `further_fields()` gives the failure, or how many records were left out."""
 
     __slots__ = ("_began", "_budget", "_count", "_failures", "_form", "_given", "_open", "_take")
 
@@ -215,7 +215,7 @@ class DeferredRecords(DeferredList):
         rows = self._open(self._failures)
         # Without a cut the rows are read to their end: bytes after the last record are a failure too.
         for row in rows if self._take == self._count else islice(rows, self._take):
-            its = _size(row)
+            its = _row_size(row)
             budget.shown -= its + _RECORD
             if budget.shown < 0:
                 break
@@ -223,7 +223,7 @@ class DeferredRecords(DeferredList):
             if its > VALUE_WHOLE_MAX:
                 if chunk:
                     yield self._form(iter(chunk))
-                yield [self._long(row)]
+                yield [self._long_record_json(row)]
                 chunk, size = [], 0
                 continue
             chunk.append(row)
@@ -234,23 +234,23 @@ class DeferredRecords(DeferredList):
         if chunk:
             yield self._form(iter(chunk))
 
-    def beside(self) -> dict[str, Any]:
+    def further_fields(self) -> dict[str, Any]:
         """The keys beside the records: `error` for a failure, else `records_cut` if records were left out."""
         if self._failures:
             return {"error": {"reason": self._failures[0].reason, "text": self._failures[0].text}}
         left = self._count - self._given
         return {"records_cut": left} if left else {}
 
-    def _long(self, row: Row) -> dict[str, Any]:
+    def _long_record_json(self, row: Row) -> dict[str, Any]:
         """The dict of a large record, its long fields deferred; the form decides whether a value is redacted."""
         offset, timestamp, key, value, headers, control = row
-        short = _short(key), _short(value)
-        names = tuple((name, _short(held)) for name, held in headers)
+        short = _short_or_none(key), _short_or_none(value)
+        names = tuple((name, _short_or_none(held)) for name, held in headers)
         shown: dict[str, Any] = self._form(iter([(offset, timestamp, *short, names, control)]))[0]
         if key is not None and short[0] is None:
             shown["key"] = DeferredText(key)
         if value is not None and short[1] is None:
-            shown["value"] = self._hidden(value) or DeferredText(value)
+            shown["value"] = self._redact_long(value) or DeferredText(value)
         if control is not None and value is not None and short[1] is None:
             shown["control_record"]["value"] = DeferredText(value)
         for entry, (_, held), (_, kept) in zip(shown["headers"], headers, names, strict=True):
@@ -258,14 +258,14 @@ class DeferredRecords(DeferredList):
                 entry["value"] = DeferredText(held)
         return shown
 
-    def _hidden(self, value: bytes) -> Any:
+    def _redact_long(self, value: bytes) -> Any:
         """The redacted form of a long value if the form redacts it, else None."""
         (shown,) = self._form(iter([(0, 0, None, value[:PIECE], (), None)]))
         hidden = isinstance(shown["value"], dict) and "redacted" in shown["value"]
         return {"redacted": len(value)} if hidden else None
 
 
-def _size(row: Row) -> int:
+def _row_size(row: Row) -> int:
     """About how many bytes the key, value and headers of a record take."""
     _, _, key, value, headers, _ = row
     size = (len(key) if key else 0) + (len(value) if value else 0)
@@ -274,6 +274,6 @@ def _size(row: Row) -> int:
     return size
 
 
-def _short(data: bytes | None) -> bytes | None:
+def _short_or_none(data: bytes | None) -> bytes | None:
     """The bytes, or None if they are longer than PIECE."""
     return None if data is None or len(data) > PIECE else data

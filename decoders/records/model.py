@@ -113,7 +113,7 @@ class Budget:
 ALWAYS: Final = tuple(Batch.__dataclass_fields__)[: list(Batch.__dataclass_fields__).index("error")]
 
 
-def blank(size: int) -> dict[str, Any]:
+def blank_batch(size: int) -> dict[str, Any]:
     """The JSON-ready dict of a batch of which only the size on the wire is known."""
     fields: dict[str, Any] = dict.fromkeys(ALWAYS)
     fields["crc"] = "unchecked"
@@ -122,7 +122,7 @@ def blank(size: int) -> dict[str, Any]:
     return fields
 
 
-def failed(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
+def set_error(fields: dict[str, Any], reason: str, text: str) -> dict[str, Any]:
     """Set the `error` of a batch's JSON-ready dict; returns the dict."""
     fields["error"] = {"reason": reason, "text": text}
     return fields

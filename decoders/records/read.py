@@ -23,8 +23,8 @@ from decoders.records.model import (
     Record,
     Row,
     TooLarge,
-    blank,
-    failed,
+    blank_batch,
+    set_error,
 )
 from decoders.records.read_batch_v2 import FAR, header_fields
 from decoders.schema.json_form import json_bytes
@@ -53,19 +53,19 @@ def single_json(data: bytes) -> list[dict[str, Any]] | None:
     base, first = fields["base_offset"], fields["base_timestamp"]
     if not -FAR < base < FAR or not -FAR < first < FAR or google_crc32c.value(data[CRC_START:]) != crc:
         return None
-    length, at = _length(data, SIZE)
+    length, at = _read_length(data, SIZE)
     # After the attributes come the timestamp and offset deltas, which are 0 in a first record.
     if length is None or at + length != size or data[at + 1 : at + 3] != b"\0\0":
         return None
-    key, at = _shown(data, at + 3, size)
-    value, at = _shown(data, at, size)
+    key, at = _read_json(data, at + 3, size)
+    value, at = _read_json(data, at, size)
     if at + 1 != size or data[at]:
         return None
     fields["records"] = [{"offset": base, "timestamp": first, "key": key, "value": value, "headers": []}]
     return [fields]
 
 
-def _length(data: bytes, at: int) -> tuple[int | None, int]:
+def _read_length(data: bytes, at: int) -> tuple[int | None, int]:
     """A length of one or two bytes and the offset after it; None for -1 and for any other number."""
     number = data[at]
     at += 1
@@ -75,13 +75,13 @@ def _length(data: bytes, at: int) -> tuple[int | None, int]:
     return (None if number & 1 or number >= _TWO_BYTES else number >> 1), at
 
 
-def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
+def _read_json(data: bytes, at: int, size: int) -> tuple[Any, int]:
     """The JSON form of a key or value and the offset after it; the offset is `size` if its length is unusual."""
     if at >= size:
         return None, size
     if data[at] == 1:
         return None, at + 1
-    length, start = _length(data, at)
+    length, start = _read_length(data, at)
     if length is None or start + length >= size:
         return None, size
     return json_bytes(data[start : start + length]), start + length
@@ -96,7 +96,11 @@ def _shown(data: bytes, at: int, size: int) -> tuple[Any, int]:
 _INT32: Final = Struct(">i")
 _LENGTH_MIN: Final = (read_legacy.SIZE_MIN[0], read_legacy.SIZE_MIN[1], SIZE - LOG_OVERHEAD)
 _Reader = Callable[[bytes, int, int, Budget, Form | None], dict[str, Any]]
-_READERS: Final[tuple[_Reader, ...]] = (read_legacy.read, read_legacy.read, read_batch_v2.read)
+_READERS: Final[tuple[_Reader, ...]] = (
+    read_legacy.read_outer_message,
+    read_legacy.read_outer_message,
+    read_batch_v2.read_batch,
+)
 _CUT: Final = (read_legacy.cut_fields, read_legacy.cut_fields, read_batch_v2.cut_fields)
 # The memory for the batches that are made together where batches are read while they are written.
 _AT_ONCE: Final = PIECE * RECORD_BYTE_COST
@@ -119,13 +123,13 @@ def batches_json(
         return None
     budget = budget or Budget()
     if records and form is records_json:
-        single = _single(data, budget)
+        single = _read_single(data, budget)
         if single is not None:
             return single
-    return list(_fields(data, budget, form if records else None))
+    return list(_batch_dicts(data, budget, form if records else None))
 
 
-def _single(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
+def _read_single(data: bytes, budget: Budget) -> list[dict[str, Any]] | None:
     """The `records` value of one plain batch with one record, charged to the budget; None for all other fields."""
     if budget.batches <= 0 or budget.records <= 0:
         return None
@@ -157,7 +161,7 @@ class DeferredBatches(DeferredList):
         chunk: list[Any] = []
         try:
             budget.deferring, budget.held = True, _AT_ONCE
-            for fields in _fields(self._data, budget, self._form):
+            for fields in _batch_dicts(self._data, budget, self._form):
                 chunk.append(fields)
                 if budget.held < 0:
                     yield chunk
@@ -178,12 +182,12 @@ def deferrable_batches(
     if budget.held < 0:
         return DeferredBatches(data, budget, form if records else None) if data else []
     if records and form is records_json:
-        single = _single(data, budget)
+        single = _read_single(data, budget)
         if single is not None:
             return single
     began = budget.state
     try:
-        return list(_fields(data, budget, form if records else None))
+        return list(_batch_dicts(data, budget, form if records else None))
     except TooLarge:
         budget.state = began
         budget.held = -1  # later fields are deferred too, so that the budget is spent in their order
@@ -192,21 +196,21 @@ def deferrable_batches(
 
 def read_batches(data: bytes | None, *, records: bool, budget: Budget | None = None) -> list[Batch]:
     """The batches of a records field (empty for null), with their records if `records`."""
-    return list(map(_batch, _fields(bytes(data or b""), budget or Budget(), as_records if records else None)))
+    return list(map(_make_batch, _batch_dicts(bytes(data or b""), budget or Budget(), as_records if records else None)))
 
 
 def read_parts(data: bytes, budget: Budget, part: Form) -> Iterator[list[Any]]:
     """For each batch, the result of `part` for its rows up to a failure; one batch is held in memory at a time."""
-    for fields in _fields(data, budget, part):
+    for fields in _batch_dicts(data, budget, part):
         yield fields["records"]
 
 
 def first_batch(data: bytes) -> Batch:
     """The first batch of a records field that is not empty, without its records; the others are not read."""
-    return _batch(next(_fields(data, Budget(), None)))
+    return _make_batch(next(_batch_dicts(data, Budget(), None)))
 
 
-def _batch(fields: dict[str, Any]) -> Batch:
+def _make_batch(fields: dict[str, Any]) -> Batch:
     error = fields.pop("error", None)
     found = Batch(**fields)
     if error is not None:
@@ -222,7 +226,7 @@ def decode_records(data: bytes) -> list[Batch]:
     return read_batches(data, records=True)
 
 
-def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str, Any]]:
+def _batch_dicts(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str, Any]]:
     """The JSON-ready dict of each batch or outer message; their sizes add up to the buffer's length."""
     at, end = 0, len(data)
     while at < end:
@@ -231,20 +235,20 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
         if held < 0 and not budget.deferring:
             raise TooLarge
         if left < 0:
-            yield failed(_nothing(end - at, form), "limit", "too many batches for one exchange")
+            yield set_error(_unread_batch(end - at, form), "limit", "too many batches for one exchange")
             return
         if end - at >= SIZE and data[at + MAGIC_AT] == _MAGIC_MAX:
             # Nearly all batches are whole ones of magic 2.
             (length,) = _INT32.unpack_from(data, at + 8)
             stop = at + LOG_OVERHEAD + length
             if length >= _LENGTH_MIN[_MAGIC_MAX] and stop <= end:
-                yield read_batch_v2.read(data, at, stop, budget, form)
+                yield read_batch_v2.read_batch(data, at, stop, budget, form)
                 at = stop
                 continue
-        stop, problem = _extent(data, at, end)
+        stop, problem = _batch_extent(data, at, end)
         magic = data[at + MAGIC_AT] if end - at > MAGIC_AT else _MAGIC_MAX
         if problem:
-            yield failed(_nothing(stop - at, form), "malformed", problem)
+            yield set_error(_unread_batch(stop - at, form), "malformed", problem)
         elif stop > end:
             fields = _CUT[magic](data, at, end - at)
             if form is not None:
@@ -255,7 +259,7 @@ def _fields(data: bytes, budget: Budget, form: Form | None) -> Iterator[dict[str
         at = stop
 
 
-def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
+def _batch_extent(data: bytes, at: int, end: int) -> tuple[int, str]:
     """The end of the batch at `at` (beyond `end` if it is cut off), and why it is no batch (empty if it is)."""
     left = end - at
     if left < LOG_OVERHEAD:
@@ -273,8 +277,8 @@ def _extent(data: bytes, at: int, end: int) -> tuple[int, str]:
     return stop, ""
 
 
-def _nothing(size: int, form: Form | None) -> dict[str, Any]:
-    fields = blank(size)
+def _unread_batch(size: int, form: Form | None) -> dict[str, Any]:
+    fields = blank_batch(size)
     if form is not None:
         fields["records"] = []
     return fields

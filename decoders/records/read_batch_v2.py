@@ -37,7 +37,7 @@ from decoders.records.model import (
     Header,
     Row,
     TooLarge,
-    failed,
+    set_error,
 )
 from decoders.wire.primitives import read_varint, read_varlong
 from decoders.wire.readable_text import in_bytes
@@ -45,7 +45,7 @@ from decoders.wire.readable_text import in_bytes
 _INT64 = 1 << 64
 
 
-def int64(number: int) -> int:
+def wrap_int64(number: int) -> int:
     """The number as a Java long holds it: sums of hostile base values and deltas wrap."""
     return (number + (_INT64 >> 1)) % _INT64 - (_INT64 >> 1)
 
@@ -62,17 +62,17 @@ def plain_rows(
             raise Truncated(f"record {index} of {in_bytes(size)}, {stop - at} are left", offset=start)
         stamp, at = read_varlong(data, min(at + 1, end), end)  # after the attributes, an unused byte
         delta, at = read_varint(data, at, end)
-        key, at = _sized(data, at, end)
-        value, at = _sized(data, at, end)
-        headers, at = _headers(data, at, end, budget)
+        key, at = _read_sized(data, at, end)
+        value, at = _read_sized(data, at, end)
+        headers, at = _read_headers(data, at, end, budget)
         if at != end:
             raise Malformed(f"record {index} says {in_bytes(size)} and has {at - end + size}", offset=start)
-        yield int64(base_offset + delta), int64(base_timestamp + stamp), key, value, headers, None
+        yield wrap_int64(base_offset + delta), wrap_int64(base_timestamp + stamp), key, value, headers, None
     if at != stop:
         raise Malformed(f"{in_bytes(stop - at)} after the last record", offset=at)
 
 
-def _sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
+def _read_sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     start = at
     size, at = read_varint(data, at, end)
     if size < 0:
@@ -82,7 +82,7 @@ def _sized(data: bytes, at: int, end: int) -> tuple[bytes | None, int]:
     return data[at : at + size], at + size
 
 
-def _headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Header, ...], int]:
+def _read_headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Header, ...], int]:
     start = at
     count, at = read_varint(data, at, end)
     if count < 0 or count * 2 > end - at:
@@ -95,12 +95,12 @@ def _headers(data: bytes, at: int, end: int, budget: Budget) -> tuple[tuple[Head
     out: list[Header] = []
     for _ in range(count):
         start = at
-        key, at = _sized(data, at, end)
+        key, at = _read_sized(data, at, end)
         if key is None:
             raise Malformed("a header without a key", offset=start)
         if len(key) > HEADER_KEY_MAX:
             raise LimitExceeded(f"a header with a key of {in_bytes(len(key))}", offset=start)
-        value, at = _sized(data, at, end)
+        value, at = _read_sized(data, at, end)
         out.append((key.decode("utf-8", "surrogateescape"), value))
     return tuple(out), at
 
@@ -116,22 +116,22 @@ _SEEN_MAX: Final = 16
 _SEEN_SIZE: Final = 4096
 
 
-def _one_byte(extra: int, *, signed: bool) -> Table:
+def _one_byte_table(extra: int, *, signed: bool) -> Table:
     """Zigzag varints of one byte, by that byte: the value plus `extra`; None for negative ones unless `signed`."""
-    return (*_half(0, extra, signed=signed), *_NONE)
+    return (*_half_table(0, extra, signed=signed), *_NONE)
 
 
-def _two_bytes(extra: int, *, signed: bool) -> Table:
+def _two_byte_table(extra: int, *, signed: bool) -> Table:
     """Zigzag varints of two bytes, by their little-endian number: the value plus `extra`; negative only if `signed`."""
     out: list[int | None] = []
     for high in range(128):
         out += _NONE
-        out += _half(high, extra, signed=signed)
+        out += _half_table(high, extra, signed=signed)
     out += _NONE * 256
     return tuple(out)
 
 
-def _half(high: int, extra: int, *, signed: bool) -> list[int | None]:
+def _half_table(high: int, extra: int, *, signed: bool) -> list[int | None]:
     """The values, plus `extra`, of the 128 zigzag varints whose bits from the eighth on are `high`."""
     first = high << 6
     out: list[int | None] = [None] * 128
@@ -142,27 +142,27 @@ def _half(high: int, extra: int, *, signed: bool) -> list[int | None]:
 
 
 _NONE: Final[Table] = (None,) * 128
-_LENGTH_1: Final = _one_byte(0, signed=False)
+_LENGTH_1: Final = _one_byte_table(0, signed=False)
 
 # The fields up to the first byte of the key's length; tables of the record's end, timestamp and offset; their size.
 _Layout = tuple[Callable[[bytes, int], tuple[int, ...]], Table, Table, Table, int]
 
 
 @cache
-def _tables() -> tuple[tuple[_Layout, ...], Table]:
+def _make_tables() -> tuple[tuple[_Layout, ...], Table]:
     """The layouts of a record by the widths of three fields, and the lengths that take two bytes.
 
     They are made for the first batch whose records are read, since that takes 3 ms.
     """
-    values = (_one_byte(0, signed=True), _two_bytes(0, signed=True))
+    values = (_one_byte_table(0, signed=True), _two_byte_table(0, signed=True))
     # The length of a record, counted from the start of its length field.
-    extents = (_one_byte(1, signed=False), _two_bytes(2, signed=False))
+    extents = (_one_byte_table(1, signed=False), _two_byte_table(2, signed=False))
     made: list[_Layout] = []
     for index in range(8):
         length, timestamp, offset = index >> 2, index >> 1 & 1, index & 1
         form = Struct(f"<{'BH'[length]}x{'BH'[timestamp]}{'BH'[offset]}B")
         made.append((form.unpack_from, extents[length], values[timestamp], values[offset], form.size))
-    return tuple(made), _two_bytes(0, signed=False)
+    return tuple(made), _two_byte_table(0, signed=False)
 
 
 def _find_layout(data: bytes, at: int, layouts: tuple[_Layout, ...]) -> _Layout | None:
@@ -183,7 +183,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
     data: bytes, at: int, stop: int, count: int, base_offset: int, base_timestamp: int, budget: Budget
 ) -> Iterator[Row]:
     """The rows of `count` records from `at` to `stop`. Raises NotPlain, IndexError or struct.error for unusual ones."""
-    layouts, lengths_2 = _tables()
+    layouts, lengths_2 = _make_tables()
     unpack, extents, timestamps, offsets, head = layouts[0]
     lengths = _LENGTH_1
     names: _Names = {}
@@ -214,7 +214,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
         elif size == 1:
             key = None
         else:
-            key, at = _plain_sized(data, at - 1)
+            key, at = _read_plain_sized(data, at - 1)
         size = data[at]
         if size > 127:
             length = lengths_2[size | data[at + 1] << 8]
@@ -223,7 +223,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
                 at = start + length
                 value = data[start:at]
             else:
-                value, at = _plain_sized(data, at)
+                value, at = _read_plain_sized(data, at)
         elif size == 1:
             value = None
             at += 1
@@ -243,7 +243,7 @@ def fast_rows(  # noqa: C901 - one loop without calls is the point
                 if budget.headers < 0:
                     raise NotPlain
             else:
-                headers, at = read_headers(data, at, budget, names)
+                headers, at = read_plain_headers(data, at, budget, names)
                 if 0 < len(block) < _SEEN_SIZE:
                     seen[block] = headers
         else:
@@ -265,7 +265,7 @@ def wide_rows(  # noqa: C901 - as above
     times as fast as by `plain_rows` (915 ns a record against 2,770), batches with values of 20 KB in three quarters of
     the time: `python -m tests.bench.records`, "event times".
     """
-    lengths, (_, lengths_2) = _LENGTH_1, _tables()
+    lengths, (_, lengths_2) = _LENGTH_1, _make_tables()
     names: _Names = {}
     key: bytes | None
     value: bytes | None
@@ -278,7 +278,7 @@ def wide_rows(  # noqa: C901 - as above
                 raw += (data[at] << 7) - 128
                 at += 1
             else:
-                raw, at = _varint(data, at - 1)
+                raw, at = _read_plain_varint(data, at - 1)
         end = at + (raw >> 1)
         if raw & 1:
             raise NotPlain
@@ -305,7 +305,7 @@ def wide_rows(  # noqa: C901 - as above
                 raw += (data[at] << 7) - 128
                 at += 1
             else:
-                raw, at = _varint(data, at - 1)
+                raw, at = _read_plain_varint(data, at - 1)
                 if raw >> 32:
                     raise NotPlain
         offset = base_offset + (raw >> 1 ^ -(raw & 1))
@@ -315,7 +315,7 @@ def wide_rows(  # noqa: C901 - as above
             at = start + length
             key = data[start:at]
         else:
-            key, at = _plain_sized(data, at)
+            key, at = _read_plain_sized(data, at)
         length = lengths[data[at]]
         if length is not None:
             start = at + 1
@@ -326,9 +326,9 @@ def wide_rows(  # noqa: C901 - as above
             at = start + length
             value = data[start:at]
         else:
-            value, at = _plain_sized(data, at)
+            value, at = _read_plain_sized(data, at)
         if data[at]:
-            headers, at = read_headers(data, at, budget, names)
+            headers, at = read_plain_headers(data, at, budget, names)
         else:
             headers = ()
             at += 1
@@ -339,7 +339,7 @@ def wide_rows(  # noqa: C901 - as above
         raise NotPlain
 
 
-def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
+def _read_plain_varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
     """An unsigned varint of at most five bytes (nine for a last shift of 56), and the offset after it."""
     raw = data[at]
     at += 1
@@ -359,9 +359,9 @@ def _varint(data: bytes, at: int, last_shift: int = 28) -> tuple[int, int]:
     return raw, at
 
 
-def _plain_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
+def _read_plain_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     """The bytes (None for null) whose length is at `at`, and the offset after them. Raises NotPlain."""
-    raw, at = _varint(data, at)
+    raw, at = _read_plain_varint(data, at)
     if raw & 1:
         if raw != 1:
             raise NotPlain
@@ -372,14 +372,14 @@ def _plain_sized(data: bytes, at: int) -> tuple[bytes | None, int]:
     return data[at:end], end
 
 
-def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[tuple[Header, ...], int]:
+def read_plain_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[tuple[Header, ...], int]:
     """The headers of a record, whose count is at `at`, and the offset after them. Charges the budget; raises NotPlain.
 
     `names` keeps the keys of the batch so far, by their bytes: most records have the same header keys.
     """
     raw = data[at]
     if raw > 127:
-        raw, at = _varint(data, at)
+        raw, at = _read_plain_varint(data, at)
     else:
         at += 1
     count = raw >> 1
@@ -398,7 +398,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
             at = start + length
             key = data[start:at]
         else:
-            held, at = _plain_sized(data, at)
+            held, at = _read_plain_sized(data, at)
             if held is None or len(held) > HEADER_KEY_MAX:
                 raise NotPlain
             key = held
@@ -414,7 +414,7 @@ def read_headers(data: bytes, at: int, budget: Budget, names: _Names) -> tuple[t
             at = start + length
             value = data[start:at]
         else:
-            value, at = _plain_sized(data, at)
+            value, at = _read_plain_sized(data, at)
         add((name, value))
     return tuple(out), at
 
@@ -441,7 +441,7 @@ def header_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int,
     )
     fields = {
         "base_offset": base,
-        "last_offset": base + delta if -FAR < base < FAR else int64(base + delta),
+        "last_offset": base + delta if -FAR < base < FAR else wrap_int64(base + delta),
         "magic": magic,
         "codec": CODEC_NAMES[attributes & CODEC_MASK],
         "timestamp_type": "log_append" if attributes & LOG_APPEND else "create",
@@ -489,7 +489,7 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
     return fields
 
 
-def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
+def read_batch(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
     """The JSON-ready dict of the whole batch from `at` to `stop`; with its records if a form is given."""
     fields, crc, attributes = header_fields(data, at, stop - at)
     body = data[at + CRC_START : stop]
@@ -503,20 +503,22 @@ def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> 
     elif count < 0:
         problem = "malformed", f"{count} records"
     if form is None:
-        return fields if problem is None else failed(fields, *problem)
+        return fields if problem is None else set_error(fields, *problem)
     records: list[Any] | DeferredRecords = []
     if count >= 0:  # records are shown up to the first that cannot be read, even if the checksum is wrong
-        records, failure = _records(fields, data, at + SIZE, stop, attributes, budget, form)
+        records, failure = _read_records(fields, data, at + SIZE, stop, attributes, budget, form)
         problem = problem or failure
     if problem is not None:
-        failed(fields, *problem)
+        set_error(fields, *problem)
     if (bad or problem is None) and records.__class__ is list and len(records) < count:
         fields["records_cut"] = count - len(records)
     fields["records"] = records
     return fields
 
 
-def spend(number: int, data: memoryview, budget: Budget, magic: int, most: int = BATCH_INFLATED_MAX) -> bytes:
+def inflate_within_budget(
+    number: int, data: memoryview, budget: Budget, magic: int, most: int = BATCH_INFLATED_MAX
+) -> bytes:
     """Decompress within the limits of one batch and of the budget, and charge the result to the budget.
 
     Raises LimitExceeded or another DecodeError.
@@ -534,7 +536,7 @@ def spend(number: int, data: memoryview, budget: Budget, magic: int, most: int =
     return out
 
 
-def _records(
+def _read_records(
     fields: dict[str, Any], data: bytes, start: int, stop: int, attributes: int, budget: Budget, form: Form
 ) -> tuple[list[Any] | DeferredRecords, Problem | None]:
     """The records of a batch and the problem in them: all, those before a failure, or as many as the budget allows."""
@@ -545,7 +547,7 @@ def _records(
         if not count:
             return [], None
         try:
-            data = spend(number, memoryview(data)[start:stop], budget, 2)
+            data = inflate_within_budget(number, memoryview(data)[start:stop], budget, 2)
         except DecodeError as failure:
             return [], ("limit" if isinstance(failure, LimitExceeded) else "codec", failure.text)
         start, stop = 0, len(data)
@@ -568,7 +570,7 @@ def _records(
     if -FAR < base < FAR and -FAR < first < FAR:
         rows = fast_rows(data, start, stop, count, base, first, budget)
         if known:
-            rows = _as_batch(rows, attributes, fields["max_timestamp"])
+            rows = _complete_rows(rows, attributes, fields["max_timestamp"])
         try:
             return form(rows if take == count else islice(rows, take)), None
         except (NotPlain, IndexError, struct.error):
@@ -576,7 +578,7 @@ def _records(
     failures: Failures = []
     rows = _until_failure(plain_rows(data, start, stop, count, base, first, budget), failures)
     if known:
-        rows = _as_batch(rows, attributes, fields["max_timestamp"])
+        rows = _complete_rows(rows, attributes, fields["max_timestamp"])
     records = form(rows if take == count else islice(rows, take))
     return records, (failures[0].reason, failures[0].text) if failures else None
 
@@ -603,12 +605,12 @@ class _Payload:
         data, start, stop = self._packed
         number = self._attributes & CODEC_MASK
         data = inflate(number, memoryview(data)[start:stop], BATCH_INFLATED_MAX, 2) if number else data[start:stop]
-        rows = _until_failure(self._either(data), failures)
+        rows = _until_failure(self._read_rows(data), failures)
         if self._attributes & (LOG_APPEND | CONTROL):
-            rows = _as_batch(rows, self._attributes, self._last)
+            rows = _complete_rows(rows, self._attributes, self._last)
         return rows
 
-    def _either(self, data: bytes) -> Iterator[Row]:
+    def _read_rows(self, data: bytes) -> Iterator[Row]:
         """The rows as the fast reader gives them, and after it gives up, as the plain reader gives them.
 
         Only the last row before the fast reader gives up may be wrong, so each row is held until the next one is read.
@@ -643,7 +645,7 @@ def _until_failure(rows: Iterator[Row], failures: Failures) -> Iterator[Row]:
         failures.append(without_frames(failure))
 
 
-def _as_batch(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:
+def _complete_rows(rows: Iterator[Row], attributes: int, max_timestamp: int) -> Iterator[Row]:
     """Rows completed by their batch's attributes: the log append time, decoded control records."""
     if attributes & LOG_APPEND:
         rows = ((at, max_timestamp, key, value, headers, None) for at, _, key, value, headers, _ in rows)

@@ -20,8 +20,8 @@ from decoders.limits import BATCH_INFLATED_MAX, NESTED_MAX, RECORD_BYTE_COST, RE
 from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.json_form import DeferredRecords, Failures
-from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank, failed
-from decoders.records.read_batch_v2 import Problem, int64, spend
+from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank_batch, set_error
+from decoders.records.read_batch_v2 import Problem, inflate_within_budget, wrap_int64
 from decoders.wire.readable_text import in_bytes
 
 # offset, size, crc, magic, attributes
@@ -83,7 +83,7 @@ class _Found:
 def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
     """The JSON-ready dict from the first 18 bytes of an outer message, and the message's attributes."""
     offset, _, _, magic, attributes = _HEAD.unpack_from(data, at)
-    fields = blank(size)
+    fields = blank_batch(size)
     fields["last_offset"] = offset
     fields["magic"] = magic
     fields["codec"] = CODEC_NAMES[attributes & CODEC_MASK]
@@ -98,7 +98,7 @@ def _head_fields(data: bytes, at: int, size: int) -> tuple[dict[str, Any], int]:
 def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
     """The JSON-ready dict of a truncated message, of which only `size` bytes are there."""
     if size < _HEAD.size:
-        fields = blank(size)
+        fields = blank_batch(size)
         (fields["last_offset"],) = _INT64.unpack_from(data, at)
         fields["magic"] = data[at + _CRC_START]
     else:
@@ -109,37 +109,37 @@ def cut_fields(data: bytes, at: int, size: int) -> dict[str, Any]:
     return fields
 
 
-def read(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
+def read_outer_message(data: bytes, at: int, stop: int, budget: Budget, form: Form | None) -> dict[str, Any]:
     """The JSON-ready dict of the whole outer message from `at` to `stop`; with its records if a form is given."""
     fields, attributes = _head_fields(data, at, stop - at)
     problem: Problem | None = None
     found = _Found(budget, keep=form is not None)
     message: _Message | None = None
     try:
-        message = _message(data, at, stop)
+        message = _read_message(data, at, stop)
     except _BadChecksum as mismatch:
         fields["crc"] = "bad"
         problem = "crc", mismatch.text
         with suppress(DecodeError):
-            message = _message(data, at, stop, checked=False)
+            message = _read_message(data, at, stop, checked=False)
             fields["max_timestamp"] = message.timestamp
-            _collect(message, fields["magic"], found)
+            _collect_rows(message, fields["magic"], found)
     except DecodeError as failure:
         fields["crc"] = "ok"
         problem = "malformed", failure.text
     else:
         fields["crc"] = "ok"
         fields["max_timestamp"] = message.timestamp
-        problem = _collect(message, fields["magic"], found)
+        problem = _collect_rows(message, fields["magic"], found)
         if attributes & CODEC_MASK:
             fields["base_offset"] = found.first
             fields["record_count"] = found.count if problem is None else None
     if problem is not None:
-        failed(fields, *problem)
+        set_error(fields, *problem)
     if form is None:
         return fields
     if found.deferred and message is not None:
-        again = partial(_again, message, fields["magic"])
+        again = partial(_reread_rows, message, fields["magic"])
         fields["records"] = DeferredRecords(again, found.taken, found.count, budget, form)
         return fields
     records = form(iter(found.rows))
@@ -160,15 +160,15 @@ def count_records(data: bytes, at: int, stop: int, budget: Budget) -> int:
 def _count(data: bytes, at: int, stop: int, budget: Budget, depth: int) -> int:
     """How many records a compressed message holds at nesting level `depth`. Raises DecodeError, as `_unwrap` does."""
     magic = data[at + _CRC_START]
-    _, attributes, _, value = _places(data, at, stop, checked=True)
-    inner = _inflated(_sized(data, value), attributes, magic, budget, depth)
-    _last(inner)
+    _, attributes, _, value = _find_places(data, at, stop, checked=True)
+    inner = _inflate_set(_read_sized(data, value), attributes, magic, budget, depth)
+    _last_start(inner)
     count = 0
     for begin, end in _inner_places(inner, magic):
         if inner[begin + _ATTRIBUTES_AT] & CODEC_MASK:
             count += _count(inner, begin, end, budget, depth + 1)
         else:
-            _places(inner, begin, end, checked=True)
+            _find_places(inner, begin, end, checked=True)
             count += 1
     return count
 
@@ -181,23 +181,23 @@ class _BadCodec(Malformed):
     reason: ClassVar[str] = "codec"
 
 
-def _collect(message: _Message, magic: int, found: _Found) -> Problem | None:
+def _collect_rows(message: _Message, magic: int, found: _Found) -> Problem | None:
     """Collect the rows of a message or wrapper; returns the problem that ended it early, None if none did."""
     try:
-        for row in _rows(message, magic, found.budget):
+        for row in _message_rows(message, magic, found.budget):
             found.add(row)
     except DecodeError as failure:
         return failure.reason, failure.text
     return None
 
 
-def _again(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
+def _reread_rows(message: _Message, magic: int, _failures: Failures) -> Iterator[Row]:
     """The rows of an outer message, read again: a failure just ends them, and the exchange's budget is not charged."""
     with suppress(DecodeError):
-        yield from _rows(message, magic, Budget())
+        yield from _message_rows(message, magic, Budget())
 
 
-def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
+def _message_rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
     """The rows of an outer message: one if it is plain, those of its inner messages if it is a wrapper."""
     if message.attributes & CODEC_MASK:
         yield from _unwrap(message, message.offset, magic, budget, 1)
@@ -205,7 +205,7 @@ def _rows(message: _Message, magic: int, budget: Budget) -> Iterator[Row]:
         yield message.offset, message.timestamp, message.key, message.value, (), None
 
 
-def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
+def _inflate_set(value: bytes | None, attributes: int, magic: int, budget: Budget, depth: int) -> bytes:
     """The decompressed message set of a wrapper at nesting level `depth`. Raises LimitExceeded or Malformed."""
     if depth > RECORD_NESTING_MAX:
         raise LimitExceeded(f"compressed messages more than {RECORD_NESTING_MAX} deep")
@@ -213,7 +213,7 @@ def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, 
         raise Malformed("a compressed message without a value")
     cap = BATCH_INFLATED_MAX if depth == 1 else NESTED_MAX
     try:
-        return spend(attributes & CODEC_MASK, memoryview(value), budget, magic, cap)
+        return inflate_within_budget(attributes & CODEC_MASK, memoryview(value), budget, magic, cap)
     except LimitExceeded:
         raise
     except DecodeError as failure:
@@ -221,7 +221,7 @@ def _inflated(value: bytes | None, attributes: int, magic: int, budget: Budget, 
 
 
 def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
-    """The start and end of each message of an inner set, whose sizes `_last` has checked."""
+    """The start and end of each message of an inner set, whose sizes `_last_start` has checked."""
     at, end = 0, len(data)
     while at < end:
         stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
@@ -235,14 +235,14 @@ def _inner_places(data: bytes, magic: int) -> Iterator[tuple[int, int]]:
 
 def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: int) -> Iterator[Row]:
     """The rows of the messages in a wrapper whose absolute offset is `offset`."""
-    data = _inflated(wrapper.value, wrapper.attributes, magic, budget, depth)
-    last = _last(data)
+    data = _inflate_set(wrapper.value, wrapper.attributes, magic, budget, depth)
+    last = _last_start(data)
     base = 0
     if magic and offset:
         base = offset - _INT64.unpack_from(data, last)[0]
     for at, stop in _inner_places(data, magic):
-        inner = _message(data, at, stop)
-        absolute = int64(base + inner.offset)
+        inner = _read_message(data, at, stop)
+        absolute = wrap_int64(base + inner.offset)
         if inner.attributes & CODEC_MASK:
             yield from _unwrap(inner, absolute, magic, budget, depth + 1)
         else:
@@ -251,7 +251,7 @@ def _unwrap(wrapper: _Message, offset: int, magic: int, budget: Budget, depth: i
             yield absolute, timestamp, inner.key, inner.value, (), None
 
 
-def _last(data: bytes) -> int:
+def _last_start(data: bytes) -> int:
     """The start of the last message of an inner set. Raises DecodeError if the set does not end with a message."""
     last = -1
     at, end = 0, len(data)
@@ -268,14 +268,14 @@ def _last(data: bytes) -> int:
     return last
 
 
-def _message(data: bytes, at: int, stop: int, *, checked: bool = True) -> _Message:
+def _read_message(data: bytes, at: int, stop: int, *, checked: bool = True) -> _Message:
     """One whole message; its checksum is verified if `checked`. Raises DecodeError."""
-    offset, attributes, key, value = _places(data, at, stop, checked=checked)
+    offset, attributes, key, value = _find_places(data, at, stop, checked=checked)
     timestamp = _INT64.unpack_from(data, key - 8)[0] if data[at + _CRC_START] else None
-    return _Message(offset, attributes, timestamp, _sized(data, key), _sized(data, value))
+    return _Message(offset, attributes, timestamp, _read_sized(data, key), _read_sized(data, value))
 
 
-def _places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int, int, int]:
+def _find_places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int, int, int]:
     """The offset and attributes of a whole message, and where the size fields of its key and its value are."""
     offset, size, crc, magic, attributes = _HEAD.unpack_from(data, at)
     if checked:
@@ -285,14 +285,14 @@ def _places(data: bytes, at: int, stop: int, *, checked: bool) -> tuple[int, int
     if size < SIZE_MIN[1 if magic else 0]:
         raise Malformed(f"a message of magic {magic} in {in_bytes(size)}", offset=at)
     key = at + _HEAD.size + (8 if magic else 0)
-    value = _behind(data, key, stop)
-    end = _behind(data, value, stop)
+    value = _skip_sized(data, key, stop)
+    end = _skip_sized(data, value, stop)
     if end != stop:
         raise Malformed(f"{in_bytes(stop - end)} after the value of message {offset}", offset=end)
     return offset, attributes, key, value
 
 
-def _behind(data: bytes, at: int, stop: int) -> int:
+def _skip_sized(data: bytes, at: int, stop: int) -> int:
     """The offset after int32-sized bytes at `at`. Raises Truncated."""
     if at + 4 > stop:
         raise Truncated("the message is cut", offset=at)
@@ -302,7 +302,7 @@ def _behind(data: bytes, at: int, stop: int) -> int:
     return at + 4 + max(size, 0)
 
 
-def _sized(data: bytes, at: int) -> bytes | None:
-    """The int32-sized bytes at `at`, None if the size is negative; `_behind` has checked them."""
+def _read_sized(data: bytes, at: int) -> bytes | None:
+    """The int32-sized bytes at `at`, None if the size is negative; `_skip_sized` has checked them."""
     size: int = _INT32.unpack_from(data, at)[0]
     return data[at + 4 : at + 4 + size] if size >= 0 else None

@@ -56,7 +56,7 @@ def _crc32c() -> Callable[[bytes], int]:
     return value
 
 
-def sole(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int, str] | None:
+def read_sole_batch(buf: bytes, at: int, size: int, *, checked: bool = False) -> tuple[int, str] | None:
     """The record count and codec of a records field that is one whole batch of magic 2, as most are; None for others.
 
     With `checked`, None for a batch with a wrong checksum too.
@@ -99,17 +99,17 @@ def summarize(buf: bytes, at: int = 0, size: int | None = None, *, checked: bool
         return tuple.__new__(RecordsSummary, (batches, records, end - start, names, magics, last, False))
     found = RecordsSummary(batches, records, end - start, names, magics, last, False)
     if not checked:
-        found, at = _with_messages(found, buf, at, end)
+        found, at = _add_messages(found, buf, at, end)
         if at == end:
             return found
-    return _with_rest(found, buf[at:end], checked=checked)
+    return _add_rest(found, buf[at:end], checked=checked)
 
 
 def summarize_json(batches: Iterable[Mapping[str, Any]], *, checked: bool = False) -> RecordsSummary:
     """The summary of a `records` value of the exchange record: the same as of the bytes that it was made from."""
     batches = list(batches)
     size = sum(batch["size"] or 0 for batch in batches)
-    return _with(RecordsSummary(0, 0, size, (), (), None, False), batches, checked=checked)
+    return _add_batches(RecordsSummary(0, 0, size, (), (), None, False), batches, checked=checked)
 
 
 def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) -> RecordsSummary | None:
@@ -124,7 +124,7 @@ def summarize_view(records: Any, raw: bytes | None, *, checked: bool = False) ->
     return summarize_json(records, checked=checked) if isinstance(records, list) else None
 
 
-def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple[RecordsSummary, int]:
+def _add_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tuple[RecordsSummary, int]:
     """`found` plus the whole messages of magic 0 and 1 from `at` on, and the offset after them."""
     batches, records, size, codecs, magics, last, truncated = found
     budget: Budget | None = None
@@ -154,14 +154,14 @@ def _with_messages(found: RecordsSummary, buf: bytes, at: int, end: int) -> tupl
     return RecordsSummary(batches, records, size, codecs, magics, last, truncated), at
 
 
-def _with_rest(found: RecordsSummary, data: bytes, *, checked: bool) -> RecordsSummary:
+def _add_rest(found: RecordsSummary, data: bytes, *, checked: bool) -> RecordsSummary:
     """`found` plus the batches in `data`, which begins where no whole batch of magic 2 does."""
     from decoders.records.read import batches_json
 
-    return _with(found, batches_json(data) or [], checked=checked)
+    return _add_batches(found, batches_json(data) or [], checked=checked)
 
 
-def _with(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: bool) -> RecordsSummary:
+def _add_batches(found: RecordsSummary, more: Iterable[Mapping[str, Any]], *, checked: bool) -> RecordsSummary:
     """`found` plus batches in JSON form."""
     batches, records, size, codecs, magics, last, truncated = found
     for fields in more:

@@ -24,7 +24,7 @@ from decoders.records.model import (
     Header,
     Record,
 )
-from decoders.schema.json_form import bytes_from_json, leaf_from_json, shown, text_from_json
+from decoders.schema.json_form import bytes_from_json, leaf_from_json, quote_json, text_from_json
 from decoders.wire.primitives import write_varint, write_varlong
 
 _OVERHEAD: Final = Struct(">qiI")  # offset, size, crc
@@ -49,12 +49,12 @@ def encode_message_set(
 
     `last_offset` and `max_timestamp` are the wrapper's, if they do not follow from the records.
     """
-    _check(records, magic, codec, timestamp_type)
+    _check_message_set(records, magic, codec, timestamp_type)
     kind = TIMESTAMP_TYPES[timestamp_type or "create"] if magic else 0
     stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
     if codec == "none":
         return b"".join(
-            _message(record.offset, magic, kind, stamp, record.key, record.value, f"records[{index}]")
+            _encode_message(record.offset, magic, kind, stamp, record.key, record.value, f"records[{index}]")
             for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
         )
     last = records[-1].offset
@@ -64,16 +64,16 @@ def encode_message_set(
     if magic and last_offset not in (0, last):
         raise EncodeError(f"in magic 1 this is the last record's, {last}", path="last_offset")
     inner = b"".join(
-        _message(record.offset - base, magic, kind, stamp, record.key, record.value, f"records[{index}]")
+        _encode_message(record.offset - base, magic, kind, stamp, record.key, record.value, f"records[{index}]")
         for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
     )
     if max_timestamp is None:
         max_timestamp = max(stamps)
     packed = deflate(codec, inner, magic)
-    return _message(last_offset, magic, kind | NUMBERS[codec], max_timestamp, None, packed, "")
+    return _encode_message(last_offset, magic, kind | NUMBERS[codec], max_timestamp, None, packed, "")
 
 
-def _check(records: Sequence[Record], magic: int, codec: str, timestamp_type: str | None) -> None:
+def _check_message_set(records: Sequence[Record], magic: int, codec: str, timestamp_type: str | None) -> None:
     """Raise EncodeError if these records cannot be written as a message set of this magic."""
     if magic not in (0, 1):
         raise EncodeError(f"no records have magic {magic}; there are 0, 1 and 2", path="magic")
@@ -93,7 +93,7 @@ def _check(records: Sequence[Record], magic: int, codec: str, timestamp_type: st
             raise EncodeError("a timestamp needs magic 1 or 2", path=f"records[{index}].timestamp")
 
 
-def _message(
+def _encode_message(
     offset: int, magic: int, attributes: int, timestamp: int, key: bytes | None, value: bytes | None, path: str
 ) -> bytes:
     """The bytes of one message, with offset, size and checksum. Raises EncodeError."""
@@ -143,19 +143,19 @@ def encode_batch(records: Sequence[Record], header: Batch | None = None) -> byte
             timestamp_type=header.timestamp_type,
             max_timestamp=header.max_timestamp,
         )
-    base_offset, last_offset = _offsets(records, header.base_offset, header.last_offset)
+    base_offset, last_offset = _find_offsets(records, header.base_offset, header.last_offset)
     stamps = [-1 if record.timestamp is None else record.timestamp for record in records]
     base_timestamp, horizon = header.base_timestamp, header.delete_horizon_ms
     if horizon is not None or base_timestamp is None:
         base_timestamp = next(iter(stamps), -1) if horizon is None else horizon
     payload = b"".join(
-        _record(record, stamp - base_timestamp, base_offset, index)
+        _encode_record(record, stamp - base_timestamp, base_offset, index)
         for index, (record, stamp) in enumerate(zip(records, stamps, strict=True))
     )
     packed = deflate(codec, payload, _MAGIC)
     flags = (TRANSACTIONAL if header.transactional else 0) | (CONTROL if header.control else 0)
     flags |= NUMBERS[codec] | _timestamp_flag(header.timestamp_type) | (0 if horizon is None else DELETE_HORIZON)
-    return _batch(
+    return _encode_batch_v2(
         packed,
         base_offset,
         -1 if header.partition_leader_epoch is None else header.partition_leader_epoch,
@@ -178,7 +178,7 @@ def _refuse_fields_of_magic_2(header: Batch) -> None:
             raise EncodeError("needs magic 2", path=name)
 
 
-def _offsets(records: Sequence[Record], first: int | None, last: int | None) -> tuple[int, int]:
+def _find_offsets(records: Sequence[Record], first: int | None, last: int | None) -> tuple[int, int]:
     """The first and the last offset: as given, or else of the records."""
     if first is None:
         first = records[0].offset if records else 0
@@ -194,7 +194,7 @@ def _timestamp_flag(kind: str | None) -> int:
     return flag
 
 
-def _batch(packed: bytes, base_offset: int, epoch: int, *rest: int) -> bytes:
+def _encode_batch_v2(packed: bytes, base_offset: int, epoch: int, *rest: int) -> bytes:
     """The bytes of a batch of magic 2; `rest` are the header's fields from the attributes on. Raises EncodeError."""
     try:
         head = HEADER.pack(base_offset, HEADER.size - LOG_OVERHEAD + len(packed), epoch, _MAGIC, 0, *rest)
@@ -210,10 +210,10 @@ def encode_records(batches: Iterable[Batch]) -> bytes:
 
     The records of a wrapper of magic 0 or 1 are written as one wrapper again, one level deep.
     """
-    return b"".join(_again(batch, f"[{index}]") for index, batch in enumerate(batches))
+    return b"".join(_encode_whole(batch, f"[{index}]") for index, batch in enumerate(batches))
 
 
-def _again(batch: Batch, path: str) -> bytes:
+def _encode_whole(batch: Batch, path: str) -> bytes:
     if batch.error is not None or batch.truncated or batch.records_cut:
         raise EncodeError("only whole batches can be written", path=path)
     if batch.records is None:
@@ -224,7 +224,7 @@ def _again(batch: Batch, path: str) -> bytes:
         raise EncodeError(failure.text, path=f"{path}.{failure.path}".rstrip(".")) from None
 
 
-def _record(record: Record, timestamp_delta: int, base_offset: int, index: int) -> bytes:
+def _encode_record(record: Record, timestamp_delta: int, base_offset: int, index: int) -> bytes:
     """The bytes of one record, length included. Raises EncodeError."""
     offset_delta = record.offset - base_offset
     if not -(1 << 31) <= offset_delta < 1 << 31:
@@ -281,12 +281,12 @@ _HEADER: Final = frozenset({"key", "value"})
 
 def records_from_json(batches: list[Any], path: str) -> bytes:
     """The bytes of a records field from its JSON form. Raises EncodeError, whose path begins with the batch's."""
-    return b"".join(_written(batch, f"{path}[{index}]") for index, batch in enumerate(batches))
+    return b"".join(_encode_from_json(batch, f"{path}[{index}]") for index, batch in enumerate(batches))
 
 
 def batch_from_json(value: object, path: str) -> Batch:
     """One batch with its records from its JSON form; fields left out follow from the records. Raises EncodeError."""
-    fields = _named(value, _BATCH, "a batch", path)
+    fields = _rename_fields(value, _BATCH, "a batch", path)
     _check_whole(fields, path)
     known: dict[str, Any] = {}
     for name, inner in fields.items():
@@ -296,18 +296,18 @@ def batch_from_json(value: object, path: str) -> Batch:
             known[name] = leaf_from_json(_NUMBERS[name], inner, f"{path}.{name}")
         elif name in _CHOICES:
             if inner not in _CHOICES[name]:
-                raise EncodeError(f"{' or '.join(_CHOICES[name])}, not {shown(inner)}", path=f"{path}.{name}")
+                raise EncodeError(f"{' or '.join(_CHOICES[name])}, not {quote_json(inner)}", path=f"{path}.{name}")
             known[name] = inner
     magic = fields.get("magic")
     if magic is None:
         magic = MAGIC_MAX
     if not isinstance(magic, int) or isinstance(magic, bool) or not 0 <= magic <= MAGIC_MAX:
-        raise EncodeError(f"0, 1 or 2, not {shown(magic)}", path=f"{path}.magic")
-    records = list(_records(fields["records"], known.get("base_offset", 0), f"{path}.records"))
+        raise EncodeError(f"0, 1 or 2, not {quote_json(magic)}", path=f"{path}.magic")
+    records = list(_read_records(fields["records"], known.get("base_offset", 0), f"{path}.records"))
     return Batch(magic=magic, records=records, **known)
 
 
-def _written(value: object, path: str) -> bytes:
+def _encode_from_json(value: object, path: str) -> bytes:
 
     batch = batch_from_json(value, path)
     try:
@@ -321,45 +321,47 @@ def _check_whole(fields: Mapping[str, Any], path: str) -> None:
     error = fields.get("error")
     if error is not None:
         reason = error.get("reason") if isinstance(error, Mapping) else error
-        raise EncodeError(f"a batch that could not be read ({shown(reason)}) cannot be encoded", path=f"{path}.error")
+        raise EncodeError(
+            f"a batch that could not be read ({quote_json(reason)}) cannot be encoded", path=f"{path}.error"
+        )
     if fields.get("truncated"):
         raise EncodeError("a batch that was cut off cannot be encoded", path=f"{path}.truncated")
     if fields.get("records_cut"):
-        text = f"{shown(fields['records_cut'])} records were left out by a limit; the batch cannot be encoded"
+        text = f"{quote_json(fields['records_cut'])} records were left out by a limit; the batch cannot be encoded"
         raise EncodeError(text, path=f"{path}.records_cut")
     if fields.get("records") is None:
         raise EncodeError("a batch without its records cannot be encoded; --records keeps them", path=f"{path}.records")
 
 
-def _records(value: object, base: int, path: str) -> Iterator[Record]:
+def _read_records(value: object, base: int, path: str) -> Iterator[Record]:
     if not isinstance(value, list | tuple):
-        raise EncodeError(f"an array of records expected, not {shown(value)}", path=path)
+        raise EncodeError(f"an array of records expected, not {quote_json(value)}", path=path)
     for element, offset, place in zip(value, count(base), (f"{path}[{n}]" for n in count()), strict=False):
-        fields = _named(element, _RECORD, "a record", place)
+        fields = _rename_fields(element, _RECORD, "a record", place)
         stated, timestamp = fields.get("offset"), fields.get("timestamp")
         headers = fields.get("headers")
         yield Record(
-            offset if stated is None else _int64(stated, f"{place}.offset"),
-            None if timestamp is None else _int64(timestamp, f"{place}.timestamp"),
-            _data(fields.get("key"), f"{place}.key"),
-            _data(fields.get("value"), f"{place}.value"),
-            () if headers is None else tuple(_headers(headers, f"{place}.headers")),
+            offset if stated is None else _read_int64(stated, f"{place}.offset"),
+            None if timestamp is None else _read_int64(timestamp, f"{place}.timestamp"),
+            _read_data(fields.get("key"), f"{place}.key"),
+            _read_data(fields.get("value"), f"{place}.value"),
+            () if headers is None else tuple(_read_headers(headers, f"{place}.headers")),
         )
 
 
-def _headers(value: object, path: str) -> Iterator[Header]:
+def _read_headers(value: object, path: str) -> Iterator[Header]:
     if not isinstance(value, list | tuple):
-        raise EncodeError(f"an array of headers expected, not {shown(value)}", path=path)
+        raise EncodeError(f"an array of headers expected, not {quote_json(value)}", path=path)
     for index, element in enumerate(value):
         place = f"{path}[{index}]"
-        fields = _named(element, _HEADER, "a header", place)
-        yield text_from_json(fields.get("key"), f"{place}.key"), _data(fields.get("value"), f"{place}.value")
+        fields = _rename_fields(element, _HEADER, "a header", place)
+        yield text_from_json(fields.get("key"), f"{place}.key"), _read_data(fields.get("value"), f"{place}.value")
 
 
-def _named(value: object, names: frozenset[str], what: str, path: str) -> dict[str, Any]:
+def _rename_fields(value: object, names: frozenset[str], what: str, path: str) -> dict[str, Any]:
     """The fields of an object under their snake_case names; camelCase is accepted. Raises EncodeError."""
     if not isinstance(value, Mapping):
-        raise EncodeError(f"{what} (an object) expected, not {shown(value)}", path=path)
+        raise EncodeError(f"{what} (an object) expected, not {quote_json(value)}", path=path)
     known = {name.replace("_", ""): name for name in names}
     out: dict[str, Any] = {}
     for name, inner in value.items():
@@ -373,13 +375,13 @@ def _named(value: object, names: frozenset[str], what: str, path: str) -> dict[s
     return out
 
 
-def _int64(value: object, path: str) -> int:
+def _read_int64(value: object, path: str) -> int:
     number = leaf_from_json("int64", value, path)
     assert isinstance(number, int)
     return number
 
 
-def _data(value: object, path: str) -> bytes | None:
+def _read_data(value: object, path: str) -> bytes | None:
     if isinstance(value, dict) and "$type" in value:
         from decoders.embedded import embedded_from_json  # only records of internal topics need it
 

@@ -19,7 +19,7 @@ from decoders.schema.codegen_support import CRUDE, ENCODE_CRUDE, Crude, Unit
 from decoders.schema.json_form import Hook, to_json
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import Walker, walk, write
-from decoders.schema.projection import ALL, Mode, Want, project, wanted
+from decoders.schema.projection import ALL, Mode, Want, parse_want, project
 from decoders.wire.readable_text import in_bytes
 
 __all__ = [
@@ -35,18 +35,18 @@ __all__ = [
     "JsonDecoder",
     "LazyDecoder",
     "Projector",
-    "build",
+    "build_decoder",
     "decode",
+    "decode_exactly",
+    "decode_partial",
     "decoder",
     "decoder_source",
     "encode",
     "encoder",
     "encoder_source",
-    "examine",
     "json_decoder",
-    "partial",
     "projector",
-    "trailing",
+    "trailing_error",
 ]
 
 # A decoder's code is generated after this many calls, or this many bytes.
@@ -71,7 +71,7 @@ class LazyDecoder:
         template = _start_json if mode.json else _start
         self.function: Callable[..., Any] = FunctionType(template.__code__, names, "decode")
 
-    def finish(self) -> None:
+    def generate_code(self) -> None:
         """Generate the code unless it is already generated."""
         if not self._done:
             self._done = True
@@ -81,7 +81,7 @@ class LazyDecoder:
         self._calls += 1
         self._bytes += max(end - at, 0)
         if self._calls > CALLS or self._bytes > BYTES:
-            self.finish()
+            self.generate_code()
             return self.function(buf, at, end, *table)
         try:
             if self._mode.projection:
@@ -124,13 +124,13 @@ def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
     failure: compare the offset. `raw_uuids` leaves UUIDs as 16 bytes (to compare speed with libraries that do).
     """
     key = ("decode", raw_uuids)
-    return plan.made.get(key) or _made(plan, key, ALL, Mode(raw_uuids=raw_uuids))
+    return plan.made.get(key) or _make_function(plan, key, ALL, Mode(raw_uuids=raw_uuids))
 
 
 def json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
     """The function that reads `buf[at:end]` in JSON form (json_form.py); its last argument is the table of hooks."""
     key = ("json", frozenset((hooks or {}).items()), reveal)
-    return plan.made.get(key) or _made(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
+    return plan.made.get(key) or _make_function(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
 
 
 def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
@@ -145,7 +145,7 @@ def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
     made = plan.made.get(key)
     if made is None:
         errors = errors and has_errors(plan)
-        made = _made(plan, key, wanted(plan, paths), Mode(projection=True, errors=errors, reveal=False))
+        made = _make_function(plan, key, parse_want(plan, paths), Mode(projection=True, errors=errors, reveal=False))
     return made
 
 
@@ -166,16 +166,16 @@ def has_errors(plan: Plan) -> bool:
     )
 
 
-def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
+def _make_function(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
     """Make a decoder or projector that begins with the walker, and keep it in `plan.made`."""
     purpose = str(key[0])
     if mode.raw_uuids:
-        function: Callable[..., Any] = build(plan, purpose, want, mode)
+        function: Callable[..., Any] = build_decoder(plan, purpose, want, mode)
     else:
         names: dict[str, object] = {}
 
         def generate() -> CodeType:
-            return build(plan, purpose, want, mode, names).__code__
+            return build_decoder(plan, purpose, want, mode, names).__code__
 
         function = LazyDecoder(plan, want, mode, names, generate).function
     plan.made[key] = function
@@ -190,7 +190,7 @@ def _made(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callab
 _serial = count(1)
 
 
-def build(
+def build_decoder(
     plan: Plan, purpose: str, want: Want, mode: Mode, names: dict[str, object] | None = None
 ) -> Callable[..., Any]:
     """Compile one decoder of a plan; `names` are the globals of an existing function that will get its code."""
@@ -205,12 +205,12 @@ def build(
             key = (purpose, repr(want), repr(mode))
             made = plan.made.get(key)
             if made is None:
-                made = plan.made[key] = build(plan, purpose, want, mode._replace(careful=True))
+                made = plan.made[key] = build_decoder(plan, purpose, want, mode._replace(careful=True))
             return made(*arguments)
 
         unit.names["careful"] = careful
-    DecoderSource(unit, mode).root(plan, want)
-    return install(f"{purpose} {plan.name} v{plan.version}", unit, "decode")
+    DecoderSource(unit, mode).put_root(plan, want)
+    return compile_unit(f"{purpose} {plan.name} v{plan.version}", unit, "decode")
 
 
 def build_encoder(plan: Plan) -> Callable[..., Any]:
@@ -218,8 +218,8 @@ def build_encoder(plan: Plan) -> Callable[..., Any]:
     from decoders.schema.encoder_codegen import EncoderSource
 
     unit = Unit()
-    EncoderSource(unit).root(plan)
-    return install(f"encode {plan.name} v{plan.version}", unit, "encode")
+    EncoderSource(unit).put_root(plan)
+    return compile_unit(f"encode {plan.name} v{plan.version}", unit, "encode")
 
 
 def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
@@ -227,8 +227,8 @@ def decoder_source(plan: Plan, mode: Mode, *, commented: bool = True) -> str:
     from decoders.schema.decoder_codegen import DecoderSource
 
     unit = Unit(commented=commented)
-    DecoderSource(unit, mode).root(plan, ALL)
-    return text_of(unit)
+    DecoderSource(unit, mode).put_root(plan, ALL)
+    return source_of_unit(unit)
 
 
 def encoder_source(plan: Plan, *, commented: bool = True) -> str:
@@ -236,18 +236,18 @@ def encoder_source(plan: Plan, *, commented: bool = True) -> str:
     from decoders.schema.encoder_codegen import EncoderSource
 
     unit = Unit(commented=commented)
-    EncoderSource(unit).root(plan)
-    return text_of(unit)
+    EncoderSource(unit).put_root(plan)
+    return source_of_unit(unit)
 
 
-def text_of(unit: Unit) -> str:
+def source_of_unit(unit: Unit) -> str:
     """The source of all functions in a unit."""
     return "\n\n".join(unit.parts) + "\n"
 
 
-def install(title: str, unit: Unit, name: str) -> Callable[..., Any]:
+def compile_unit(title: str, unit: Unit, name: str) -> Callable[..., Any]:
     """Compile all functions of a unit; returns the function `name`."""
-    text = text_of(unit)
+    text = source_of_unit(unit)
     place = f"<{title} #{next(_serial)}>"
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec"), unit.names)
@@ -274,26 +274,26 @@ def decode(plan: Plan, data: bytes, at: int = 0, end: int | None = None, *, stri
     try:
         value, after = decoder(plan)(data, at, stop)
     except CRUDE:
-        return examine(plan, data, at, stop, strict=strict)
+        return decode_exactly(plan, data, at, stop, strict=strict)
     if after != stop:
         if strict:
-            raise trailing(after, stop)
+            raise trailing_error(after, stop)
         value[TRAILING] = data[after:stop]
     return value
 
 
-def examine(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) -> dict[str, Any]:
+def decode_exactly(plan: Plan, data: bytes, at: int, end: int, *, strict: bool = True) -> dict[str, Any]:
     """Decode a message by the walker alone: the exact answer after generated code has failed. Raises DecodeError."""
     walker = Walker(data)
     after = walker.read(plan, at, end)
     if after != end:
         if strict:
-            raise trailing(after, end)
+            raise trailing_error(after, end)
         walker.root[TRAILING] = data[after:end]
     return walker.root
 
 
-def trailing(at: int, end: int) -> Malformed:
+def trailing_error(at: int, end: int) -> Malformed:
     """The error for bytes that are left after a message."""
     return Malformed(f"{in_bytes(end - at)} after the end of the message", offset=at)
 
@@ -310,16 +310,16 @@ def encode(plan: Plan, value: Mapping[str, Any]) -> bytes:
         return write(plan, value)
 
 
-def failure_of(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError | None:
+def find_failure(walker: Walker, plan: Plan, at: int, end: int) -> DecodeError | None:
     """Have a walker read a message that ends at `end`; returns why it cannot be read, None where it can."""
     try:
         after = walker.read(plan, at, end)
     except DecodeError as failure:
         return without_frames(failure)
-    return None if after == end else trailing(after, end)
+    return None if after == end else trailing_error(after, end)
 
 
-def partial(
+def decode_partial(
     plan: Plan,
     data: bytes,
     at: int = 0,
@@ -336,6 +336,6 @@ def partial(
     """
     stop = len(data) if end is None else min(end, len(data))
     walker = Walker(data)
-    failure = failure_of(walker, plan, at, stop)
+    failure = find_failure(walker, plan, at, stop)
     value = to_json(plan, walker.root, hooks, table, reveal=reveal) if json else walker.root
     return value, failure

@@ -73,7 +73,7 @@ def _format(form: str, count: int, after: str) -> str:
     return ">" + (form % count if "%d" in form else form * count) + after
 
 
-def many(letter: str, count: int) -> Unpack:
+def unpack_many(letter: str, count: int) -> Unpack:
     """The unpack_from function of an array too long for the tables."""
     return Struct(_format("%d" + letter if len(letter) == 1 else letter, count, "")).unpack_from
 
@@ -350,7 +350,7 @@ class Unit:
         self._count = 0
         self._constants: dict[int, str] = {}
 
-    def new(self, stem: str) -> str:
+    def new_variable(self, stem: str) -> str:
         """A variable name that the unit has not used before."""
         self._count += 1
         return f"{stem}{self._count}"
@@ -359,7 +359,7 @@ class Unit:
         """The name of the global that holds a value, added on first use."""
         name = self._constants.get(id(value))
         if name is None:
-            name = self._constants[id(value)] = self.new(stem)
+            name = self._constants[id(value)] = self.new_variable(stem)
             self.names[name] = value
         return name
 
@@ -392,13 +392,13 @@ class Lines:
         self.lines: list[str] = []
         self.depth = 0
 
-    def put(self, *lines: str) -> None:
+    def put_lines(self, *lines: str) -> None:
         """Add lines at the present depth."""
         if self.unit.fields is not None:
-            lines = tuple(self._commented(line, self.unit.fields) for line in lines)
+            lines = tuple(self._comment_line(line, self.unit.fields) for line in lines)
         self.lines += ["    " * self.depth + line for line in lines]
 
-    def _commented(self, line: str, fields: dict[str, str]) -> str:
+    def _comment_line(self, line: str, fields: dict[str, str]) -> str:
         """A line with a comment that names the fields of its variables, or else the present field."""
         found = [fields[word] for word in findall(r"\w+", line) if fields.get(word)] or [self.field]
         return f"{line}  # {', '.join(dict.fromkeys(found))}" if found != [""] else line
@@ -406,19 +406,19 @@ class Lines:
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
         """Add the line `head`; lines put within the block are indented below it."""
-        self.put(head)
+        self.put_lines(head)
         self.depth += 1
         yield
         self.depth -= 1
 
-    def new(self, stem: str) -> str:
+    def new_variable(self, stem: str) -> str:
         """A variable name that the unit has not used before."""
-        name = self.unit.new(stem)
+        name = self.unit.new_variable(stem)
         if self.unit.fields is not None:
             self.unit.fields[name] = self.field
         return name
 
-    def const(self, stem: str, value: object) -> str:
+    def constant(self, stem: str, value: object) -> str:
         """The name of the global that holds a value, added on first use."""
         return self.unit.constant(stem, value)
 
@@ -442,22 +442,22 @@ class Body(Lines):
 
     def fail_if(self, condition: str) -> None:
         """Put lines that raise Crude under a condition."""
-        self.put(f"if {condition}:", "    raise Crude")
+        self.put_lines(f"if {condition}:", "    raise Crude")
 
-    def piece(self, letter: str, target: str = "") -> None:
+    def add_piece(self, letter: str, target: str = "") -> None:
         """Add a fixed-width piece to the run: read into the variable `target`, or skipped if that is empty."""
         self._pieces.append(Piece(letter, target))
 
-    def after(self, *lines: str) -> None:
+    def put_after(self, *lines: str) -> None:
         """Add lines that are put after the lines that read the present run."""
         self._after += lines
 
-    def follow(self, tail: Tail) -> None:
+    def add_tail(self, tail: Tail) -> None:
         """Add a string or bytes whose size is the last piece of the run."""
-        self.flush()
+        self.put_pending()
         self._tail = tail
 
-    def at(self, more: int = 0) -> str:
+    def offset_expression(self, more: int = 0) -> str:
         """The expression of the offset up to which lines have been put, plus `more`."""
         return plus("at", self.shift + more)
 
@@ -469,26 +469,26 @@ class Body(Lines):
         """The condition that an int8 is negative."""
         return f"{flag} > 127" if flag in self._unsigned else f"{flag} < 0"
 
-    def sync(self) -> None:
+    def put_offset(self) -> None:
         """Put lines that read the pending pieces and bring `at` up to date."""
-        self.flush()
+        self.put_pending()
         if self.shift:
-            self.put(f"at += {self.shift}")
+            self.put_lines(f"at += {self.shift}")
             self.shift = 0
 
-    def flush(self) -> None:
+    def put_pending(self) -> None:
         """Put lines that read the pending pieces."""
         tail, self._tail = self._tail, None
         pieces, self._pieces = self._pieces, []
         after, self._after = self._after, []
-        lead, core, rest = _split(pieces)
+        lead, core, rest = _split_pieces(pieces)
         if tail is not None:
             self._read_tail(tail, lead, core)
             self.shift = rest
         else:
-            self._read(core, self.at(lead))
-            self.shift += lead + _size(core) + rest
-        self.put(*after)
+            self._read(core, self.offset_expression(lead))
+            self.shift += lead + _pieces_size(core) + rest
+        self.put_lines(*after)
 
     def _read(self, core: list[Piece], offset: str) -> None:
         """Put lines that read a run which begins and ends with a wanted piece."""
@@ -496,16 +496,16 @@ class Body(Lines):
             return
         letter, target = core[0]
         if len(core) > 1 or letter not in "S?":
-            unpack = self.const("unpack", unpacker(run_format(core)))
-            self.put(f"{targets(core)} = {unpack}(buf, {offset})")
+            unpack = self.constant("unpack", unpacker(run_format(core)))
+            self.put_lines(f"{targets(core)} = {unpack}(buf, {offset})")
         elif letter == "?":
-            self.put(f"{target} = buf[{offset}] != 0")
+            self.put_lines(f"{target} = buf[{offset}] != 0")
         else:
-            self.put(f"{target} = buf[{offset}]")
+            self.put_lines(f"{target} = buf[{offset}]")
             self._unsigned.add(target)
 
     def _read_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
-        total = lead + _size(core)
+        total = lead + _pieces_size(core)
         with self.block(f"if {self.is_short(tail.size)}:" if tail.compact else f"if {tail.size} >= 0:"):
             if tail.text and (len(core) > 1 or (core and core[0].letter not in "S?")):
                 self._unpack_tail(tail, lead, core)
@@ -513,56 +513,56 @@ class Body(Lines):
                 self._slice_tail(tail, lead, core)
         if tail.null:
             with self.block(f"elif not {tail.size}:" if tail.compact else f"elif {tail.size} == -1:"):
-                self.put(f"{tail.target} = {tail.null}")
-                self._read(core, self.at(lead))
+                self.put_lines(f"{tail.target} = {tail.null}")
+                self._read(core, self.offset_expression(lead))
                 if self.shift + total:
-                    self.put(f"at += {self.shift + total}")
+                    self.put_lines(f"at += {self.shift + total}")
         if tail.compact and not tail.text:
             self._slice_two(tail, lead, core)
         with self.block("else:"):
             if not tail.compact:
-                self.put("raise Crude")
+                self.put_lines("raise Crude")
                 return
             long = "long_data_or_null" if tail.null else "long_data"
-            self.put(f"{tail.target}, at = {long}(buf, {self.at(-1)}, {self.end})")
+            self.put_lines(f"{tail.target}, at = {long}(buf, {self.offset_expression(-1)}, {self.end})")
             value = tail.convert.format(tail.target)
             if tail.null and not (value == tail.target and tail.null == "None"):
                 value = f"{tail.null} if {tail.target} is None else {value}"
             if value != tail.target:
-                self.put(f"{tail.target} = {value}")
+                self.put_lines(f"{tail.target} = {value}")
             self._read(core, plus("at", lead))
             if total:
-                self.put(f"at += {total}")
+                self.put_lines(f"at += {total}")
 
     def _slice_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
-        stop = self.new("e")
-        self.put(f"{stop} = {plus(f'at + {tail.size}', self.shift - tail.compact)}")
+        stop = self.new_variable("e")
+        self.put_lines(f"{stop} = {plus(f'at + {tail.size}', self.shift - tail.compact)}")
         if not tail.text and not tail.compact:
             self.fail_if(f"{stop} > {self.end}")
-        self.put(f"{tail.target} = {tail.convert.format(f'buf[{self.at()}:{stop}]')}")
+        self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression()}:{stop}]')}")
         self._read(core, plus(stop, lead))
-        self.put(f"at = {plus(stop, lead + _size(core))}")
+        self.put_lines(f"at = {plus(stop, lead + _pieces_size(core))}")
 
     def _slice_two(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         """Put lines that read bytes whose size is a uvarint of two bytes, as is the size of most record batches."""
-        low, stop = self.new("b"), self.new("e")
+        low, stop = self.new_variable("b"), self.new_variable("e")
         there = "" if tail.null else f"{tail.size} and "
-        with self.block(f"elif {there}0 < ({low} := buf[{self.at()}]) < 128:"):
-            self.put(f"{stop} = {plus(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
+        with self.block(f"elif {there}0 < ({low} := buf[{self.offset_expression()}]) < 128:"):
+            self.put_lines(f"{stop} = {plus(f'at + ({tail.size} & 127 | {low} << 7)', self.shift)}")
             self.fail_if(f"{stop} > {self.end}")
-            self.put(f"{tail.target} = {tail.convert.format(f'buf[{self.at(1)}:{stop}]')}")
+            self.put_lines(f"{tail.target} = {tail.convert.format(f'buf[{self.offset_expression(1)}:{stop}]')}")
             self._read(core, plus(stop, lead))
-            self.put(f"at = {plus(stop, lead + _size(core))}")
+            self.put_lines(f"at = {plus(stop, lead + _pieces_size(core))}")
 
     def _unpack_tail(self, tail: Tail, lead: int, core: list[Piece]) -> None:
         after = (f"{lead}x" if lead else "") + run_format(core)
         unpack = table("%ds", after, 1) if tail.compact else long_table("%ds", after)
-        name = self.const("table", unpack)
-        self.put(f"{tail.target}, {targets(core)} = {name}[{tail.size}](buf, {self.at()})")
+        name = self.constant("table", unpack)
+        self.put_lines(f"{tail.target}, {targets(core)} = {name}[{tail.size}](buf, {self.offset_expression()})")
         value = tail.convert.format(tail.target)
         if value != tail.target:
-            self.put(f"{tail.target} = {value}")
-        self.put(f"at += {plus(tail.size, self.shift - tail.compact + lead + _size(core))}")
+            self.put_lines(f"{tail.target} = {value}")
+        self.put_lines(f"at += {plus(tail.size, self.shift - tail.compact + lead + _pieces_size(core))}")
 
 
 def plus(base: str, more: int) -> str:
@@ -578,7 +578,7 @@ def run_format(pieces: list[Piece]) -> str:
     return "".join(_letters(letter) if target else f"{calcsize('>' + _letters(letter))}x" for letter, target in pieces)
 
 
-def _size(pieces: list[Piece]) -> int:
+def _pieces_size(pieces: list[Piece]) -> int:
     return calcsize(">" + "".join(_letters(piece.letter) for piece in pieces))
 
 
@@ -587,10 +587,10 @@ def targets(pieces: list[Piece]) -> str:
     return ", ".join(names) + ("," if len(names) == 1 else "")
 
 
-def _split(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
+def _split_pieces(pieces: list[Piece]) -> tuple[int, list[Piece], int]:
     """Bytes skipped before the first wanted piece, the pieces from it to the last wanted one, bytes skipped after."""
     wanted = [number for number, piece in enumerate(pieces) if piece.target]
     if not wanted:
-        return _size(pieces), [], 0
+        return _pieces_size(pieces), [], 0
     first, last = wanted[0], wanted[-1] + 1
-    return _size(pieces[:first]), pieces[first:last], _size(pieces[last:])
+    return _pieces_size(pieces[:first]), pieces[first:last], _pieces_size(pieces[last:])

@@ -21,7 +21,7 @@ from binascii import a2b_base64
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from decoders.schema.json_form import is_shallow, shown
+from decoders.schema.json_form import is_shallow, quote_json
 
 __all__ = ["Check", "Misfit", "compile_json_schema"]
 
@@ -43,7 +43,7 @@ class Misfit:
         self._wanted = wanted
         self._otherwise = otherwise
 
-    def within(self, step: str | int) -> Misfit:
+    def add_step(self, step: str | int) -> Misfit:
         """The same, seen from the value that holds this one under a key or index."""
         self._steps.append(step)
         return self
@@ -54,7 +54,7 @@ class Misfit:
         found = ""
         for step in reversed(self._steps):
             if isinstance(step, int) or _PLAIN_NAME.fullmatch(step) is None:
-                found += f"[{shown(step)}]"
+                found += f"[{quote_json(step)}]"
             else:
                 found += f".{step}" if found else step
         return found
@@ -62,7 +62,7 @@ class Misfit:
     @property
     def sentence(self) -> str:
         """The path with what is wrong: `errors[0].code is null, not an integer`."""
-        return f"{self.path or 'it'} {self._otherwise or f'is {shown(self._value)}, not {self._wanted}'}"
+        return f"{self.path or 'it'} {self._otherwise or f'is {quote_json(self._value)}, not {self._wanted}'}"
 
 
 Check = Callable[[Any], "Misfit | None"]
@@ -146,7 +146,7 @@ class _Compiler:
         self._in_condition += 1
         made = [self.check(each) for each in schema.get("allOf", ())]
         made += [self._condition(schema)] if "if" in schema else []
-        made += [self._not(schema["not"])] if "not" in schema else []
+        made += [self._check_not(schema["not"])] if "not" in schema else []
         self._in_condition -= 1
         return made
 
@@ -200,8 +200,8 @@ class _Compiler:
         return self.whole_types(schema), self.check(schema)
 
     def _any_of(self, schema: Schema) -> Check:
-        branches = [(self._named(each), self.check(each)) for each in schema["anyOf"]]
-        wanted = " or ".join(dict.fromkeys(word for each in schema["anyOf"] for word in self._words(each)))
+        branches = [(self._named_types(each), self.check(each)) for each in schema["anyOf"]]
+        wanted = " or ".join(dict.fromkeys(word for each in schema["anyOf"] for word in self._type_words(each)))
         by_type = {kind: tuple(check for kinds, check in branches if kind in kinds) for kind in _ALL}
 
         def check(value: Any) -> Misfit | None:
@@ -214,15 +214,15 @@ class _Compiler:
 
         return check
 
-    def _named(self, schema: Schema) -> frozenset[type]:
+    def _named_types(self, schema: Schema) -> frozenset[type]:
         """The types that a schema names."""
         if "$ref" in schema:
-            return self._named(self._resolve(schema["$ref"]))
+            return self._named_types(self._resolve(schema["$ref"]))
         return frozenset(_types(schema["type"])) if "type" in schema else _ALL
 
-    def _words(self, schema: Schema) -> list[str]:
+    def _type_words(self, schema: Schema) -> list[str]:
         if "$ref" in schema:
-            return self._words(self._resolve(schema["$ref"]))
+            return self._type_words(self._resolve(schema["$ref"]))
         types = schema.get("type", [])
         if "required" in schema and types == "object":
             return [f"{{{', '.join(schema['required'])}}}"]
@@ -242,7 +242,7 @@ class _Compiler:
                 if each.__class__ not in types:
                     misfit = check_item(each)
                     if misfit is not None:
-                        return misfit.within(index)
+                        return misfit.add_step(index)
             return None
 
         return check
@@ -270,7 +270,7 @@ class _Compiler:
 
         return check
 
-    def _not(self, schema: Schema) -> Check:
+    def _check_not(self, schema: Schema) -> Check:
         inner = self.check(schema)
         names = ", ".join(schema.get("required", ()))
         otherwise = f"has {names}" if names else "is what it must not be"
@@ -299,7 +299,7 @@ def _properties(rules: Mapping[str, Rule], required: list[str], least: int, rule
             if each.__class__ not in rule[0]:
                 misfit = rule[1](each)
                 if misfit is not None:
-                    return misfit.within(name)
+                    return misfit.add_step(name)
         return None
 
     return check
@@ -315,7 +315,7 @@ def _condition(rules: Mapping[str, Rule]) -> Check:
                 if name in value and value[name].__class__ not in types:
                     misfit = check(value[name])
                     if misfit is not None:
-                        return misfit.within(name)
+                        return misfit.add_step(name)
         return None
 
     return check
@@ -364,7 +364,7 @@ def _one_of(values: list[Any]) -> Check:
     """The check of `enum` and `const`; true is not 1 here, as in JSON."""
     allowed = frozenset((value.__class__, value) for value in values)
     types = frozenset(value.__class__ for value in values)
-    wanted = f"{'one of ' if len(values) > 1 else ''}{' '.join(shown(value) for value in values)}"
+    wanted = f"{'one of ' if len(values) > 1 else ''}{' '.join(quote_json(value) for value in values)}"
 
     def check(value: Any) -> Misfit | None:
         if value.__class__ in types and (value.__class__, value) in allowed:

@@ -13,19 +13,29 @@ from typing import Any, Final
 from decoders.limits import BODY_WHOLE_MAX, VALUES_MAX, VIEW_ELEMENTS_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.schema import codegen_support, json_form
-from decoders.schema.codegen_support import Body, Piece, Tail, Unit, long_table, plus, run_format, table, targets
+from decoders.schema.codegen_support import (
+    Body,
+    Piece,
+    Tail,
+    Unit,
+    long_table,
+    plus,
+    run_format,
+    table,
+    targets,
+)
 from decoders.schema.model import FIXED, Plan, PlanField, least_element, least_struct
 from decoders.schema.plan_walker import UNKNOWN, weight
-from decoders.schema.projection import SIZED, Mode, Want, part
+from decoders.schema.projection import SIZED, Mode, Want, find_part
 from decoders.wire.primitives import LETTERS
 
 # Arrays of more fixed-size structs than this are unpacked by one iterator.
 MANY = 4
 _RUNTIME: Final = (
     "Crude", "add_error", "count", "count_or_null", "long_count", "long_count_or_null", "long_data",
-    "long_data_or_null", "long_skip", "long_skip_or_null", "many", "put_last", "put_last_json", "read_tags",
-    "read_tags_json", "room", "size", "size_or_null", "skip_tags", "spend", "tag_count", "text", "uuid_texts",
-    "uuids", "uvarint", "varint", "varlong",
+    "long_data_or_null", "long_skip", "long_skip_or_null", "put_last", "put_last_json", "read_tags", "read_tags_json",
+    "room", "size", "size_or_null", "skip_tags", "spend", "tag_count", "text", "unpack_many", "uuid_texts", "uuids",
+    "uvarint", "varint", "varlong",
 )  # fmt: skip
 
 
@@ -54,7 +64,7 @@ class DecoderSource:
             {name: getattr(json_form, name) for name in ("json_bytes", "string_json", "float_json", "is_public")}
         )
 
-    def root(self, plan: Plan, want: Want) -> None:
+    def put_root(self, plan: Plan, want: Want) -> None:
         """Put the function `decode(buf, at, end)` into the unit.
 
         JSON decoders also take the hook table, projections return errors.
@@ -62,53 +72,53 @@ class DecoderSource:
         body = Body(self.unit)
         careful = self.mode.careful
         arguments = f"buf, at, end{', table' if self.mode.json else ''}"
-        body.put(f"def decode({arguments}):")
+        body.put_lines(f"def decode({arguments}):")
         body.depth = 1
         if careful:
-            body.put(f"left = [{VALUES_MAX}, {VIEW_ELEMENTS_MAX}]")
+            body.put_lines(f"left = [{VALUES_MAX}, {VIEW_ELEMENTS_MAX}]")
         tries = not careful and (self.mode.json or _reads_text(plan))
         if tries:
-            body.put("start = at", "try:")
+            body.put_lines("start = at", "try:")
             body.depth += 1
         if not careful and counts_values(plan):
             most = BODY_WHOLE_MAX if self.mode.projection else VALUES_MAX
-            body.put(f"if end - at > {most}:", f"    return careful({arguments})")
+            body.put_lines(f"if end - at > {most}:", f"    return careful({arguments})")
         if self.mode.errors:
-            body.put("errs = []")
-        value = self.struct(body, plan, want, "", "")
-        body.sync()
+            body.put_lines("errs = []")
+        value = self.put_struct(body, plan, want, "", "")
+        body.put_offset()
         body.fail_if("at > end")
         errors = f", {'errs or None' if self.mode.errors else None}" if self.mode.projection else ""
-        body.put(f"return {value}{errors}, at")
+        body.put_lines(f"return {value}{errors}, at")
         if tries:
             body.depth -= 1
-            body.put("except UnicodeDecodeError:", f"    return careful({arguments.replace('at', 'start', 1)})")
+            body.put_lines("except UnicodeDecodeError:", f"    return careful({arguments.replace('at', 'start', 1)})")
         body.finish()
 
-    def struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
+    def put_struct(self, body: Body, plan: Plan, want: Want, path: str, place: str) -> str | None:
         """Put lines that read a struct; returns the expression of its value, None where nothing of it is wanted.
 
         `path` is the prefix of its fields' paths without indices, `place` the prefix with indices, as f-string text.
         """
         entries: dict[str, str] = {}
         for inner in plan.fields:
-            value = self.field(body, inner, part(want, inner.name), path, place, entries)
+            value = self.put_field(body, inner, find_part(want, inner.name), path, place, entries)
             if value is not None:
                 entries[inner.name] = value
         value = None if want is None else "{" + ", ".join(f"{name!r}: {text}" for name, text in entries.items()) + "}"
         if not plan.flexible:
             return value
-        tags = body.new("t")
-        body.piece("S", tags)
-        body.sync()
+        tags = body.new_variable("t")
+        body.add_piece("S", tags)
+        body.put_offset()
         name = "None"
         if value is not None:
-            name = body.new("d")
-            body.put(f"{name} = {value}")
-        body.put(f"if {tags}:", f"    at = {self.tags(plan, want, path, place, name, body.end)}")
+            name = body.new_variable("d")
+            body.put_lines(f"{name} = {value}")
+        body.put_lines(f"if {tags}:", f"    at = {self.tags(plan, want, path, place, name, body.end)}")
         return None if value is None else name
 
-    def field(
+    def put_field(
         self, body: Body, inner: PlanField, want: Want, path: str, place: str, before: dict[str, str]
     ) -> str | None:
         """Put lines that read a field; returns the expression of its value, None where it is not wanted."""
@@ -116,28 +126,28 @@ class DecoderSource:
         place += inner.name
         outer, body.field = body.field, path
         if inner.array:
-            value = ArrayReading(self, body, inner, want, path, place, before).read()
+            value = ArrayReading(self, body, inner, want, path, place, before).put_array()
         elif inner.plan is not None:
-            value = self._inner(body, inner, want, path, place)
+            value = self._put_inner(body, inner, want, path, place)
         elif inner.kind in SIZED:
-            value = self.sized(body, inner, inner.nullable, want, path, before)
+            value = self.put_sized(body, inner, inner.nullable, want, path, before)
         else:
-            value = self.number(body, inner, want, place)
+            value = self.put_number(body, inner, want, place)
         body.field = outer
         return value
 
-    def number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
+    def put_number(self, body: Body, inner: PlanField, want: Want, place: str) -> str | None:
         """Put lines that read a number, a bool, a uuid or a varint; returns the expression of its value, or None."""
-        value = body.new("v")
+        value = body.new_variable("v")
         letter = LETTERS.get(inner.kind)
         if letter is None:
-            body.sync()
-            body.put(f"{value}, at = {inner.kind}(buf, at)")
+            body.put_offset()
+            body.put_lines(f"{value}, at = {inner.kind}(buf, at)")
             return None if want is None else value
         error = self.is_error(inner)
-        body.piece(letter, value if want is not None or error else "")
+        body.add_piece(letter, value if want is not None or error else "")
         if error:
-            body.after(f"if {value}:", f'    add_error(errs, f"{place}", {value})')
+            body.put_after(f"if {value}:", f'    add_error(errs, f"{place}", {value})')
         if want is None:
             return None
         if inner.secret and want != "raw" and not self.mode.reveal:
@@ -156,29 +166,29 @@ class DecoderSource:
             return "text({})" if self.mode.careful else "{}.decode()"
         return "uuids[{}]" if kind == "uuid" and not self.mode.raw_uuids else "{}"
 
-    def sized(
+    def put_sized(
         self, body: Body, inner: PlanField, nullable: bool, want: Want, path: str, before: dict[str, str]
     ) -> str | None:
         """Put lines that read a string, bytes or records; returns the expression of the value, or None."""
         text = inner.kind == "string"
-        size = body.new("m")
-        body.piece("S" if inner.compact else "h" if text else "i", size)
-        value = body.new("v")
+        size = body.new_variable("m")
+        body.add_piece("S" if inner.compact else "h" if text else "i", size)
+        value = body.new_variable("v")
         if want is None:
-            return self._pass(body, inner.compact, nullable, size, "", "")
-        shown = self.shown(inner, want, path, before)
+            return self._put_skip(body, inner.compact, nullable, size, "", "")
+        shown = self.value_expressions(inner, want, path, before)
         if shown.by_place:
-            return self._pass(body, inner.compact, nullable, size, value, shown.by_place)
+            return self._put_skip(body, inner.compact, nullable, size, value, shown.by_place)
         null = shown.null if nullable else ""
         if not shown.secret:
-            body.follow(Tail(size, value, shown.convert, null, inner.compact, text))
+            body.add_tail(Tail(size, value, shown.convert, null, inner.compact, text))
             return value
-        body.follow(Tail(size, value, "{}", null and "None", inner.compact, text))
+        body.add_tail(Tail(size, value, "{}", null and "None", inner.compact, text))
         public = f"is_public(table, {before.get(inner.unless, 'None')})"
         converted = f"({shown.convert.format(value)} if {public} else {{'redacted': len({value})}})"
         return f"({shown.null} if {value} is None else {converted})"
 
-    def shown(self, inner: PlanField, want: Want, path: str, before: Mapping[str, str]) -> Shown:
+    def value_expressions(self, inner: PlanField, want: Want, path: str, before: Mapping[str, str]) -> Shown:
         """The expressions for a wanted string, bytes or records: converted, redacted, passed to a hook, or its span."""
         secret = inner.secret and want != "raw" and not self.mode.reveal
         if want == "span":
@@ -192,9 +202,9 @@ class DecoderSource:
             return Shown(f"table[{hook!r}]({{}}{more})", f"table[{hook!r}](None{more})", "", secret)
         return Shown(self.convert(inner.kind), "None", "", secret)
 
-    def _pass(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:
+    def _put_skip(self, body: Body, compact: bool, nullable: bool, size: str, value: str, form: str) -> str | None:
         """Put lines that step over sized bytes; `form` makes a value from their {start} and {size}."""
-        body.flush()
+        body.put_pending()
         shift = body.shift
         body.shift = 0
 
@@ -202,92 +212,92 @@ class DecoderSource:
             return [f"{value} = {form.format(start=start, size=size)}"] if form else []
 
         with body.block(f"if {body.is_short(size)}:" if compact else f"if {size} >= 0:"):
-            body.put(*make(plus("at", shift), f"{size} - 1" if compact else size))
-            body.put(f"at += {plus(size, shift - compact)}")
+            body.put_lines(*make(plus("at", shift), f"{size} - 1" if compact else size))
+            body.put_lines(f"at += {plus(size, shift - compact)}")
         if nullable:
             with body.block(f"elif not {size}:" if compact else f"elif {size} == -1:"):
-                body.put(f"{value} = None") if form else None
-                body.put(f"at += {shift}")
+                body.put_lines(f"{value} = None") if form else None
+                body.put_lines(f"at += {shift}")
         with body.block("else:"):
             if not compact:
-                body.put("raise Crude")
+                body.put_lines("raise Crude")
             elif not form:
-                body.put(
+                body.put_lines(
                     f"at = {'long_skip_or_null' if nullable else 'long_skip'}(buf, {plus('at', shift - 1)}, {body.end})"
                 )
             else:
-                body.put(
+                body.put_lines(
                     f"{size}, at = {'size_or_null' if nullable else 'size'}(buf, {plus('at', shift - 1)}, {body.end})"
                 )
                 with body.block(f"if {size} < 0:"):
-                    body.put(f"{value} = None")
+                    body.put_lines(f"{value} = None")
                 with body.block("else:"):
-                    body.put(*make("at", size), f"at += {size}")
+                    body.put_lines(*make("at", size), f"at += {size}")
         return value if form else None
 
-    def _inner(self, body: Body, inner: PlanField, want: Want, path: str, place: str) -> str | None:
+    def _put_inner(self, body: Body, inner: PlanField, want: Want, path: str, place: str) -> str | None:
         assert inner.plan is not None
         path += "."
         place += "."
         if not inner.nullable:
-            return self.struct(body, inner.plan, want, path, place)
-        value = body.new("v")
-        flag = body.new("f")
+            return self.put_struct(body, inner.plan, want, path, place)
+        value = body.new_variable("v")
+        flag = body.new_variable("f")
         if inner.tag is None:
-            body.piece("S", flag)
-            body.sync()
+            body.add_piece("S", flag)
+            body.put_offset()
             null = body.is_negative(flag)
         else:
-            body.sync()
-            body.put(f"{flag}, at = uvarint(buf, at)")
+            body.put_offset()
+            body.put_lines(f"{flag}, at = uvarint(buf, at)")
             null = f"not {flag}"
         with body.block(f"if {null}:"):
-            body.put(f"{value} = None")
+            body.put_lines(f"{value} = None")
         with body.block("else:"):
-            whole = self.struct(body, inner.plan, want, path, place)
-            body.sync()
-            body.put(f"{value} = {whole}")
+            whole = self.put_struct(body, inner.plan, want, path, place)
+            body.put_offset()
+            body.put_lines(f"{value} = {whole}")
         return None if want is None else value
 
     def tags(self, plan: Plan, want: Want, path: str, place: str, into: str, end: str) -> str:
         """The call that reads the tag section whose count is the byte before `at`; it returns the offset after it."""
         left = ", left" if self.mode.careful else ""
         if not plan.tagged:
-            if part(want, UNKNOWN) is None:
+            if find_part(want, UNKNOWN) is None:
                 return f"skip_tags(buf, at - 1, {end}{left})"
             return f"{'read_tags_json' if self.mode.json else 'read_tags'}(buf, at - 1, {end}, {into}{left})"
-        name = self.unit.new("tags")
-        self._tags(name, plan, want, path)
+        name = self.unit.new_variable("tags")
+        self._put_tags(name, plan, want, path)
         place_argument = f', f"{place}"' if self.mode.errors else ""
         return f"{name}(buf, at - 1, {end}, {into}{self.more}{place_argument})"
 
-    def _tags(self, name: str, plan: Plan, want: Want, path: str) -> None:
+    def _put_tags(self, name: str, plan: Plan, want: Want, path: str) -> None:
         body = Body(self.unit, end="stop")
-        body.put(f"def {name}(buf, at, end, into{self.more}{', place' if self.mode.errors else ''}):")
+        body.put_lines(f"def {name}(buf, at, end, into{self.more}{', place' if self.mode.errors else ''}):")
         body.depth = 1
-        body.put(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})", "unknown = {}")
-        keep = part(want, UNKNOWN) is not None
+        body.put_lines(f"n, at = tag_count(buf, at, end, {'left' if self.mode.careful else None})", "unknown = {}")
+        keep = find_part(want, UNKNOWN) is not None
         with body.block("for _ in range(n):"):
-            body.put("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
+            body.put_lines("tag, at = uvarint(buf, at)", "stop, at = uvarint(buf, at)", "stop += at")
             body.fail_if("stop > end")
             word = "if"
             for inner in plan.tagged:
                 with body.block(f"{word} tag == {inner.tag}:"):
                     before = {inner.unless: f"into.get({inner.unless!r})"}
-                    value = self.field(body, inner, part(want, inner.name), path, "{place}", before)
-                    body.sync()
+                    value = self.put_field(body, inner, find_part(want, inner.name), path, "{place}", before)
+                    body.put_offset()
                     body.fail_if("at != stop")
                     if value is not None:
-                        body.put(f"into[{inner.name!r}] = {value}")
+                        body.put_lines(f"into[{inner.name!r}] = {value}")
                 word = "elif"
             with body.block("else:"):
                 if keep:
-                    body.put("unknown[tag] = buf[at:stop]")
-                body.put("at = stop")
+                    body.put_lines("unknown[tag] = buf[at:stop]")
+                body.put_lines("at = stop")
         if want is not None:
-            names = tuple(inner.name for inner in plan.tagged if part(want, inner.name) is not None)
-            body.put(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
-        body.put("return at")
+            names = tuple(inner.name for inner in plan.tagged if find_part(want, inner.name) is not None)
+            body.put_lines(f"{'put_last_json' if self.mode.json else 'put_last'}(into, {names!r}, unknown)")
+        body.put_lines("return at")
         body.finish()
 
 
@@ -347,105 +357,114 @@ class ArrayReading:
         self.path = path
         self.place = place
         self.before = before
-        self.number = body.new("n")  # the variable of the count as read: if compact, the count plus one, 0 for null
-        self.value = body.new("x")
+        self.number = body.new_variable(
+            "n"
+        )  # the variable of the count as read: if compact, the count plus one, 0 for null
+        self.value = body.new_variable("x")
         self.count = f"{self.number} - 1" if field.compact else self.number
         # A projection of a large message keeps at most VIEW_ELEMENTS_MAX elements.
         self.capped = reading.mode.careful and reading.mode.projection and want is not None
 
-    def read(self) -> str | None:
+    def put_array(self) -> str | None:
         """Put lines that read the array; returns the expression of its value, None where it is not wanted."""
         body, field, want, value = self.body, self.field, self.want, self.value
-        body.piece("S" if field.compact else "i", self.number)
-        body.flush()
+        body.add_piece("S" if field.compact else "i", self.number)
+        body.put_pending()
         if field.plan is None and field.kind in FIXED and not self.reading.mode.careful and want != "count":
-            self._numbers(LETTERS[field.kind], FIXED[field.kind])
+            self._put_numbers(LETTERS[field.kind], FIXED[field.kind])
             return None if want is None else value
-        self._check()
+        self._put_check()
         there = self.number if field.compact else f"{self.number} >= 0"
         if want == "count":
-            body.put(f"{value} = {self.count} if {there} else None" if field.nullable else f"{value} = {self.count}")
+            body.put_lines(
+                f"{value} = {self.count} if {there} else None" if field.nullable else f"{value} = {self.count}"
+            )
             self.want = None
         if not field.nullable:
-            self._elements()
+            self._put_elements()
         else:
             with body.block(f"if {there}:"):
-                self._elements()
-                body.put("pass")
+                self._put_elements()
+                body.put_lines("pass")
             if self.want is not None:
-                body.put("else:", f"    {value} = None")
+                body.put_lines("else:", f"    {value} = None")
         return None if want is None else value
 
-    def _check(self) -> None:
+    def _put_check(self) -> None:
         """Put lines that check the count and advance `at` beyond it."""
         body, field, number = self.body, self.field, self.number
-        body.sync()
+        body.put_offset()
         least = least_element(field)
         null = "_or_null" if field.nullable else ""
         if field.compact:
             long = f"{number}, at = long_count{null}(buf, at - 1, {body.end}, {least})"
-            body.put(f"if not {body.is_short(number)}:", f"    {long}")
+            body.put_lines(f"if not {body.is_short(number)}:", f"    {long}")
         else:
             sure = "True" if field.plan is not None and not least_struct(field.plan) else f"not 0 <= {number} < 16"
-            body.put(f"if {sure}:", f"    {number} = count{null}({number}, at, {body.end}, {least})")
+            body.put_lines(f"if {sure}:", f"    {number} = count{null}({number}, at, {body.end}, {least})")
         if self.reading.mode.careful:
-            body.put(f"if {number} > 0:", f"    spend(left, ({self.count}) * {weight(field)})")
+            body.put_lines(f"if {number} > 0:", f"    spend(left, ({self.count}) * {weight(field)})")
 
-    def _take(self, unpack: str, at: str) -> None:
+    def _put_value(self, unpack: str, at: str) -> None:
         """Put the line that makes the array from the result of an unpack_from."""
         if self.want is None:
             return
         each = self.reading.convert(self.field.kind).format("w")
         values = f"{unpack}(buf, {at})"
-        self.body.put(f"{self.value} = [*{values}]" if each == "w" else f"{self.value} = [{each} for w in {values}]")
+        self.body.put_lines(
+            f"{self.value} = [*{values}]" if each == "w" else f"{self.value} = [{each} for w in {values}]"
+        )
 
-    def _numbers(self, letter: str, width: int) -> None:
+    def _put_numbers(self, letter: str, width: int) -> None:
         """Put lines that read an array of a fixed-size type by one unpack_from for its count."""
         body, field, number = self.body, self.field, self.number
         form = "%d" + letter if len(letter) == 1 else letter
         tables = table(form, "", 1) if field.compact else long_table(form, "")
-        name = body.const("table", tables) if self.want is not None else ""
+        name = body.constant("table", tables) if self.want is not None else ""
         shift, body.shift = body.shift, 0
         short = body.is_short(number) if field.compact else f"0 <= {number} < 128"
         with body.block(f"if {short}:"):
-            self._take(f"{name}[{number}]", plus("at", shift))
+            self._put_value(f"{name}[{number}]", plus("at", shift))
             size = number if width == 1 else f"{width} * {number}"
-            body.put(f"at += {plus(size, shift - (width if field.compact else 0))}")
+            body.put_lines(f"at += {plus(size, shift - (width if field.compact else 0))}")
         null = [f"{self.value} = None"] if self.want is not None else []
         if field.nullable:
             with body.block(f"elif not {number}:" if field.compact else f"elif {number} == -1:"):
-                body.put(*null, f"at += {shift}")
+                body.put_lines(*null, f"at += {shift}")
         with body.block("else:"):
             if field.compact:
                 long = "long_count_or_null" if field.nullable else "long_count"
-                body.put(f"{number}, at = {long}(buf, {plus('at', shift - 1)}, {body.end}, {width})", f"{number} -= 1")
+                body.put_lines(
+                    f"{number}, at = {long}(buf, {plus('at', shift - 1)}, {body.end}, {width})",
+                    f"{number} -= 1",
+                )
             else:
-                body.put(f"at += {shift}", f"{number} = count({number}, at, {body.end}, {width})")
+                body.put_lines(f"at += {shift}", f"{number} = count({number}, at, {body.end}, {width})")
             if field.nullable and field.compact:  # a uvarint 0 of more than one byte is null too
-                body.put(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
+                body.put_lines(f"if {number} < 0:", *(["    " + line for line in null] or ["    pass"]))
                 with body.block("else:"):
-                    self._take(f"many({letter!r}, {number})", "at")
-                    body.put(f"at += {width} * {number}")
+                    self._put_value(f"unpack_many({letter!r}, {number})", "at")
+                    body.put_lines(f"at += {width} * {number}")
             else:
-                self._take(f"many({letter!r}, {number})", "at")
-                body.put(f"at += {width} * {number}")
+                self._put_value(f"unpack_many({letter!r}, {number})", "at")
+                body.put_lines(f"at += {width} * {number}")
 
-    def _elements(self) -> None:
+    def _put_elements(self) -> None:
         """Put lines that read the elements, once the count is read."""
         if self.field.plan is None:
-            self._leaves()
+            self._put_leaves()
             return
         fixed = (
             None if self.capped and self.want is not None else fixed_struct(self.reading, self.field.plan, self.want)
         )
         if fixed is None:
-            self._loop(self.field.plan)
+            self._put_loop(self.field.plan)
             return
         body, value, count = self.body, self.value, self.count
         many = f"{self.number} > {MANY + self.field.compact}"
         total = f"{fixed.size} * ({count})"
         if self.want is None and not fixed.tags:
-            body.put(f"at += {total}")
+            body.put_lines(f"at += {total}")
             return
         if self.want is None:
             slices = "".join(
@@ -453,60 +472,60 @@ class ArrayReading:
             )
             enough = many + slices
         else:
-            each = body.const("each", Struct(">" + fixed.form).iter_unpack)
+            each = body.constant("each", Struct(">" + fixed.form).iter_unpack)
             no_tags = f" if not ({' or '.join(fixed.tag_names)})" if fixed.tags else ""
             made = f"[{fixed.value} for {fixed.targets} in {each}(buf[at:at + {total}]){no_tags}]"
             enough = f"{many} and len({value} := {made}) == {count}"
-        body.put(f"if {enough}:", f"    at += {total}")
+        body.put_lines(f"if {enough}:", f"    at += {total}")
         with body.block("else:"):
-            self._loop(self.field.plan)
+            self._put_loop(self.field.plan)
 
-    def _leaves(self) -> None:
+    def _put_leaves(self) -> None:
         """Put lines that read elements of a primitive type: fixed-size ones at once, the others one by one."""
         body, field = self.body, self.field
         width = FIXED.get(field.kind)
         if width is not None:
             count = f"room(left, {self.count})" if self.capped else self.count
-            self._take(f"many({LETTERS[field.kind]!r}, {count})", "at")
-            body.put(f"at += {width} * ({self.count})")
+            self._put_value(f"unpack_many({LETTERS[field.kind]!r}, {count})", "at")
+            body.put_lines(f"at += {width} * ({self.count})")
             return
         if self.want is not None:
-            body.put(f"{self.value} = []")
-        with body.block(f"for _ in {self._numbers_up()}:"):
+            body.put_lines(f"{self.value} = []")
+        with body.block(f"for _ in {self._index_range()}:"):
             if field.kind in {"string", "bytes", "records"}:
-                item = self.reading.sized(body, field, False, self.want, self.path + "[]", self.before)
+                item = self.reading.put_sized(body, field, False, self.want, self.path + "[]", self.before)
             else:
-                item = self.reading.number(body, field, self.want, "")
-            body.sync()
+                item = self.reading.put_number(body, field, self.want, "")
+            body.put_offset()
             if item is not None:
-                self._add(item)
+                self._put_append(item)
 
-    def _numbers_up(self) -> str:
+    def _index_range(self) -> str:
         """The expression of a range of the indices 0, 1, 2 … below the count."""
-        kept = self.body.const("ranges", codegen_support.RANGES)
+        kept = self.body.constant("ranges", codegen_support.RANGES)
         index = self.number if self.field.compact else f"{self.number} + 1"
         return f"({kept}[{index}] if {self.number} < 127 else range({self.count}))"
 
-    def _loop(self, plan: Plan) -> None:
+    def _put_loop(self, plan: Plan) -> None:
         """Put the loop that reads structs one by one."""
         body = self.body
         if self.want is not None:
-            body.put(f"{self.value} = []")
-        index = body.new("i")
-        with body.block(f"for {index} in {self._numbers_up()}:"):
+            body.put_lines(f"{self.value} = []")
+        index = body.new_variable("i")
+        with body.block(f"for {index} in {self._index_range()}:"):
             if any(inner.array and inner.kind not in FIXED for inner in plan.fields):
                 body.fail_if(f"at > {body.end}")  # a short message in a long buffer must not be read far beyond its end
-            each = self.reading.struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
-            body.sync()
+            each = self.reading.put_struct(body, plan, self.want, self.path + "[].", f"{self.place}[{{{index}}}].")
+            body.put_offset()
             if self.want is not None:
-                self._add(str(each))
+                self._put_append(str(each))
 
-    def _add(self, value: str) -> None:
+    def _put_append(self, value: str) -> None:
         """Put the line that appends an element; projections of large messages append only while there is room."""
         if self.capped:
-            self.body.put("if room(left, 1):", f"    {self.value}.append({value})")
+            self.body.put_lines("if room(left, 1):", f"    {self.value}.append({value})")
         else:
-            self.body.put(f"{self.value}.append({value})")
+            self.body.put_lines(f"{self.value}.append({value})")
 
 
 class FixedStruct(NamedTuple):
@@ -549,7 +568,7 @@ def _flatten(reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece]
         elif field.kind in FIXED:
             if reading.mode.errors and field.name.endswith("error_code"):
                 return None
-            target = reading.unit.new("v") if part is not None else ""
+            target = reading.unit.new_variable("v") if part is not None else ""
             pieces.append(Piece(LETTERS[field.kind], target))
             value = reading.convert(field.kind).format(target)
         else:
@@ -557,5 +576,5 @@ def _flatten(reading: DecoderSource, plan: Plan, want: Want, pieces: list[Piece]
         if part is not None:
             entries.append(f"{field.name!r}: {value}")
     if plan.flexible:
-        pieces.append(Piece("S", reading.unit.new("t") if tags else ""))
+        pieces.append(Piece("S", reading.unit.new_variable("t") if tags else ""))
     return "{" + ", ".join(entries) + "}"

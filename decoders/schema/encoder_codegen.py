@@ -57,7 +57,7 @@ def packer(form: str) -> Pack:
     return Struct(">" + form).pack
 
 
-def many(letter: str, values: list[Any]) -> bytes:
+def pack_many(letter: str, values: list[Any]) -> bytes:
     """The bytes of an array of numbers that is too long for the tables."""
     return Struct(f">{len(values)}{letter}" if len(letter) == 1 else ">" + letter * len(values)).pack(*values)
 
@@ -105,57 +105,57 @@ class Writer(Lines):
         self.variable: Variable | None = None
         self.after: list[tuple[str, str]] = []
 
-    def piece(self, letter: str, value: str) -> None:
+    def add_piece(self, letter: str, value: str) -> None:
         """Add a field of fixed width to the pending pack; value "" packs zeros."""
         (self.before if self.variable is None else self.after).append((letter, value))
 
-    def add(self, variable: Variable) -> None:
+    def add_variable(self, variable: Variable) -> None:
         """Add bytes or numbers, with their size, to the pending pack."""
         if self.variable is not None:
-            self.flush()
+            self.put_pending()
         self.variable = variable
 
-    def pack(self, pieces: list[tuple[str, str]]) -> str:
+    def pack_expression(self, pieces: list[tuple[str, str]]) -> str:
         """The expression that packs fields of fixed width; empty if there are no fields."""
         if not pieces:
             return ""
         form = "".join("x" if not value else letter for letter, value in pieces)
         if all(not value or value.lstrip("-").isdigit() for _, value in pieces):
             return repr(Struct(">" + form).pack(*(int(value) for _, value in pieces if value)))
-        return f"{self.const('pack', packer(form))}({', '.join(value for _, value in pieces if value)})"
+        return f"{self.constant('pack', packer(form))}({', '.join(value for _, value in pieces if value)})"
 
-    def flush(self) -> None:
+    def put_pending(self) -> None:
         """Put the lines that pack the pending fields."""
         before, variable, after = self.before, self.variable, self.after
         self.before, self.variable, self.after = [], None, []
         if variable is None:
             if before:
-                self.begin()
-                self.out(self.pack(before))
+                self.begin_part()
+                self.put_values(self.pack_expression(before))
             return
-        self.begin()
+        self.begin_part()
         if not variable.null:
             self._put_variable(before, variable, after)
         else:
             with self.block(f"if {variable.null} is None:"):
                 null = ("b", "") if variable.size == "b" else (variable.size, "-1")
-                self.out(self.pack([*before, null, *after]))
+                self.put_values(self.pack_expression([*before, null, *after]))
             with self.block("else:"):
                 self._put_variable(before, variable, after)
 
-    def flush_with_count(self, count: str) -> None:
+    def put_pending_and_count(self, count: str) -> None:
         """Put the lines that pack the pending fields and then a compact count, which is nearly always one byte."""
         before, variable, after = [*self.before], self.variable, [*self.after]
         with self.block(f"if {count} < {SHORT}:"):
-            self.piece("b", f"{count} + 1")
-            self.flush()
+            self.add_piece("b", f"{count} + 1")
+            self.put_pending()
         self.before, self.variable, self.after = before, variable, after
         with self.block("else:"):
-            self.flush()
-            self.out(f"write_uvarint({count} + 1)")
+            self.put_pending()
+            self.put_values(f"write_uvarint({count} + 1)")
 
     def _put_variable(self, before: list[tuple[str, str]], variable: Variable, after: list[tuple[str, str]]) -> None:
-        self.put(*variable.ready)
+        self.put_lines(*variable.ready)
         length = variable.length
         numbers = variable.each != "s"
         values = [value for _, value in before if value]
@@ -164,35 +164,39 @@ class Writer(Lines):
         values += [value for _, value in after if value]
         form = "".join("x" if not value else letter for letter, value in before)
         rest = "".join("x" if not value else letter for letter, value in after)
-        table = self.const("table", pack_table(form + variable.size, variable.each, rest))
+        table = self.constant("table", pack_table(form + variable.size, variable.each, rest))
         short = f"{table}[{length}]({', '.join(values)})"
         if variable.size == "h":
-            self.out(short)
+            self.put_values(short)
             return
         with self.block(f"if {length} < {SHORT}:"):
-            self.out(short)
+            self.put_values(short)
         if variable.size == "b" and not numbers:
             with self.block(f"elif {length} < {TWO_BYTES}:"):
                 size = [("B", f"{length} + 1 & 127 | 128"), ("B", f"{length} + 1 >> 7")]
-                self.out(self.pack([*before, *size]), variable.value, self.pack(after))
-        data = f"many({variable.each!r}, {variable.value})" if numbers else variable.value
+                self.put_values(self.pack_expression([*before, *size]), variable.value, self.pack_expression(after))
+        data = f"pack_many({variable.each!r}, {variable.value})" if numbers else variable.value
         with self.block("else:"):
             if variable.size == "b":
-                self.out(self.pack(before), f"write_uvarint({length} + 1)", data, self.pack(after))
+                self.put_values(
+                    self.pack_expression(before), f"write_uvarint({length} + 1)", data, self.pack_expression(after)
+                )
             else:
-                self.out(self.pack([*before, (variable.size, length)]), data, self.pack(after))
+                self.put_values(
+                    self.pack_expression([*before, (variable.size, length)]), data, self.pack_expression(after)
+                )
 
-    def begin(self) -> None:
+    def begin_part(self) -> None:
         """Begin the next piece of the message; the out() lines that follow, in all branches, make it."""
         if self._direct:
-            self.parts.append(self.unit.new("p"))
+            self.parts.append(self.unit.new_variable("p"))
 
-    def out(self, *values: str) -> None:
+    def put_values(self, *values: str) -> None:
         """Put lines that add the values of these expressions to the message; empty expressions are left out."""
         if self._direct:
-            self.put(f"{self.parts[-1]} = {' + '.join(value for value in values if value)}")
+            self.put_lines(f"{self.parts[-1]} = {' + '.join(value for value in values if value)}")
         else:
-            self.put(*(f"out({value})" for value in values if value))
+            self.put_lines(*(f"out({value})" for value in values if value))
 
 
 class EncoderSource:
@@ -201,151 +205,154 @@ class EncoderSource:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         unit.names.update(
-            Crude=codegen_support.Crude, BOOLS=BOOLS, add_unknown=add_unknown, many=many, tag_section=tag_section,
-            unfit=unfit, uuid_bytes=uuid_bytes, write_number=write_number, write_uvarint=write_uvarint,
+            Crude=codegen_support.Crude, BOOLS=BOOLS, add_unknown=add_unknown, pack_many=pack_many,
+            tag_section=tag_section, unfit=unfit, uuid_bytes=uuid_bytes, write_number=write_number,
+            write_uvarint=write_uvarint,
         )  # fmt: skip
 
-    def root(self, plan: Plan) -> None:
+    def put_root(self, plan: Plan) -> None:
         """Put the function `encode(value)` into the unit."""
         body = Writer(self.unit, direct=not _loops(plan))
-        body.put("def encode(v):")
+        body.put_lines("def encode(v):")
         body.depth = 1
         if not plan.fields:
-            tags = self._tags(plan) + "(v)" if plan.flexible else "unfit()"
-            body.put(f"return {tags} if v else {bytes(plan.flexible)!r}")
+            tags = self._put_tags(plan) + "(v)" if plan.flexible else "unfit()"
+            body.put_lines(f"return {tags} if v else {bytes(plan.flexible)!r}")
         elif not _loops(plan):
-            self.struct(body, plan, "v")
-            body.flush()
-            body.put(f"return {' + '.join(body.parts)}")
+            self.put_struct(body, plan, "v")
+            body.put_pending()
+            body.put_lines(f"return {' + '.join(body.parts)}")
         else:
-            body.put("parts = []", "out = parts.append")
-            self.struct(body, plan, "v")
-            body.flush()
-            body.put('return b"".join(parts)')
+            body.put_lines("parts = []", "out = parts.append")
+            self.put_struct(body, plan, "v")
+            body.put_pending()
+            body.put_lines('return b"".join(parts)')
         body.finish()
 
-    def struct(self, body: Writer, plan: Plan, value: str) -> None:
+    def put_struct(self, body: Writer, plan: Plan, value: str) -> None:
         """Put lines that encode the struct in the variable `value`."""
         if not plan.flexible:
-            body.put(f"if len({value}) != {len(plan.fields)}:", "    unfit()")
+            body.put_lines(f"if len({value}) != {len(plan.fields)}:", "    unfit()")
         for field in plan.fields:
-            self.field(body, field, f"{value}[{field.name!r}]")
+            self.put_field(body, field, f"{value}[{field.name!r}]")
         if plan.flexible:
-            body.piece("b", "")
-            body.flush()
+            body.add_piece("b", "")
+            body.put_pending()
             # The count of tagged fields was written as 0, which it nearly always is.
-            body.put(f"if len({value}) != {len(plan.fields)}:")
+            body.put_lines(f"if len({value}) != {len(plan.fields)}:")
             last = body.parts[-1] if body.parts else "parts[-1]"
-            body.put(f"    {last} = {last}[:-1] + {self._tags(plan)}({value})")
+            body.put_lines(f"    {last} = {last}[:-1] + {self._put_tags(plan)}({value})")
 
-    def field(self, body: Writer, field: PlanField, value: str) -> None:
+    def put_field(self, body: Writer, field: PlanField, value: str) -> None:
         """Put lines that encode a field; `value` is the expression of its value."""
         outer, body.field = body.field, f"{body.field}.{field.name}".lstrip(".")
         if self.unit.fields is not None:
             self.unit.fields[field.name] = body.field  # the word in `value`
         if field.array:
-            self._array(body, field, value)
+            self._put_array(body, field, value)
         elif field.plan is not None:
-            self._inner(body, field, value)
+            self._put_inner(body, field, value)
         else:
-            self._leaf(body, field, value, field.nullable)
+            self._put_leaf(body, field, value, field.nullable)
         body.field = outer
 
-    def _leaf(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
+    def _put_leaf(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
         if field.kind in SIZED:
-            self._sized(body, field, value, nullable)
+            self._put_sized(body, field, value, nullable)
         elif field.kind in LETTERS:
-            body.piece(_LETTERS.get(field.kind, LETTERS[field.kind]), _CONVERT.get(field.kind, "{}").format(value))
+            body.add_piece(_LETTERS.get(field.kind, LETTERS[field.kind]), _CONVERT.get(field.kind, "{}").format(value))
         else:
-            body.flush()
-            body.begin()
-            body.out(f"write_number({field.kind!r}, {value})")
+            body.put_pending()
+            body.begin_part()
+            body.put_values(f"write_number({field.kind!r}, {value})")
 
-    def _sized(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
+    def _put_sized(self, body: Writer, field: PlanField, value: str, nullable: bool) -> None:
         text = field.kind == "string"
-        name = body.new("s")
-        length = body.new("n")
+        name = body.new_variable("s")
+        length = body.new_variable("n")
         if text and not nullable:
             ready = [f"{name} = {value}.encode()"]
         else:
-            body.put(f"{name} = {value}")
+            body.put_lines(f"{name} = {value}")
             ready = [f"{name} = {name}.encode()"] if text else [f"if {name}.__class__ is not bytes:", "    raise Crude"]
         size = "b" if field.compact else "h" if text else "i"
-        body.add(Variable(name, length, size, "s", name if nullable else "", (*ready, f"{length} = len({name})")))
+        body.add_variable(
+            Variable(name, length, size, "s", name if nullable else "", (*ready, f"{length} = len({name})"))
+        )
 
-    def _array(self, body: Writer, field: PlanField, value: str) -> None:
-        name = body.new("x")
-        length = body.new("n")
-        body.put(f"{name} = {value}")
+    def _put_array(self, body: Writer, field: PlanField, value: str) -> None:
+        name = body.new_variable("x")
+        length = body.new_variable("n")
+        body.put_lines(f"{name} = {value}")
         check = (f"if {name}.__class__ is not list:", "    raise Crude", f"{length} = len({name})")
         size = "b" if field.compact else "i"
         if field.plan is None and field.kind in FIXED:
             convert = _CONVERT.get(field.kind)
             ready = check if convert is None else (*check, f"{name} = [{convert.format('w')} for w in {name}]")
             letter = _LETTERS.get(field.kind, LETTERS[field.kind])
-            body.add(Variable(name, length, size, letter, name if field.nullable else "", ready))
+            body.add_variable(Variable(name, length, size, letter, name if field.nullable else "", ready))
             return
         if not field.nullable:
-            self._elements(body, field, name, length, size, check)
+            self._put_elements(body, field, name, length, size, check)
             return
         kept = [*body.before], body.variable, [*body.after]
         with body.block(f"if {name} is None:"):
-            body.piece(size, "" if size == "b" else "-1")
-            body.flush()
+            body.add_piece(size, "" if size == "b" else "-1")
+            body.put_pending()
         body.before, body.variable, body.after = kept
         with body.block("else:"):
-            self._elements(body, field, name, length, size, check)
+            self._put_elements(body, field, name, length, size, check)
 
-    def _elements(
+    def _put_elements(
         self, body: Writer, field: PlanField, name: str, length: str, size: str, check: tuple[str, ...]
     ) -> None:
-        body.put(*check)
+        body.put_lines(*check)
         if size == "b":
-            body.flush_with_count(length)
+            body.put_pending_and_count(length)
         else:
-            body.piece(size, length)
-            body.flush()
-        item = body.new("w")
+            body.add_piece(size, length)
+            body.put_pending()
+        item = body.new_variable("w")
         with body.block(f"for {item} in {name}:"):
             if field.plan is not None:
-                self.struct(body, field.plan, item)
+                self.put_struct(body, field.plan, item)
             else:
-                self._leaf(body, field, item, nullable=False)
-            body.flush()
+                self._put_leaf(body, field, item, nullable=False)
+            body.put_pending()
 
-    def _inner(self, body: Writer, field: PlanField, value: str) -> None:
+    def _put_inner(self, body: Writer, field: PlanField, value: str) -> None:
         assert field.plan is not None
-        name = body.new("w")
-        body.put(f"{name} = {value}")
+        name = body.new_variable("w")
+        body.put_lines(f"{name} = {value}")
         if not field.nullable:
-            self.struct(body, field.plan, name)
+            self.put_struct(body, field.plan, name)
             return
-        body.flush()
+        body.put_pending()
         null = b"\xff" if field.tag is None else b"\0"
-        body.put(f"if {name} is None:", f"    out({null!r})")
+        body.put_lines(f"if {name} is None:", f"    out({null!r})")
         with body.block("else:"):
-            body.piece("b", "1")
-            self.struct(body, field.plan, name)
-            body.flush()
+            body.add_piece("b", "1")
+            self.put_struct(body, field.plan, name)
+            body.put_pending()
 
-    def _tags(self, plan: Plan) -> str:
+    def _put_tags(self, plan: Plan) -> str:
         """Put the function that makes a struct's tag section into the unit; returns its name."""
-        name = self.unit.new("tags")
+        name = self.unit.new_variable("tags")
         body = Writer(self.unit)
-        body.put(f"def {name}(v):")
+        body.put_lines(f"def {name}(v):")
         body.depth = 1
-        body.put("tags = {}", f"n = {len(plan.fields)}")
+        body.put_lines("tags = {}", f"n = {len(plan.fields)}")
         for field in plan.tagged:
             with body.block(f"if {field.name!r} in v:"):
-                body.put("n += 1", "parts = []", "out = parts.append")
-                self.field(body, field, f"v[{field.name!r}]")
-                body.flush()
-                body.put('data = b"".join(parts)')
-                body.put(f"if data != {default_bytes(field)!r}:", f"    tags[{field.tag}] = data")
-        known = body.const("known", frozenset(field.tag for field in plan.tagged))
+                body.put_lines("n += 1", "parts = []", "out = parts.append")
+                self.put_field(body, field, f"v[{field.name!r}]")
+                body.put_pending()
+                body.put_lines('data = b"".join(parts)')
+                body.put_lines(f"if data != {default_bytes(field)!r}:", f"    tags[{field.tag}] = data")
+        known = body.constant("known", frozenset(field.tag for field in plan.tagged))
         with body.block(f"if {UNKNOWN!r} in v:"):
-            body.put("n += 1", f"add_unknown(tags, v[{UNKNOWN!r}], {known})")
-        body.put("if n != len(v):", "    raise Crude", "return tag_section(tags)")
+            body.put_lines("n += 1", f"add_unknown(tags, v[{UNKNOWN!r}], {known})")
+        body.put_lines("if n != len(v):", "    raise Crude", "return tag_section(tags)")
         body.finish()
         return name
 

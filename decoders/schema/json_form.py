@@ -113,7 +113,7 @@ def float_json(value: float) -> float | str:
     return value
 
 
-def redacted(size: int) -> dict[str, int]:
+def redacted_json(size: int) -> dict[str, int]:
     """The JSON form that stands for a secret of `size` bytes."""
     return {"redacted": size}
 
@@ -182,13 +182,13 @@ class JsonForm:
             return None if value is None else self.struct(field.plan, value, path + ".")
         public = field.unless and is_public(self.table, owner.get(field.unless))
         if field.secret and not self.reveal and value is not None and not public:
-            return redacted(_size(field, value))
+            return redacted_json(_size(field, value))
         hook = self.hooks.get(path) if field.kind in {"bytes", "records"} else None
         if hook is not None:
-            return self.held(field.kind, hook, value, owner)
+            return self.call_hook(field.kind, hook, value, owner)
         return self.leaf(field.kind, value)
 
-    def held(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see large_body
+    def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:  # noqa: ARG002  # see large_body
         """The JSON form of a field with a hook, as the hook's function makes it."""
         beside = sibling_of(hook)
         return self.table[hook](value, owner.get(beside)) if beside else self.table[hook](value)
@@ -262,7 +262,7 @@ class _Reading:
 
     def struct(self, plan: Plan, value: object, path: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise EncodeError(f"an object expected, not {shown(value)}", path=path)
+            raise EncodeError(f"an object expected, not {quote_json(value)}", path=path)
         prefix = path + "." if path else ""
         fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
         out: dict[str, Any] = {}
@@ -291,7 +291,7 @@ class _Reading:
         if not field.array:
             return self.leaf(field.kind, value, path) if field.plan is None else self.struct(field.plan, value, path)
         if not isinstance(value, list | tuple):
-            raise EncodeError(f"an array expected, not {shown(value)}", path=path)
+            raise EncodeError(f"an array expected, not {quote_json(value)}", path=path)
         plan = field.plan
         if plan is not None:
             return [self.struct(plan, element, f"{path}[{index}]") for index, element in enumerate(value)]
@@ -312,10 +312,10 @@ def leaf_from_json(kind: str, value: object, path: str) -> object:
     if kind in RANGES:
         if not isinstance(value, int) or isinstance(value, bool):
             low, high = RANGES[kind]
-            raise _unfit(f"{kind} ({low} to {high})", value, path)
+            raise _misfit_error(f"{kind} ({low} to {high})", value, path)
         low, high = RANGES[kind]
         if not low <= value <= high:
-            raise EncodeError(f"{shown(value)} is outside {kind} ({low} to {high})", path=path)
+            raise EncodeError(f"{quote_json(value)} is outside {kind} ({low} to {high})", path=path)
         return value
     if kind == "string":
         return text_from_json(value, path)
@@ -328,15 +328,15 @@ def leaf_from_json(kind: str, value: object, path: str) -> object:
         try:
             return uuid_bytes(value)
         except ValueError:
-            raise _unfit("uuid (22 characters of URL-safe base64, or hex)", value, path) from None
+            raise _misfit_error("uuid (22 characters of URL-safe base64, or hex)", value, path) from None
     elif isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value)
         except OverflowError:
-            raise EncodeError(f"{shown(value)} is outside float64", path=path) from None
+            raise EncodeError(f"{quote_json(value)} is outside float64", path=path) from None
     elif value in FLOAT_WORDS:
         return float(str(value))
-    raise _unfit(_KINDS.get(kind, kind), value, path)
+    raise _misfit_error(_KINDS.get(kind, kind), value, path)
 
 
 def text_from_json(value: object, path: str) -> str:
@@ -351,7 +351,7 @@ def text_from_json(value: object, path: str) -> str:
         return value
     if isinstance(value, Mapping):
         return _base64(value, path, "string").decode("utf-8", "surrogateescape")
-    raise _unfit("string", value, path)
+    raise _misfit_error("string", value, path)
 
 
 def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
@@ -363,25 +363,25 @@ def bytes_from_json(value: object, path: str, kind: str = "bytes") -> bytes:
             raise EncodeError(str(failure), path=path) from None
     if isinstance(value, Mapping):
         return _base64(value, path, kind)
-    raise _unfit("records (a list of batches)" if kind == "records" else _KINDS["bytes"], value, path)
+    raise _misfit_error("records (a list of batches)" if kind == "records" else _KINDS["bytes"], value, path)
 
 
 def tags_from_json(value: object, path: str) -> dict[int, bytes]:
     """The bytes by tag from the JSON form of `_tagged_fields`: {"7": {"base64": "…"}}."""
     if not isinstance(value, Mapping):
-        raise EncodeError(f"an object of tag: bytes expected, not {shown(value)}", path=path)
+        raise EncodeError(f"an object of tag: bytes expected, not {quote_json(value)}", path=path)
     tags: dict[int, bytes] = {}
     for name, data in value.items():
         text = str(name)
         if not text.isascii() or not text.isdecimal() or len(text) > 10:
-            raise EncodeError(f"a tag is a number, not {shown(name)}", path=path)
+            raise EncodeError(f"a tag is a number, not {quote_json(name)}", path=path)
         if int(text) in tags:
             raise EncodeError("the same tag twice", path=f"{path}.{text}")
         tags[int(text)] = bytes_from_json(data, f"{path}.{text}")
     return tags
 
 
-def shown(value: object) -> str:
+def quote_json(value: object) -> str:
     """A JSON value as an error line quotes it, cut short."""
     if value is None:
         return "null"
@@ -425,7 +425,7 @@ def _base64(value: Mapping[Any, Any], path: str, kind: str) -> bytes:
         raise EncodeError("no base64", path=path) from None
 
 
-def _unfit(expected: str, value: object, path: str) -> EncodeError:
+def _misfit_error(expected: str, value: object, path: str) -> EncodeError:
     if isinstance(value, Mapping) and REDACTED in value:
         return EncodeError(_HIDDEN, path=path)
-    return EncodeError(f"{expected} expected, not {shown(value)}", path=path)
+    return EncodeError(f"{expected} expected, not {quote_json(value)}", path=path)

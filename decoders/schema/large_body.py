@@ -3,7 +3,7 @@
 The problem. A body of some MiB may hold millions of structs, each of which takes a hundred times its bytes as a value.
 
 The idea. Read such a body twice. First the walker reads it, and steps over each long array by generated code that keeps
-nothing (`check`); this finds the end, and the failure if there is one. Then, while the body is written out, a
+nothing (`check_message`); this finds the end, and the failure if there is one. Then, while the body is written out, a
 DeferredArray reads elements in pieces of PIECE bytes:
 
 ```
@@ -25,8 +25,8 @@ from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
-from decoders.schema.codec import CRUDE, JsonDecoder, failure_of, json_decoder, projector, trailing
-from decoders.schema.codegen_support import many
+from decoders.schema.codec import CRUDE, JsonDecoder, find_failure, json_decoder, projector, trailing_error
+from decoders.schema.codegen_support import unpack_many
 from decoders.schema.json_form import Hook, JsonForm
 from decoders.schema.model import FIXED, Plan, PlanField, least_element
 from decoders.schema.plan_walker import Walker, at_path, weight
@@ -37,7 +37,7 @@ from decoders.wire.primitives import LETTERS, check_left, read_size
 _NOTHING: Final[frozenset[str]] = frozenset()
 
 
-def check(plan: Plan, data: bytes, at: int, end: int) -> int:
+def check_message(plan: Plan, data: bytes, at: int, end: int) -> int:
     """Check a message without keeping any value; returns the offset after it. Raises one of CRUDE."""
     return projector(plan, _NOTHING, False)(data, at, end)[2]
 
@@ -75,20 +75,20 @@ class BodyReader:
         return _LargeForm(self).struct(plan, walker.root, path), after, failure
 
 
-def partial(
+def decode_partial_large(
     plan: Plan, data: bytes, at: int, end: int, reader: BodyReader
 ) -> tuple[dict[str, Any], DecodeError | None]:
-    """Read a large body as codec.partial() with `json`: the fields before the first failure, and that failure."""
+    """A large body as by decode_partial() with `json`: the fields before the first failure, and that failure."""
     body, after, failure = reader.read(plan, data, at, end)
     if failure is None and after != end:
-        failure = trailing(after, end)
+        failure = trailing_error(after, end)
     return body, failure or LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at)
 
 
-def known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
+def read_known(plan: Plan, data: bytes, at: int, end: int) -> tuple[dict[str, Any], DecodeError | None]:
     """The Python values before the first failure, without the long arrays, and that failure (None if none)."""
     walker = LargeWalker(data)
-    failure = failure_of(walker, plan, at, end)
+    failure = find_failure(walker, plan, at, end)
     return _without_arrays(walker.root), failure
 
 
@@ -111,36 +111,38 @@ class LargeWalker(Walker):
 
     __slots__ = ()
 
-    def _array(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
+    def _read_array(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         buf = self._buf
         count, start = read_size(True, field.compact, field.nullable, buf, at, end)
         if count < 0 or end - start <= PIECE:
-            return super()._array(field, at, end, into, path)
+            return super()._read_array(field, at, end, into, path)
         check_left(count, least_element(field), start, end)
         try:
-            after = check(_array_plan(field), buf, at, end)
+            after = check_message(_array_plan(field), buf, at, end)
         except CRUDE:
-            return self._failing(field, start, end, count, into, path)
+            return self._read_failing_array(field, start, end, count, into, path)
         if after - start <= PIECE:
-            return super()._array(field, at, end, into, path)
+            return super()._read_array(field, at, end, into, path)
         into[field.name] = Unread(field, buf, start, after, count)
         return after
 
-    def _failing(self, field: PlanField, at: int, end: int, count: int, into: dict[str, Any], path: str) -> int:
+    def _read_failing_array(
+        self, field: PlanField, at: int, end: int, count: int, into: dict[str, Any], path: str
+    ) -> int:
         """Step over an array that cannot be read to its end: the elements before the broken one stay unread."""
-        self._spend(count * weight(field), at)
+        self._count_values(count * weight(field), at)
         unread = into[field.name] = Unread(field, self._buf, at, at, 0)
         for number in range(count):
             place = f"{path}[{number}]"
             try:
-                at = unread.end = check(_element_plan(field), self._buf, at, end)
+                at = unread.end = check_message(_element_plan(field), self._buf, at, end)
                 unread.count += 1
             except CRUDE:
                 held: dict[str, Any] = {}
                 if field.plan is not None:
                     unread.rest.append(held)
-                    return self._struct(field.plan, at, end, held, place)
-                _, at = at_path(place, self._element, field, at, end, place)
+                    return self._read_struct(field.plan, at, end, held, place)
+                _, at = at_path(place, self._read_element, field, at, end, place)
         raise LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at, path=path)
 
 
@@ -209,7 +211,7 @@ class DeferredArray(DeferredList):
         left = unread.count
         while left:
             count = min(max(PIECE // width, 1), left)
-            values = many(LETTERS[field.kind], count)(unread.data, at)
+            values = unpack_many(LETTERS[field.kind], count)(unread.data, at)
             yield [form.element(field, value, self._path + "[]", {}) for value in values]
             at += width * count
             left -= count
@@ -244,10 +246,10 @@ class _LargeForm(JsonForm):
             return DeferredArray(value, self._reader, path)
         return super().field(field, value, path, owner)
 
-    def held(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:
+    def call_hook(self, kind: str, hook: str, value: Any, owner: Mapping[str, Any]) -> Any:
         if kind == "bytes" and value is not None and len(value) > METRICS_SIZE_MAX:
             return self.leaf(kind, value)  # no structure is looked for in so many bytes
-        return super().held(kind, hook, value, owner)
+        return super().call_hook(kind, hook, value, owner)
 
     def leaf(self, kind: str, value: Any) -> Any:
         if kind in SIZED and value is not None and len(value) > VALUE_WHOLE_MAX:

@@ -113,15 +113,15 @@ class Message:
         self.plans: dict[int, Plan] = {}  # by version; resolve() fills it
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self._told() == other._told()
+        return isinstance(other, Message) and self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash(self._told())
+        return hash(self._identity())
 
     def __repr__(self) -> str:
-        return f"Message{self._told()!r}"
+        return f"Message{self._identity()!r}"
 
-    def _told(self) -> tuple[object, ...]:
+    def _identity(self) -> tuple[object, ...]:
         return self.name, self.versions, self.flexible, self.fields
 
 

@@ -92,13 +92,13 @@ class Walker:
 
     def read(self, plan: Plan, at: int, end: int) -> int:
         """Read a message into `root`; returns the offset after the message. Raises DecodeError."""
-        return self._struct(plan, at, end, self.root, "")
+        return self._read_struct(plan, at, end, self.root, "")
 
     def leaf(self, field: PlanField, at: int, end: int) -> tuple[object, int]:
         """One element of an array field without structs, and the offset after it. Raises DecodeError."""
-        return self._element(field, at, end, "")
+        return self._read_element(field, at, end, "")
 
-    def _note(
+    def _note_span(
         self, path: str, at: int, end: int, what: Literal["value", "size", "flag", "tags", "tag"], value: object
     ) -> None:
         if self.spans is not None:
@@ -106,39 +106,39 @@ class Walker:
                 raise LimitExceeded(f"more than {PARTS_MAX:,} fields to name", offset=at)
             self.spans.append(Span(path, at, end, what, value))
 
-    def _spend(self, count: int, at: int) -> None:
+    def _count_values(self, count: int, at: int) -> None:
         self._left -= count
         if self._left < 0:
             raise LimitExceeded(f"more than {VALUES_MAX} values in one message", offset=at)
 
-    def _struct(self, plan: Plan, at: int, end: int, into: dict[str, Any], path: str) -> int:
+    def _read_struct(self, plan: Plan, at: int, end: int, into: dict[str, Any], path: str) -> int:
         prefix = path + "." if path else ""
         for field in plan.fields:
-            at = self._field(field, at, end, into, prefix + field.name)
+            at = self._read_field(field, at, end, into, prefix + field.name)
         if plan.flexible:
-            at = at_path(prefix + UNKNOWN, self._tags, plan, at, end, into, prefix)
+            at = at_path(prefix + UNKNOWN, self._read_tags, plan, at, end, into, prefix)
         return at
 
-    def _field(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
+    def _read_field(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         if field.array:
-            at = at_path(path, self._array, field, at, end, into, path)
+            at = at_path(path, self._read_array, field, at, end, into, path)
         elif field.plan is not None:
-            at = at_path(path, self._inner, field, at, end, into, path)
+            at = at_path(path, self._read_inner, field, at, end, into, path)
         else:
-            into[field.name], at = at_path(path, self._leaf, field, at, end, path)
+            into[field.name], at = at_path(path, self._read_leaf, field, at, end, path)
         return at
 
-    def _leaf(self, field: PlanField, at: int, end: int, path: str) -> tuple[object, int]:
+    def _read_leaf(self, field: PlanField, at: int, end: int, path: str) -> tuple[object, int]:
         if field.kind in {"string", "bytes", "records"}:
-            return self._sized(field, field.nullable, at, end, path)
+            return self._read_sized(field, field.nullable, at, end, path)
         value, after = read_number(field.kind, self._buf, at, end)
-        self._note(path, at, after, "value", value)
+        self._note_span(path, at, after, "value", value)
         return value, after
 
-    def _sized(self, field: PlanField, nullable: bool, at: int, end: int, path: str) -> tuple[object, int]:
+    def _read_sized(self, field: PlanField, nullable: bool, at: int, end: int, path: str) -> tuple[object, int]:
         text = field.kind == "string"
         size, start = read_size(not text, field.compact, nullable, self._buf, at, end)
-        self._note(path, at, start, "size", size)
+        self._note_span(path, at, start, "size", size)
         if size < 0:
             return None, start
         after = start + size
@@ -146,18 +146,18 @@ class Walker:
             raise Truncated(f"{field.kind} of {in_bytes(size)}, {max(end - start, 0)} are left", offset=start)
         data = self._buf[start:after]
         value = data.decode("utf-8", "surrogateescape") if text else data
-        self._note(path, start, after, "value", value)
+        self._note_span(path, start, after, "value", value)
         return value, after
 
-    def _array(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
+    def _read_array(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         count, start = read_size(True, field.compact, field.nullable, self._buf, at, end)
-        self._note(path, at, start, "size", count)
+        self._note_span(path, at, start, "size", count)
         at = start
         if count < 0:
             into[field.name] = None
             return at
         check_left(count, least_element(field), at, end)
-        self._spend(count * weight(field), at)
+        self._count_values(count * weight(field), at)
         if self.spans is None:
             found = read_numbers(field, self._buf, at, count)
             if found is not None:
@@ -169,18 +169,18 @@ class Walker:
             place = f"{path}[{number}]"
             if field.plan is not None:
                 values.append({})
-                at = self._struct(field.plan, at, end, values[-1], place)
+                at = self._read_struct(field.plan, at, end, values[-1], place)
             else:
-                value, at = at_path(place, self._element, field, at, end, place)
+                value, at = at_path(place, self._read_element, field, at, end, place)
                 values.append(value)
         return at
 
-    def _element(self, field: PlanField, at: int, end: int, path: str) -> tuple[object, int]:
+    def _read_element(self, field: PlanField, at: int, end: int, path: str) -> tuple[object, int]:
         if field.kind in {"string", "bytes", "records"}:
-            return self._sized(field, False, at, end, path)
-        return self._leaf(field, at, end, path)
+            return self._read_sized(field, False, at, end, path)
+        return self._read_leaf(field, at, end, path)
 
-    def _inner(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
+    def _read_inner(self, field: PlanField, at: int, end: int, into: dict[str, Any], path: str) -> int:
         assert field.plan is not None
         if field.nullable:
             if field.tag is None:
@@ -189,23 +189,23 @@ class Walker:
             else:
                 number, after = read_uvarint(self._buf, at, end)
                 null = number == 0
-            self._note(path, at, after, "flag", number)
+            self._note_span(path, at, after, "flag", number)
             at = after
             if null:
                 into[field.name] = None
                 return at
         values: dict[str, Any] = {}
         into[field.name] = values
-        return self._struct(field.plan, at, end, values, path)
+        return self._read_struct(field.plan, at, end, values, path)
 
-    def _tags(self, plan: Plan, at: int, end: int, into: dict[str, Any], prefix: str) -> int:
+    def _read_tags(self, plan: Plan, at: int, end: int, into: dict[str, Any], prefix: str) -> int:
         count, after = read_uvarint(self._buf, at, end)
-        self._note(prefix + UNKNOWN, at, after, "tags", count)
+        self._note_span(prefix + UNKNOWN, at, after, "tags", count)
         at = after
         check_left(count, TAG_LEAST, at, end)
         if count > TAGS_MAX:
             raise LimitExceeded(f"more than {TAGS_MAX} tagged fields in one struct", offset=at)
-        self._spend(count, at)
+        self._count_values(count, at)
         known = {field.tag: field for field in plan.tagged}
         unknown: dict[int, bytes] = {}
         for _ in range(count):
@@ -214,15 +214,15 @@ class Walker:
             size, at = read_uvarint(self._buf, at, end)
             field = known.get(tag)
             path = prefix + (field.name if field is not None else f"{UNKNOWN}.{tag}")
-            self._note(path, start, at, "tag", tag)
+            self._note_span(path, start, at, "tag", tag)
             after = at + size
             if after > end:
                 raise Truncated(f"tag {tag} of {in_bytes(size)}, {max(end - at, 0)} are left", offset=at, path=path)
             if field is None:
                 unknown[tag] = self._buf[at:after]
-                self._note(path, at, after, "value", unknown[tag])
+                self._note_span(path, at, after, "value", unknown[tag])
             else:
-                stop = self._field(field, at, after, into, path)
+                stop = self._read_field(field, at, after, into, path)
                 if stop != after:
                     raise Malformed(f"tag {tag} says {in_bytes(size)}, its value has {stop - at}", offset=at, path=path)
             at = after
@@ -300,19 +300,19 @@ BUFFERS: Final = (bytes, bytearray, memoryview)
 def write(plan: Plan, value: object) -> bytes:
     """The bytes of a message whose missing fields take their defaults. Raises EncodeError."""
     out: list[bytes] = []
-    _struct(plan, value, out, "")
+    _write_struct(plan, value, out, "")
     return b"".join(out)
 
 
-def _struct(plan: Plan, value: object, out: list[bytes], path: str) -> None:
+def _write_struct(plan: Plan, value: object, out: list[bytes], path: str) -> None:
     if not isinstance(value, Mapping):
         raise EncodeError(f"a struct (dict) expected, not {value!r:.80}", path=path)
     prefix = path + "." if path else ""
     _check_names(plan, value, prefix)
     for field in plan.fields:
-        _field(field, value.get(field.name, field.default), out, prefix + field.name)
+        _write_field(field, value.get(field.name, field.default), out, prefix + field.name)
     if plan.flexible:
-        _tags(plan, value, out, prefix)
+        _write_tags(plan, value, out, prefix)
 
 
 def _check_names(plan: Plan, value: Mapping[Any, Any], prefix: str) -> None:
@@ -336,16 +336,16 @@ def _only_in(field: Field, version: int) -> str:
     return f"version {version} cannot carry it; versions {field.versions} have it"
 
 
-def _field(field: PlanField, value: object, out: list[bytes], path: str) -> None:
+def _write_field(field: PlanField, value: object, out: list[bytes], path: str) -> None:
     if field.array:
-        _array(field, value, out, path)
+        _write_array(field, value, out, path)
     elif field.plan is not None:
-        _inner(field, value, out, path)
+        _write_inner(field, value, out, path)
     else:
-        _leaf(field, field.nullable, value, out, path)
+        _write_leaf(field, field.nullable, value, out, path)
 
 
-def _leaf(field: PlanField, nullable: bool, value: object, out: list[bytes], path: str) -> None:
+def _write_leaf(field: PlanField, nullable: bool, value: object, out: list[bytes], path: str) -> None:
     try:
         if field.kind not in {"string", "bytes", "records"}:
             out.append(write_number(field.kind, value))
@@ -356,14 +356,14 @@ def _leaf(field: PlanField, nullable: bool, value: object, out: list[bytes], pat
                 raise ValueError("null is not allowed")
             out.append(write_size(-1, wide, field.compact))
             return
-        data = _data(value) if wide else text_bytes(value)
+        data = _check_bytes(value) if wide else text_bytes(value)
         out.append(write_size(len(data), wide, field.compact))
         out.append(data)
     except ValueError as failure:
         raise EncodeError(str(failure), path=path) from None
 
 
-def _data(value: object) -> bytes:
+def _check_bytes(value: object) -> bytes:
     if isinstance(value, dict) and "redacted" in value:
         raise ValueError("a redacted secret cannot be encoded; decode with --reveal-secrets to keep its value")
     if not isinstance(value, BUFFERS):
@@ -371,7 +371,7 @@ def _data(value: object) -> bytes:
     return bytes(value)
 
 
-def _array(field: PlanField, value: object, out: list[bytes], path: str) -> None:
+def _write_array(field: PlanField, value: object, out: list[bytes], path: str) -> None:
     if value is None:
         if not field.nullable:
             raise EncodeError("null is not allowed", path=path)
@@ -383,12 +383,12 @@ def _array(field: PlanField, value: object, out: list[bytes], path: str) -> None
     for number, element in enumerate(value):
         place = f"{path}[{number}]"
         if field.plan is not None:
-            _struct(field.plan, element, out, place)
+            _write_struct(field.plan, element, out, place)
         else:
-            _leaf(field, False, element, out, place)
+            _write_leaf(field, False, element, out, place)
 
 
-def _inner(field: PlanField, value: object, out: list[bytes], path: str) -> None:
+def _write_inner(field: PlanField, value: object, out: list[bytes], path: str) -> None:
     assert field.plan is not None
     if value == STRUCT_DEFAULT:
         value = {}
@@ -399,16 +399,16 @@ def _inner(field: PlanField, value: object, out: list[bytes], path: str) -> None
         out.append(b"\1")
     elif value is None:
         raise EncodeError("null is not allowed", path=path)
-    _struct(field.plan, value, out, path)
+    _write_struct(field.plan, value, out, path)
 
 
-def _tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: str) -> None:
+def _write_tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: str) -> None:
     parts: dict[int, bytes] = {}
     for field in plan.tagged:
         if field.name not in value:
             continue
         content: list[bytes] = []
-        _field(field, value[field.name], content, prefix + field.name)
+        _write_field(field, value[field.name], content, prefix + field.name)
         data = b"".join(content)
         if data != default_bytes(field):
             parts[field.tag or 0] = data
@@ -425,7 +425,7 @@ def _tags(plan: Plan, value: Mapping[str, Any], out: list[bytes], prefix: str) -
 def default_bytes(field: PlanField) -> bytes:
     """The bytes of a tagged field's default value; a field with these bytes is left out."""
     content: list[bytes] = []
-    _field(field, field.default, content, "")
+    _write_field(field, field.default, content, "")
     return b"".join(content)
 
 

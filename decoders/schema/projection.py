@@ -28,7 +28,7 @@ from typing import Any, Final
 
 from decoders.limits import ERRORS_SHOWN_MAX
 from decoders.named_tuple import NamedTuple
-from decoders.schema.json_form import redacted
+from decoders.schema.json_form import redacted_json
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN, Span, walk
 
@@ -60,12 +60,12 @@ class Mode(NamedTuple):
     hooks: Mapping[str, str] = MappingProxyType({})
 
 
-def part(want: Want, name: str) -> Want:
+def find_part(want: Want, name: str) -> Want:
     """The Want of the field `name` in a struct whose Want is `want`."""
     return want.get(name) if isinstance(want, dict) else None if want is None else ALL
 
 
-def wanted(plan: Plan, paths: Iterable[str]) -> Want:
+def parse_want(plan: Plan, paths: Iterable[str]) -> Want:
     """The tree of the fields that the paths name. Raises ValueError for a path that no version of the message has.
 
     Paths have no indices: an array is taken with all its elements. A word after a colon picks a form (`span`, `raw`,
@@ -74,11 +74,11 @@ def wanted(plan: Plan, paths: Iterable[str]) -> Want:
     tree: dict[str, Any] = {}
     for path in sorted(paths):
         names, _, word = path.partition(":")
-        _add(tree, plan, names.replace("[]", "").split("."), word, path)
+        _add_path(tree, plan, names.replace("[]", "").split("."), word, path)
     return tree
 
 
-def _add(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: str) -> None:
+def _add_path(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: str) -> None:
     """Add one path to the tree; a field that only other versions have adds nothing."""
     place = tree
     for depth, name in enumerate(names):
@@ -86,7 +86,7 @@ def _add(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: st
         field = fields.get(name)
         if field is None:
             absent = plan.absent.get(name)
-            if name != UNKNOWN and not (absent is not None and _names(absent, names[depth + 1 :])):
+            if name != UNKNOWN and not (absent is not None and _has_path(absent, names[depth + 1 :])):
                 raise ValueError(f"{plan.name} has no field {path!r}")
             if name == UNKNOWN:
                 place[name] = ALL
@@ -103,7 +103,7 @@ def _add(tree: dict[str, Any], plan: Plan, names: list[str], word: str, path: st
         place, plan = below, field.plan
 
 
-def _names(field: Field, names: list[str]) -> bool:
+def _has_path(field: Field, names: list[str]) -> bool:
     for name in names:
         inner = next((child for child in field.fields if child.name == name), None)
         if inner is None:
@@ -137,29 +137,29 @@ def project(
     """The view, the error codes that are not 0 with their paths, and the offset after the message, as a projector gives
     them.
     """
-    spans: list[Span] | None = [] if _asks_places(want) else None
+    spans: list[Span] | None = [] if _wants_spans(want) else None
     value, after = walk(plan, buf, at, end, spans)
     places = {span.path: (span.at, span.end - span.at) for span in spans or () if span.what == "value"}
     found = list(islice(error_codes(plan, value), ERRORS_SHOWN_MAX)) if errors else None
-    return _struct(plan, value, want, "", places), found or None, after
+    return _project_struct(plan, value, want, "", places), found or None, after
 
 
-def _asks_places(want: Want) -> bool:
-    return any(map(_asks_places, want.values())) if isinstance(want, dict) else want == "span"
+def _wants_spans(want: Want) -> bool:
+    return any(map(_wants_spans, want.values())) if isinstance(want, dict) else want == "span"
 
 
-def _struct(plan: Plan, value: dict[str, Any], want: Want, place: str, places: Places) -> dict[str, Any]:
+def _project_struct(plan: Plan, value: dict[str, Any], want: Want, place: str, places: Places) -> dict[str, Any]:
     fields = {field.name: field for field in (*plan.fields, *plan.tagged)}
     view: dict[str, Any] = {}
     for name, inner in value.items():
         part = want.get(name) if isinstance(want, dict) else want
         if part is None:
             continue
-        view[name] = inner if name == UNKNOWN else _field(fields[name], inner, part, place + name, places)
+        view[name] = inner if name == UNKNOWN else _project_field(fields[name], inner, part, place + name, places)
     return view
 
 
-def _field(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
+def _project_field(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
     if value is None:
         return None
     if want == "count":
@@ -167,19 +167,19 @@ def _field(field: PlanField, value: Any, want: Want, place: str, places: Places)
     if want == "span":
         return places[place]
     if field.array:
-        return [_element(field, each, want, f"{place}[{number}]", places) for number, each in enumerate(value)]
-    return _element(field, value, want, place, places)
+        return [_project_element(field, each, want, f"{place}[{number}]", places) for number, each in enumerate(value)]
+    return _project_element(field, value, want, place, places)
 
 
-def _element(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
+def _project_element(field: PlanField, value: Any, want: Want, place: str, places: Places) -> Any:
     if field.plan is not None:
-        return _struct(field.plan, value, want, place + ".", places)
-    return _hidden(field, value) if field.secret and want == ALL else value
+        return _project_struct(field.plan, value, want, place + ".", places)
+    return _redact(field, value) if field.secret and want == ALL else value
 
 
-def _hidden(field: PlanField, value: Any) -> dict[str, int]:
+def _redact(field: PlanField, value: Any) -> dict[str, int]:
     size = len(value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value)
-    return redacted(FIXED.get(field.kind, size))
+    return redacted_json(FIXED.get(field.kind, size))
 
 
 def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], place: str = "") -> None:
@@ -196,7 +196,7 @@ def hide_secrets(plan: Plan, value: dict[str, Any], wanted: frozenset[str], plac
                 if each is not None:
                     hide_secrets(field.plan, each, wanted, path + ".")
         elif field.secret and f"{path}:raw" not in wanted:
-            value[field.name] = [_hidden(field, each) for each in inner] if field.array else _hidden(field, inner)
+            value[field.name] = [_redact(field, each) for each in inner] if field.array else _redact(field, inner)
 
 
 def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[tuple[str, int]]:
@@ -224,19 +224,19 @@ def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[
 Get = Callable[[Any], Any]
 
 
-def getter(path: str) -> Get:
+def make_getter(path: str) -> Get:
     """The function that returns the value at a path of a body."""
     head, _, rest = path.partition(".")
     name, bracket, index = head.partition("[")
     if index not in ("", "]"):
-        return _one(name, int(index[:-1]), getter(rest) if rest else None)
+        return _element_getter(name, int(index[:-1]), make_getter(rest) if rest else None)
     if not rest:
         return lambda view: view.get(name)
-    inner = getter(rest)
-    return _each(name, inner) if bracket else _through(name, inner)
+    inner = make_getter(rest)
+    return _array_getter(name, inner) if bracket else _struct_getter(name, inner)
 
 
-def _through(name: str, inner: Get) -> Get:
+def _struct_getter(name: str, inner: Get) -> Get:
     def get(view: Any) -> Any:
         value = view.get(name)
         return inner(value) if isinstance(value, dict) else None
@@ -244,7 +244,7 @@ def _through(name: str, inner: Get) -> Get:
     return get
 
 
-def _one(name: str, index: int, inner: Get | None) -> Get:
+def _element_getter(name: str, index: int, inner: Get | None) -> Get:
     def get(view: Any) -> Any:
         items = view.get(name)
         if not isinstance(items, list) or index >= len(items):
@@ -257,7 +257,7 @@ def _one(name: str, index: int, inner: Get | None) -> Get:
     return get
 
 
-def _each(name: str, inner: Get) -> Get:
+def _array_getter(name: str, inner: Get) -> Get:
     def get(view: Any) -> Any:
         items = view.get(name)
         if not items:

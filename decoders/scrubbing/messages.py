@@ -80,7 +80,7 @@ class _Texts(Walker):
         self.uuids: list[int] = []
         self.begin = self.reached = at
 
-    def _note(self, path: str, at: int, end: int, what: str, value: object) -> None:
+    def _note_span(self, path: str, at: int, end: int, what: str, value: object) -> None:
         self.reached = max(self.reached, end)
         if what == "value" and at < min(end, len(self._buf)):
             if value.__class__ in (str, bytes):

@@ -37,15 +37,15 @@ def passwords_of_urls(words: Iterable[str]) -> Iterator[str]:
             yield from re.findall(_URL_PASSWORD, word)
 
 
-def concealer(values: Iterable[str]) -> Conceal | None:
+def make_concealer(values: Iterable[str]) -> Conceal | None:
     """The function that takes these values from a text; None where there is nothing to hide."""
     wanted = sorted({value for value in values if value.strip()}, key=len, reverse=True)
     if not wanted:
         return None
-    return _few(wanted) if len(wanted) <= _FEW else _many(wanted)
+    return _concealer_of_few(wanted) if len(wanted) <= _FEW else _concealer_of_many(wanted)
 
 
-def _few(values: list[str]) -> Conceal:
+def _concealer_of_few(values: list[str]) -> Conceal:
     # Most texts repeat no secret, and searching for each costs less than compiling a pattern.
     pattern: list[re.Pattern[str]] = []
 
@@ -53,13 +53,13 @@ def _few(values: list[str]) -> Conceal:
         if not any(map(text.__contains__, values)):
             return text
         if not pattern:
-            pattern.append(_any_of(values))
-        return pattern[0].sub(_hole, text)
+            pattern.append(_pattern_of_values(values))
+        return pattern[0].sub(_redact_match, text)
 
     return conceal
 
 
-def _many(values: list[str]) -> Conceal:
+def _concealer_of_many(values: list[str]) -> Conceal:
     by_head: dict[int, dict[str, list[str]]] = {}
     for value in values:
         size = min(len(value), _ANYWHERE)
@@ -73,20 +73,20 @@ def _many(values: list[str]) -> Conceal:
             for value in heads.get(text[at : at + size], ())
             if text.startswith(value, at)
         }
-        return _any_of(sorted(found, key=len, reverse=True)).sub(_hole, text) if found else text
+        return _pattern_of_values(sorted(found, key=len, reverse=True)).sub(_redact_match, text) if found else text
 
     return conceal
 
 
-def _any_of(values: list[str]) -> re.Pattern[str]:
+def _pattern_of_values(values: list[str]) -> re.Pattern[str]:
     """A pattern that finds the values, given with the longer ones first."""
-    return re.compile("|".join(map(_pattern, values)))
+    return re.compile("|".join(map(_value_pattern, values)))
 
 
-def conceal_secrets(secrets: Iterable[str | bytes], size: int) -> Conceal | None:
+def make_secret_concealer(secrets: Iterable[str | bytes], size: int) -> Conceal | None:
     """The function that takes secrets, in any spelling, from texts of at most `size` bytes; None for no secrets.
 
-    Where there are more secrets than SECRETS_MAX, the function is `hole`, which takes the whole text.
+    Where there are more secrets than SECRETS_MAX, the function is `redact_text`, which takes the whole text.
     """
     seen: set[str | bytes] = set()
     wanted: set[str] = set()
@@ -95,7 +95,7 @@ def conceal_secrets(secrets: Iterable[str | bytes], size: int) -> Conceal | None
         if secret in seen:
             continue
         if len(seen) == SECRETS_MAX:
-            return hole
+            return redact_text
         if len(secret) <= size:
             seen.add(secret)
         for text in spellings((secret,), size):
@@ -103,11 +103,11 @@ def conceal_secrets(secrets: Iterable[str | bytes], size: int) -> Conceal | None
                 wanted.add(text)
                 held += len(text)
             if held > SECRETS_SIZE_MAX or len(wanted) > 4 * SECRETS_MAX:
-                return hole
-    return concealer(wanted)
+                return redact_text
+    return make_concealer(wanted)
 
 
-def with_parts(value: str) -> Iterable[str]:
+def secret_and_its_parts(value: str) -> Iterable[str]:
     """A secret value, and those of its words that are long enough to be secrets by themselves."""
     yield value
     if value != value.strip():
@@ -137,17 +137,17 @@ def _spellings(secrets: Iterable[str | bytes], most: int | None) -> Iterator[str
         plain, bearer = re.fullmatch(_SASL_PLAIN, text), re.search(_BEARER, text)
         if plain is not None:
             if plain[2] not in plain[1]:  # the absence of the user's name would tell that it is the password
-                yield from with_parts(plain[2])
+                yield from secret_and_its_parts(plain[2])
             continue
         if bearer is not None:
             yield bearer[1]
-        yield from with_parts(text)
+        yield from secret_and_its_parts(text)
         if len(data) >= _ANYWHERE and (most is None or len(data) <= most):
             yield b64encode(data).decode()
             yield data.hex()
 
 
-def hole(text: str) -> str:
+def redact_text(text: str) -> str:
     """The text `{redacted N}` that stands for a secret; N is the secret's size in bytes."""
     return f"{{redacted {len(text.encode('utf-8', 'surrogateescape'))}}}"
 
@@ -157,9 +157,9 @@ def has_hole(text: str) -> bool:
     return re.search(_HOLE, text) is not None
 
 
-def _hole(match: re.Match[str]) -> str:
-    return hole(match[0])
+def _redact_match(match: re.Match[str]) -> str:
+    return redact_text(match[0])
 
 
-def _pattern(value: str) -> str:
+def _value_pattern(value: str) -> str:
     return re.escape(value) if len(value) >= _ANYWHERE else rf"(?<![0-9A-Za-z]){re.escape(value)}(?![0-9A-Za-z])"

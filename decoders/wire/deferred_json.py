@@ -54,7 +54,7 @@ class DeferredList(Deferred):
         """Whether the elements are structs, not plain values."""
         return True
 
-    def beside(self) -> dict[str, Any]:
+    def further_fields(self) -> dict[str, Any]:
         """Other fields of the struct that has the list, known when the list has been read to its end."""
         return {}
 
@@ -63,7 +63,7 @@ class DeferredList(Deferred):
             yield from chunk
 
     def json(self) -> Iterator[bytes]:
-        """The JSON of the list in pieces, followed by the fields of `beside`."""
+        """The JSON of the list in pieces, followed by `further_fields`."""
         lead = b"["
         for chunk in self.chunks():
             if chunk:
@@ -71,7 +71,7 @@ class DeferredList(Deferred):
                 yield from _pieces(chunk, inside=True)
                 lead = b","
         yield b"[]" if lead == b"[" else b"]"
-        for name, value in self.beside().items():
+        for name, value in self.further_fields().items():
             yield b"," + _json(name) + b":" + _json(value)
 
 
@@ -96,9 +96,9 @@ class DeferredEach(DeferredList):
         """Whether the elements are structs, not plain values."""
         return self._plain.holds_structs()
 
-    def beside(self) -> dict[str, Any]:
+    def further_fields(self) -> dict[str, Any]:
         """Other fields of the struct that has the list."""
-        return self._plain.beside()
+        return self._plain.further_fields()
 
 
 class DeferredText(Deferred):
@@ -116,14 +116,14 @@ class DeferredText(Deferred):
     def is_text(self) -> bool:
         """Whether JSON shows a string, not base64."""
         try:
-            return not any(not self._text and has_controls(piece) for piece in self._decoded())
+            return not any(not self._text and has_controls(piece) for piece in self._decode_text())
         except UnicodeDecodeError:
             return False
 
     def texts(self) -> Iterator[str]:
         """The string in pieces, or its base64."""
         if self.is_text():
-            yield from self._decoded()
+            yield from self._decode_text()
             return
         step = PIECE * 3
         for at in range(0, len(self.data), step):
@@ -133,7 +133,7 @@ class DeferredText(Deferred):
         """The JSON of the text in pieces."""
         if self.is_text():
             yield b'"'
-            for piece in self._decoded():
+            for piece in self._decode_text():
                 yield _json(piece)[1:-1]
             yield b'"'
             return
@@ -142,7 +142,7 @@ class DeferredText(Deferred):
             yield piece.encode()
         yield b'"}'
 
-    def _decoded(self) -> Iterator[str]:
+    def _decode_text(self) -> Iterator[str]:
         decoder = _decoder()
         for at in range(0, len(self.data), PIECE):
             yield decoder.decode(self.data[at : at + PIECE], at + PIECE >= len(self.data))
@@ -155,7 +155,7 @@ def json_pieces(value: Any) -> Iterator[bytes]:
 
 def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
     """The JSON of a value; `inside` leaves out the brackets around a list."""
-    texts, deferred = parts_of(value)
+    texts, deferred = split_deferred(value)
     if inside:
         texts[0] = texts[0][1:]
         texts[-1] = texts[-1][:-1]
@@ -165,7 +165,7 @@ def _pieces(value: Any, *, inside: bool) -> Iterator[bytes]:
     yield texts[-1]
 
 
-def parts_of(value: Any) -> tuple[list[bytes], list[Deferred]]:
+def split_deferred(value: Any) -> tuple[list[bytes], list[Deferred]]:
     """The JSON around the deferred parts of a value, and these parts: there is one text more than there are parts."""
     import orjson  # few runs write JSON
 

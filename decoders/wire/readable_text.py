@@ -30,7 +30,7 @@ def clean(text: str) -> str:
     """The value for use in a line of text: unprintable characters and line ends are escaped as Python writes them."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else _escaped(c) for c in text)
+    return "".join(c if c.isprintable() else _escape_character(c) for c in text)
 
 
 def printable(data: bytes, most: int) -> str:
@@ -39,7 +39,7 @@ def printable(data: bytes, most: int) -> str:
     return "".join(each if each.isprintable() else "�" for each in text)
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     code = ord(character)
     if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8
         return f"\\x{code - 0xDC00:02x}"

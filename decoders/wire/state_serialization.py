@@ -43,13 +43,13 @@ def _pack(value: object, out: list[bytes], depth: int) -> None:
         if _SMALL_MIN <= value <= _SMALL_MAX:
             out.append(_SMALL.pack(b"i", value))
         else:
-            _blob(b"I", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True), out)
+            _pack_bytes(b"I", value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True), out)
     elif value is None:
         out.append(b"N")
     elif kind is bytes:
-        _blob(b"b", value, out)  # type: ignore[arg-type]  # kind says bytes
+        _pack_bytes(b"b", value, out)  # type: ignore[arg-type]  # kind says bytes
     elif kind is str:
-        _blob(b"s", value.encode("utf-8", "surrogatepass"), out)  # type: ignore[attr-defined]  # kind says str
+        _pack_bytes(b"s", value.encode("utf-8", "surrogatepass"), out)  # type: ignore[attr-defined]  # kind says str
     elif kind is bool:
         out.append(b"T" if value else b"F")
     elif kind is float:
@@ -70,12 +70,12 @@ def _pack(value: object, out: list[bytes], depth: int) -> None:
         raise TypeError(f"a state holds no {kind.__name__}")
 
 
-def _blob(tag: bytes, data: bytes, out: list[bytes]) -> None:
+def _pack_bytes(tag: bytes, data: bytes, out: list[bytes]) -> None:
     out.append(_COUNT.pack(tag, len(data)))
     out.append(data)
 
 
-def _pairs(items: list[object]) -> dict[object, object]:
+def _dict_of_pairs(items: list[object]) -> dict[object, object]:
     return dict(zip(items[::2], items[1::2], strict=True))
 
 
@@ -84,7 +84,7 @@ _MAKE: Final[dict[bytes, Callable[[list[object]], object]]] = {
     b"t": tuple,
     b"e": set,
     b"z": frozenset,
-    b"d": _pairs,
+    b"d": _dict_of_pairs,
 }
 _CONSTANTS: Final[dict[bytes, object]] = {b"N": None, b"T": True, b"F": False}
 
@@ -118,38 +118,38 @@ def _unpack(data: bytes) -> object:
         tag = data[at : at + 1]
         value: object
         if tag == b"i":
-            _need(at, 9, end)
+            _check_left(at, 9, end)
             value = _SMALL.unpack_from(data, at)[1]
             at += 9
         elif tag == b"f":
-            _need(at, 9, end)
+            _check_left(at, 9, end)
             value = _FLOAT.unpack_from(data, at)[1]
             at += 9
         elif tag in _CONSTANTS:
             value = _CONSTANTS[tag]
             at += 1
         elif tag in _READ:
-            _need(at, 5, end)
+            _check_left(at, 5, end)
             size = _COUNT.unpack_from(data, at)[1]
-            _need(at, 5 + size, end)
+            _check_left(at, 5 + size, end)
             value = _READ[tag](data[at + 5 : at + 5 + size])
             at += 5 + size
         elif tag in _MAKE:
-            _need(at, 5, end)
+            _check_left(at, 5, end)
             wanted = _COUNT.unpack_from(data, at)[1] * (2 if tag == b"d" else 1)
             at += 5
-            _need(at, wanted, end)
+            _check_left(at, wanted, end)
             if len(open_) >= DEPTH_MAX:
                 raise LimitExceeded(f"more than {DEPTH_MAX} containers inside one another", offset=at)
             open_.append((tag, wanted, []))
-            value = _close(open_)
+            value = _close_container(open_)
             if value is open_:
                 continue
         else:
             raise (Malformed(f"unknown tag {tag!r}", offset=at) if tag else Truncated("state cut off", offset=at))
         while open_:
             open_[-1][2].append(value)
-            value = _close(open_)
+            value = _close_container(open_)
             if value is open_:
                 break
         else:
@@ -158,7 +158,7 @@ def _unpack(data: bytes) -> object:
             return value
 
 
-def _close(open_: list[tuple[bytes, int, list[object]]]) -> object:
+def _close_container(open_: list[tuple[bytes, int, list[object]]]) -> object:
     """Close and give the innermost container if it is full, else give `open_` itself."""
     tag, wanted, items = open_[-1]
     if len(items) < wanted:
@@ -167,7 +167,7 @@ def _close(open_: list[tuple[bytes, int, list[object]]]) -> object:
     return _MAKE[tag](items)
 
 
-def _need(at: int, size: int, end: int) -> None:
+def _check_left(at: int, size: int, end: int) -> None:
     if at + size > end:
         raise Truncated(f"need {in_bytes(size)}, have {end - at}", offset=at)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from decoders.errors import EncodeError
 from decoders.protocol_facts.enums import ENUMS
 from decoders.protocol_facts.names import find_field
-from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, shown, tags_from_json
+from decoders.schema.json_form import FLOAT_WORDS, STRUCTURE, leaf_from_json, quote_json, tags_from_json
 from decoders.schema.model import Api, Field, Side
 from decoders.wire.primitives import RANGES
 from kwcli.calling.words.paths import TAGS, is_record_struct, raise_unknown_field
@@ -101,7 +101,7 @@ class ValueChecker:
     def check_struct(self, fields: Sequence[Field], value: object, before: list[str]) -> dict[str, Any]:
         """The checked fields of an object; `before` is its path, in steps."""
         if not isinstance(value, Mapping):
-            raise EncodeError(f"an object expected, not {shown(value)}", path=".".join(before))
+            raise EncodeError(f"an object expected, not {quote_json(value)}", path=".".join(before))
         out: dict[str, Any] = {}
         seen: dict[str, str] = {}
         for name, inner in value.items():
@@ -129,7 +129,7 @@ class ValueChecker:
         if not field.array:
             return self.check_element(field, value, path)
         if not isinstance(value, list | tuple):
-            raise EncodeError(f"an array expected, not {shown(value)}", path=".".join(path))
+            raise EncodeError(f"an array expected, not {quote_json(value)}", path=".".join(path))
         return [self.check_element(field, each, [*path[:-1], f"{path[-1]}[{n}]"]) for n, each in enumerate(value)]
 
     def check_element(self, field: Field, value: object, path: list[str]) -> Any:

@@ -56,10 +56,10 @@ def _without_user(text: str) -> str:
     before, at, host = text.strip().rpartition("@")
     if not at:
         return host
-    from decoders.wire.conceal import hole
+    from decoders.wire.conceal import redact_text
 
     listener, slashes, user = before.rpartition("://")
-    return f"{listener}{slashes}{hole(user)}@{host}"
+    return f"{listener}{slashes}{redact_text(user)}@{host}"
 
 
 def format_address(where: Address) -> str:

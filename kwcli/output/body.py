@@ -366,7 +366,7 @@ class BodyPrinter:
             for item in items:
                 yield from self._element_lines(item, plan, depth + 1)
         if isinstance(items, DeferredList):
-            yield from self._lines(items.beside(), None, depth)
+            yield from self._lines(items.further_fields(), None, depth)
 
     def _element_lines(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
         """An array element with nested fields: its scalars on one line, its name first, then the rest."""
@@ -393,7 +393,7 @@ class BodyPrinter:
                 indent = INDENT * (depth + 1)
                 yield from (indent + line for line in self._table_lines(value, inner, len(indent)))
                 if isinstance(value, DeferredList):
-                    yield from self._lines(value.beside(), None, depth + 1)
+                    yield from self._lines(value.further_fields(), None, depth + 1)
             else:
                 yield from self._lines({name: value}, plan, depth + 1)
 

@@ -100,7 +100,7 @@ def _batch_lines(place: str, batch: dict[str, Any], settings: Settings, colors: 
         yield from long.spelled(f"{colors.dim}{head}{colors.off}{GAP}{text}")
     beside = batch
     if isinstance(records, DeferredList):
-        beside = records.beside()
+        beside = records.further_fields()
         yield from _error_lines(place, {**batch, **beside}, colors)
     if beside.get("records_cut"):
         yield f"  {place}{GAP}{beside['records_cut']:,} records more than kw shows of one exchange"

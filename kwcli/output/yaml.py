@@ -15,7 +15,7 @@ import yaml
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.named_tuple import NamedTuple
-from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, parts_of
+from decoders.wire.deferred_json import Deferred, DeferredList, DeferredText, split_deferred
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
@@ -42,7 +42,7 @@ def yaml_pieces(value: Any) -> Iterator[bytes]:
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
     """The lines of a value, each after `indent`."""
-    texts, deferred = parts_of(value)
+    texts, deferred = split_deferred(value)
     word = "deferred"
     while any(word.encode() in text for text in texts):
         word += "-"
@@ -98,7 +98,7 @@ def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent
                 yield from _lines(chunk[at : at + _AT_ONCE], indent)
         if empty:
             yield f"{before} []\n"
-        if beside := part.beside():
+        if beside := part.further_fields():
             yield _indent_lines(_dump_yaml(beside), indent)
     elif isinstance(part, Deferred):
         raise TypeError(f"no YAML of {part.__class__.__name__}")

@@ -9,7 +9,7 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.schema.codec import decode, encode, examine, json_decoder
+from decoders.schema.codec import decode, decode_exactly, encode, json_decoder
 from decoders.schema.json_form import to_json
 from tests.apis.everything import Declared, all_layouts, layouts
 from tests.schema.values import random_value, without_defaults
@@ -36,7 +36,7 @@ def test_values_come_back(key: int) -> None:
             value = random_value(plan, rng, values=120)
             data = encode(plan, value)
             place = f"{declared} value {number}"
-            assert decode(plan, data) == examine(plan, data, 0, len(data)) == value, place
+            assert decode(plan, data) == decode_exactly(plan, data, 0, len(data)) == value, place
             assert encode(plan, without_defaults(plan, value)) == data, place
             for reveal in (False, True):
                 shown = json_decoder(plan, None, reveal)(data, 0, len(data), {})
@@ -66,7 +66,7 @@ def test_noise_gives_only_decode_errors(key: int) -> None:
                 noise = bytes(byte % 3 for byte in noise)
             failure = failing(declared, noise)
             if failure is None:
-                assert decode(declared.plan, noise) == examine(declared.plan, noise, 0, len(noise)), declared
+                assert decode(declared.plan, noise) == decode_exactly(declared.plan, noise, 0, len(noise)), declared
                 continue
             assert 0 <= failure.offset <= len(noise), declared
             assert failure.path or "after the end" in failure.text, (declared, failure)

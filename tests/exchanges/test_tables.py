@@ -17,7 +17,7 @@ from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.body_json import error_finder, errors_in
 from decoders.schema.codec import encode, projector
 from decoders.schema.model import Plan, Side, resolve
-from decoders.schema.projection import wanted
+from decoders.schema.projection import parse_want
 from decoders.wire.units import parse_time
 from tests.exchanges.talks import Talker, run, segments
 from tests.schema.values import random_value
@@ -76,7 +76,7 @@ def test_the_table_of_record_arrays_names_all_fields_with_records() -> None:
 def test_the_paths_asked_for_exist() -> None:
     for (key, side), paths in SESSION_PATHS.items():
         for plan in plans(key, side):
-            wanted(plan, paths)
+            parse_want(plan, paths)
 
 
 @pytest.mark.parametrize("key", KEYS)

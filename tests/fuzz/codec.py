@@ -10,7 +10,7 @@ from functools import cache
 from random import Random
 
 from decoders.errors import DecodeError
-from decoders.schema.codec import decode, encode, encoder, examine
+from decoders.schema.codec import decode, decode_exactly, encode, encoder
 from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import write
 from tests.apis.everything import all_layouts
@@ -55,7 +55,7 @@ def read_all_ways(plan: Plan, rng: Random) -> int:
 def outcome(plan: Plan, data: bytes, *, plain: bool = False) -> str:
     """The value or error of `decode`, or of the walker alone if `plain`, as text."""
     try:
-        return repr(examine(plan, data, 0, len(data)) if plain else decode(plan, data))
+        return repr(decode_exactly(plan, data, 0, len(data)) if plain else decode(plan, data))
     except DecodeError as failure:
         found = failure
     assert 0 <= found.offset <= len(data)

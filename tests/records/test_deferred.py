@@ -17,7 +17,7 @@ from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import DeferredBatches, deferrable_batches
 from decoders.records.write import encode_message_set
 from decoders.schema import large_body
-from decoders.schema.codec import json_decoder, partial
+from decoders.schema.codec import decode_partial, json_decoder
 from decoders.schema.json_form import json_bytes
 from decoders.schema.plan_walker import write
 from decoders.wire.deferred_json import DeferredText, json_pieces
@@ -133,8 +133,8 @@ def test_bodies(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
         assert b"".join(json_pieces(body)) == text
         arrays += any(isinstance(value, large_body.DeferredArray) for value in body.values())
         cut = rng.randrange(len(data) + 1)
-        left, problem = large_body.partial(plan, data, 0, cut, reading)
-        known, expected_problem = partial(plan, data, 0, cut, json=True, hooks=names, table=hooks)
+        left, problem = large_body.decode_partial_large(plan, data, 0, cut, reading)
+        known, expected_problem = decode_partial(plan, data, 0, cut, json=True, hooks=names, table=hooks)
         assert b"".join(json_pieces(left)) == orjson.dumps(known)
         if expected_problem is not None:
             assert told(problem) == told(expected_problem)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders import Batch, EncodeError, Record, decode_records
-from decoders.records import Budget, batches_json, encode_batch, read_batches, sole, summarize
+from decoders.records import Budget, batches_json, encode_batch, read_batches, read_sole_batch, summarize
 from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import deferrable_batches
 from decoders.records.summary import summarize_json
@@ -281,8 +281,8 @@ def test_records_of_a_bad_checksum_count_nowhere() -> None:
     assert summarize(data).records == 4
     counted = summarize(data, checked=True)
     assert (counted.batches, counted.records, counted.size) == (2, 2, len(data))
-    assert sole(spoilt, 0, len(spoilt)) == (2, "none")
-    assert sole(spoilt, 0, len(spoilt), checked=True) is None
+    assert read_sole_batch(spoilt, 0, len(spoilt)) == (2, "none")
+    assert read_sole_batch(spoilt, 0, len(spoilt), checked=True) is None
     of_json = summarize_json(batches_json(data) or [], checked=True)
     assert (of_json.batches, of_json.records) == (2, 2)
 

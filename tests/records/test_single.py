@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from decoders.records import Batch, Budget, Record, batches_json, encode_batch
 from decoders.records.json_form import records_json
-from decoders.records.read import _fields, single_json
+from decoders.records.read import _batch_dicts, single_json
 
 CONTENTS = st.none() | st.binary(max_size=5) | st.integers(0, 20_000).map(bytes)
 RECORDS = st.builds(
@@ -22,7 +22,7 @@ RECORDS = st.builds(
 
 
 def general(data: bytes) -> list[dict[str, object]]:
-    return list(_fields(data, Budget(), records_json))
+    return list(_batch_dicts(data, Budget(), records_json))
 
 
 @given(RECORDS)

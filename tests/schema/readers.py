@@ -10,11 +10,11 @@ from typing import Any
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
 from decoders.schema import projection
-from decoders.schema.codec import CRUDE, LazyDecoder, build, decoder, json_decoder, projector
+from decoders.schema.codec import CRUDE, LazyDecoder, build_decoder, decoder, json_decoder, projector
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import walk
-from decoders.schema.projection import ALL, Mode, wanted
+from decoders.schema.projection import ALL, Mode, parse_want
 
 
 def random_paths(plan: Plan, rng: Random, prefix: str = "") -> Iterator[str]:
@@ -53,7 +53,7 @@ def generated(function: Any) -> Any:
     """A decoder, with its code generated."""
     lazy = getattr(function, "__globals__", {}).get("start")
     if isinstance(lazy, LazyDecoder):
-        lazy.finish()
+        lazy.generate_code()
     return function
 
 
@@ -70,13 +70,13 @@ def readers_agree(plan: Plan, buf: bytes, at: int, end: int, paths: frozenset[st
     assert repr(verdict(generated(decoder(plan)), buf, at, end)) == repr(expected)
     careful = plan.made.get("careful for tests")
     if careful is None:
-        careful = plan.made["careful for tests"] = build(plan, "careful", ALL, Mode(careful=True))
+        careful = plan.made["careful for tests"] = build_decoder(plan, "careful", ALL, Mode(careful=True))
     assert repr(verdict(careful, buf, at, end)) == repr(expected)
     for reveal in (False, True):
         got = verdict(generated(json_decoder(plan, {}, reveal)), buf, at, end, TABLE)
         form = expected if expected == "fails" else (to_json(plan, expected[0], {}, TABLE, reveal=reveal), expected[1])
         assert repr(got) == repr(form)
-    view = verdict(projection.project, plan, wanted(plan, paths), True, buf, at, end)
+    view = verdict(projection.project, plan, parse_want(plan, paths), True, buf, at, end)
     assert repr(verdict(generated(projector(plan, paths, True)), buf, at, end)) == repr(view)
     without_errors = view if view == "fails" else (view[0], None, view[2])
     assert repr(verdict(generated(projector(plan, paths, False)), buf, at, end)) == repr(without_errors)

@@ -17,19 +17,19 @@ from decoders.errors import DecodeError, EncodeError
 from decoders.schema import projection
 from decoders.schema.codec import (
     decode,
+    decode_partial,
     decoder,
     decoder_source,
     encode,
     encoder,
     encoder_source,
     json_decoder,
-    partial,
     projector,
 )
 from decoders.schema.json_form import to_json
 from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import walk, write
-from decoders.schema.projection import Mode, wanted
+from decoders.schema.projection import Mode, parse_want
 from tests.schema.declarations import message
 from tests.schema.readers import TABLE, generated, random_paths, readers_agree, strange, text_of, verdict
 from tests.schema.values import random_value, without_defaults
@@ -83,8 +83,8 @@ def test_only_decode_errors_with_offset_and_path(seed: int) -> None:
     for plan, rng in plans(seed):
         for _ in range(10):
             noise = rng.randbytes(rng.randrange(60))
-            fields, failure = partial(plan, noise)
-            orjson.dumps(partial(plan, noise, json=True)[0])
+            fields, failure = decode_partial(plan, noise)
+            orjson.dumps(decode_partial(plan, noise, json=True)[0])
             if failure is None:
                 assert decode(plan, noise) == fields
                 continue
@@ -145,7 +145,9 @@ def test_the_first_messages_are_read_alike(seed: int) -> None:
             assert repr(first[0]) == repr(verdict(walk, plan, data, 0, end))
             form = first[0] if first[0] == "fails" else (to_json(plan, first[0][0], reveal=True), first[0][1])
             assert repr(first[1]) == repr(form)
-            assert repr(first[2]) == repr(verdict(projection.project, plan, wanted(plan, paths), True, data, 0, end))
+            assert repr(first[2]) == repr(
+                verdict(projection.project, plan, parse_want(plan, paths), True, data, 0, end)
+            )
 
 
 @pytest.mark.parametrize("seed", range(3))

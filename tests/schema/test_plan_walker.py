@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoders.errors import DecodeError, EncodeError, Malformed, Truncated, UnsupportedVersion
-from decoders.schema.codec import decode, encode, partial
+from decoders.schema.codec import decode, decode_partial, encode
 from decoders.schema.model import parse_message, resolve
 from decoders.schema.plan_walker import Span, walk
 
@@ -49,7 +49,7 @@ def test_rows_forward_and_backward(version: int, text: str, value: dict[str, obj
     assert decode(plan, raw(text)) == value
     assert list(decode(plan, raw(text))) == list(value)
     assert encode(plan, value) == raw(text)
-    assert partial(plan, raw(text)) == (value, None)
+    assert decode_partial(plan, raw(text)) == (value, None)
 
 
 @pytest.mark.parametrize(("version", "text", "value"), ROWS)
@@ -70,7 +70,7 @@ def test_cut_at_each_byte(version: int, text: str, value: dict[str, object]) -> 
             decode(plan, data[:size])
         assert caught.value.offset <= size
         assert caught.value.path
-        fields, failure = partial(plan, data[:size])
+        fields, failure = decode_partial(plan, data[:size])
         assert str(failure) == str(caught.value)
         assert list(fields) == list(value)[: len(fields)]
     with pytest.raises(Malformed, match="1 byte after"):

@@ -9,7 +9,7 @@ import pytest
 
 from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
-from decoders.schema.codec import CRUDE, decode, decoder, encode, encoder, examine, json_decoder, projector
+from decoders.schema.codec import CRUDE, decode, decode_exactly, decoder, encode, encoder, json_decoder, projector
 from decoders.schema.model import Plan, parse_message, resolve
 from decoders.schema.plan_walker import write
 from tests.schema.readers import generated
@@ -109,7 +109,7 @@ def test_forward_and_backward(kind: str, flexible: bool, text: str, value: Any, 
     plan = plan_of(kind, flexible)
     data = bytes.fromhex("fffe" + text + "07" + ("00" if flexible else ""))
     whole = {"before": -2, "field": value, "after": 7}
-    assert decode(plan, data) == examine(plan, data, 0, len(data)) == whole
+    assert decode(plan, data) == decode_exactly(plan, data, 0, len(data)) == whole
     assert encode(plan, whole) == write(plan, whole) == data
     if "\\udc" not in ascii(value):
         assert encoder(plan)(whole) == data

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
-from decoders.wire.conceal import hole, with_parts
+from decoders.wire.conceal import redact_text, secret_and_its_parts
 
 Form = Literal["text", "path", "pem", "milliseconds", "flag"]
 
@@ -500,9 +500,9 @@ def redact_url(text: str) -> str:
     """A URL without its user and its query; a text that is no URL is hidden."""
     match = re.fullmatch(_PLACE, text)
     if match is None:
-        return hole(text)
-    user = f"{hole(match['user'])}@" if match["user"] is not None else ""
-    rest = f"?{hole(match['rest'].lstrip('?'))}" if match["rest"] else ""
+        return redact_text(text)
+    user = f"{redact_text(match['user'])}@" if match["user"] is not None else ""
+    rest = f"?{redact_text(match['rest'].lstrip('?'))}" if match["rest"] else ""
     return f"{match['scheme']}{user}{match['host']}{match['port'] or ''}{match['path'] or ''}{rest}"
 
 
@@ -510,7 +510,7 @@ def redact_urls_in_value(name: str, value: str) -> str:
     """A value that may be shown, with the users and queries of URLs in it hidden."""
     if name.endswith(".url"):
         return ",".join(redact_url(word) if "://" in word else word for word in value.split(","))
-    return re.sub(_USER, lambda match: f"{hole(match[0][:-1])}@", value)
+    return re.sub(_USER, lambda match: f"{redact_text(match[0][:-1])}@", value)
 
 
 def find_secret_texts(pairs: Iterable[Pair]) -> Iterator[str]:
@@ -524,7 +524,7 @@ def find_secret_texts(pairs: Iterable[Pair]) -> Iterator[str]:
             yield from _find_secrets_of_login(value)
         elif is_hidden_value(name, value):
             least = SHORTEST if is_known_property(name) else SHORTEST_UNKNOWN
-            yield from (part for part in with_parts(value) if len(part) >= least)
+            yield from (part for part in secret_and_its_parts(value) if len(part) >= least)
         else:
             yield from _find_secrets_of_urls(name, value)
 
@@ -541,7 +541,7 @@ def find_public_texts(pairs: Iterable[Pair]) -> Iterator[str]:
 def _find_secrets_of_login(value: str) -> Iterator[str]:
     options = _parse_login_options(value)
     if not options:
-        yield from (part for part in with_parts(value) if len(part) >= SHORTEST)
+        yield from (part for part in secret_and_its_parts(value) if len(part) >= SHORTEST)
     yield from (text for word, text in options.items() if word not in PUBLIC_OPTIONS and len(text) >= SHORTEST)
 
 

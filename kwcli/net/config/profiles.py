@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.wire.conceal import hole
+from decoders.wire.conceal import redact_text
 from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_value, redact_urls_in_value
 from kwcli.net.config.merge_settings import SettingSource, choose_settings
 from kwcli.net.config.unknown_properties import redact_name
@@ -235,7 +235,7 @@ def _redact_value(name: str, value: str) -> Any:
         with suppress(jaas.JaasError):
             module, options = jaas.parse_jaas(value)
             words = [
-                f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={hole(text)}"
+                f'{word}="{text}"' if word in PUBLIC_OPTIONS else f"{word}={redact_text(text)}"
                 for word, text in options.items()
             ]
             return f"{' '.join([module, 'required', *words])};"

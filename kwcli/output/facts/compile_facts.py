@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.enums import ENUMS
-from decoders.schema.projection import Get, getter
+from decoders.schema.projection import Get, make_getter
 from decoders.wire.primitives import uuid_text
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import ALL_METRICS, count_of, format_period, format_ranges, join_some
@@ -186,8 +186,8 @@ NULL_FORMS: Final[dict[str, Form]] = {"any": _any, "masks": _masks}
 def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
     """A writer of `orders[0,3] payments[1]`; with `@field` of `orders[0]@42` where a topic has one partition."""
     partition_path, at, value_name = path.partition("@")
-    inner = getter(partition_path)
-    value_of = getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
+    inner = make_getter(partition_path)
+    value_of = make_getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
 
     def write(view: View, names: Names, shape: FactRoom) -> str:
         elements = outer(view)
@@ -261,7 +261,7 @@ class _Source:
             self._line(depth, f"{name} = {self._object(write)}({side}, names, shape)")
             return
         self.needs[side].add(path)
-        get = f"{side}.get({path!r})" if "." not in path else f"{self._object(getter(path))}({side})"
+        get = f"{side}.get({path!r})" if "." not in path else f"{self._object(make_getter(path))}({side})"
         self._line(depth, f"v = {get}")
         if form == "":
             self._line(depth, f"{name} = v if v.__class__ is str else plain(v, '', names, shape)")
@@ -291,7 +291,7 @@ class _Source:
 def _elements(path: str, form: str) -> tuple[Callable[[View, Names, FactRoom], str], set[str]]:
     """A writer of an array's topics, or of its topics with their partitions; and the paths that it needs."""
     outer_path, _, inner_path = path.partition("/")
-    outer = getter(outer_path.removesuffix("[]"))
+    outer = make_getter(outer_path.removesuffix("[]"))
     paths = {f"{outer_path}.{field}" for field in TOPIC_FIELDS}
     if form == "topics":
         return lambda view, names, shape: _topics(outer(view) or [], "", names, shape), paths

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.apis import NAMES, api, section
-from decoders.records.summary import sole, summarize_view
+from decoders.records.summary import read_sole_batch, summarize_view
 from decoders.wire.readable_text import clean, format_size
 from kwcli.output.facts.compile_facts import WORDS, FactRoom, FactRow, Facts, Names, View, short, topic_of, word
 from kwcli.output.facts.compile_facts import row as compiled
@@ -67,7 +67,7 @@ def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Na
 
 def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
     """Records, bytes and codecs of one records field; `0 rec` alone where there are none."""
-    alone = sole(raw, *span) if span.__class__ is tuple and raw is not None else None
+    alone = read_sole_batch(raw, *span) if span.__class__ is tuple and raw is not None else None
     if alone is not None:
         count, codec = alone
         size = span[1]

@@ -14,7 +14,7 @@ from decoders.exchanges.exchange import SESSION_PATHS
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, TOPIC_ID, TopicArray, has_id, topic_name
 from decoders.filters.fields import entity_paths
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.records.summary import sole, summarize_view
+from decoders.records.summary import read_sole_batch, summarize_view
 from decoders.schema.model import Side
 from decoders.wire.primitives import uuid_text
 
@@ -208,7 +208,7 @@ def _count_batches(row: Partition, raw: bytes | None, records: Any) -> None:
     """Set the batches, records, bytes, codecs and formats of a row; a partition named twice has the sum."""
     if records.__class__ is tuple and records[1] and raw is not None:
         at, size = records
-        alone = sole(raw, at, size, checked=True)
+        alone = read_sole_batch(raw, at, size, checked=True)
         if alone is not None and not row[_BYTES]:
             row[_BATCHES], row[_RECORDS], row[_BYTES], row[_CODEC], row[_MAGIC] = 1, alone[0], size, alone[1], "2"
             return
