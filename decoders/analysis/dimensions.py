@@ -302,7 +302,7 @@ METRICS: Final[dict[str, Metric]] = {
     "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency, _nothing, max),
     "bytes": Metric("bytes of request and response", "bytes", 1, _bytes, _nothing),
     "errors": Metric("error codes in responses that have any", "codes", 1, _unmeasured, _nothing),
-    "records": Metric("records produced or fetched", "records", 1, _unmeasured, RECORDS.of),
+    "records": Metric("records produced or fetched", "records", 1, _unmeasured, RECORDS.needed_paths),
     "throttle": Metric("throttle time of responses that have one", "ms", 10**6, _throttle, throttle_needs, max),
     "total": _server("total_ms", "time in the broker, by its request log"),
     "queue": _server("request_queue_ms", "time in the broker's request queue"),

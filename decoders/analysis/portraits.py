@@ -163,7 +163,7 @@ class Portraits(ABC):
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths of names in bodies, and those that tell waiting from latency."""
         entities = frozenset(path for name in ("groupId", "transactionalId") for path in entity_paths(key, side, name))
-        return needs_of(("topic",), key, side) | entities | WAITS.of(key, side)
+        return needs_of(("topic",), key, side) | entities | WAITS.needed_paths(key, side)
 
     def learn(self, exchange: Exchange) -> None:  # noqa: B027 - nothing for most
         """Learn facts that do not depend on filters, whether or not the exchange counts."""
@@ -448,7 +448,7 @@ class Brokers(Portraits):
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that tell waiting from latency, those of versions offered, and of addresses of nodes."""
         answers = OFFERED if key == API_VERSIONS else _LISTED.get(key, frozenset())
-        return WAITS.of(key, side) | (answers if side == "response" else frozenset())
+        return WAITS.needed_paths(key, side) | (answers if side == "response" else frozenset())
 
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it. Raises LimitExceeded."""

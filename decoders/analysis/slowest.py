@@ -62,7 +62,7 @@ class Slowest:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths read of a side of an API."""
-        return WAITS.of(key, side)
+        return WAITS.needed_paths(key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Keep an exchange if it is among the slowest."""

@@ -235,7 +235,7 @@ class Statistics:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths read of a side of an API."""
-        waits = WAITS.of(key, side) if self.metric == "latency" else frozenset()
+        waits = WAITS.needed_paths(key, side) if self.metric == "latency" else frozenset()
         return needs_of(self.by, key, side) | self._row.needs(key, side) | waits
 
     def slices(self) -> tuple[int, int, int]:

@@ -225,7 +225,7 @@ class ApiReader:
         return projector(layout.plan, _known(layout, self._wanted(side)), side == "response")
 
     def _wanted(self, side: Side) -> frozenset[str]:
-        return self._needs.of(self.key, side) if self.key is not None else frozenset()
+        return self._needs.needed_paths(self.key, side) if self.key is not None else frozenset()
 
     def look(self, exchange: Sides) -> None:
         """Project both sides of an exchange; in the common case both have the stable layout."""
@@ -494,6 +494,6 @@ class Needs:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Needs) and self._paths == other._paths
 
-    def of(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         """The paths asked for of a side of an API."""
         return self._paths.get((key, side), frozenset())

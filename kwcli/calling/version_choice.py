@@ -69,7 +69,7 @@ def versions_of_release(api: Api, release: str) -> Versions:
 
 def _explain_missing_api(api: Api, advertised: Mapping[int, Versions]) -> str:
     """The error text for an API that a node does not offer; tells if brokers and controllers were mixed up."""
-    from kwcli.net.session.session import is_controller
+    from kwcli.net.session.negotiation import is_controller
 
     if is_controller(advertised) and "controller" not in api.listeners:
         return f"is a controller, which has no {api.name}: ask a broker"

@@ -76,11 +76,11 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
             for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
                 env.say(line)
         ready = f"ready {format_address((nodes[0].host, nodes[0].port))}"
-        feed = running.feed if running is not None else None
-        server = MockServer(env, brokers, sockets, tls=tls, feed=feed, verbose=said.verbose, quiet=said.quiet)
+        log_queue = running.queue if running is not None else None
+        server = MockServer(env, brokers, sockets, tls=tls, log_queue=log_queue, verbose=said.verbose, quiet=said.quiet)
         if running is None or log is None:
             return server.serve(ready)
-        running.feed.events = log.events
+        running.queue.events = log.events
         return running.run_beside(env, lambda: server.serve(ready))
 
 

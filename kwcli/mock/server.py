@@ -37,7 +37,7 @@ _FOLD_S: Final = 1.0
 
 
 class MockServer:
-    """Serves mocked brokers until a signal. `feed` logs their traffic; with `tls` listeners speak TLS."""
+    """Serves mocked brokers until a signal. `log_queue` logs their traffic; with `tls` listeners speak TLS."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class MockServer:
         sockets: dict[int, socket.socket],
         *,
         tls: Inbound | None = None,
-        feed: LogQueue | None = None,
+        log_queue: LogQueue | None = None,
         verbose: int = 0,
         quiet: bool = False,
     ) -> None:
         self.brokers = brokers
-        self.feed = feed
+        self.log_queue = log_queue
         self.paused = False
         self.connections: dict[MockConnection, MockProtocol] = {}
         self._env = env
@@ -62,8 +62,8 @@ class MockServer:
         self._repeats = RepeatFilter(time.monotonic, self._say)
         self._ended: asyncio.Event | None = None
         self._timer: asyncio.TimerHandle | None = None
-        if feed is not None:
-            feed.pause = self.pause
+        if log_queue is not None:
+            log_queue.pause = self.pause
 
     def serve(self, ready: str) -> Exit:
         """Say `ready`, then serve until a signal; the exit code."""
@@ -72,8 +72,8 @@ class MockServer:
     async def _run(self, ready: str) -> Exit:
         loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
-        if self.feed is not None:
-            self.feed.attach(loop)
+        if self.log_queue is not None:
+            self.log_queue.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._ended.set)
         servers = [await self._server(node, sock) for node, sock in self._sockets.items()]
@@ -99,7 +99,9 @@ class MockServer:
     def _ungreeted(self, peer: str, error: BaseException) -> None:
         assert self._tls is not None
         text = f"refused: the client {self._tls.refusal(error)}"
-        self._repeats.say(f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}")
+        self._repeats.say_unless_repeated(
+            f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}"
+        )
 
     def _look(self) -> None:
         self._repeats.say_due()
@@ -144,12 +146,12 @@ class MockServer:
         if self._verbose:
             self._say(line)
         elif loud and not self._quiet:
-            self._repeats.say(f"(node {connection.node}): {text}", line)
+            self._repeats.say_unless_repeated(f"(node {connection.node}): {text}", line)
 
     def _say(self, text: str) -> None:
         self._env.say(f"kw: {text}")
-        if self.feed is not None:
-            self.feed.log_event(0, text, now_ns())
+        if self.log_queue is not None:
+            self.log_queue.log_event(0, text, now_ns())
 
 
 class MockProtocol(asyncio.Protocol):
@@ -157,7 +159,7 @@ class MockProtocol(asyncio.Protocol):
 
     def __init__(self, server: MockServer, node: int) -> None:
         self._server = server
-        self._feed = server.feed
+        self._log_queue = server.log_queue
         self._node = node
         self._transport: asyncio.Transport | None = None
         self._connection: MockConnection | None = None
@@ -174,11 +176,11 @@ class MockProtocol(asyncio.Protocol):
         connection = self._connection = server.brokers.connect(self._node, self._address("peername"))
         server.connections[connection] = self
         server.tell(connection, "opened", loud=False)
-        if self._feed is not None:
-            self._feed.log_opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
+        if self._log_queue is not None:
+            self._log_queue.log_opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
             link: Any = transport.get_extra_info("ssl_object")
             if link is not None:
-                self._feed.log_tls(connection.number, link.version(), link.cipher()[0], now_ns())
+                self._log_queue.log_tls(connection.number, link.version(), link.cipher()[0], now_ns())
         self.read_or_not()
 
     def _address(self, end: str) -> str:
@@ -189,8 +191,8 @@ class MockProtocol(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Hand the client's bytes to the mocked brokers."""
         if self._connection is not None:
-            if self._feed is not None:
-                self._feed.log_chunk(self._connection.number, CLIENT, now_ns(), data)
+            if self._log_queue is not None:
+                self._log_queue.log_chunk(self._connection.number, CLIENT, now_ns(), data)
             self._server.brokers.feed(self._connection, data, self._server.now_ms())
             self._server.settle()
 
@@ -201,8 +203,8 @@ class MockProtocol(asyncio.Protocol):
             return
         if connection.out and not transport.is_closing():
             data = connection.take_output()
-            if self._feed is not None:
-                self._feed.log_chunk(connection.number, SERVER, now_ns(), data)
+            if self._log_queue is not None:
+                self._log_queue.log_chunk(connection.number, SERVER, now_ns(), data)
             transport.write(data)
         if connection.closed is None:
             self.read_or_not()
@@ -245,8 +247,8 @@ class MockProtocol(asyncio.Protocol):
         self._connection = None
         self._server.connections.pop(connection, None)
         self._server.tell(connection, reason, loud=loud)
-        if self._feed is not None:
-            self._feed.log_closed(connection.number, how, now_ns(), reason)
+        if self._log_queue is not None:
+            self._log_queue.log_closed(connection.number, how, now_ns(), reason)
 
     def close(self) -> None:
         """Close the connection: the mock ends."""

@@ -1,6 +1,7 @@
 """The unexpected end of a connection in; one line that says why, with a remedy, out (TCP, TLS, SASL, Kafka).
 
-Where the end explains nothing, further short connections find out what the peer is.
+Where the end explains nothing, further short connections find out what the peer is. Each of them asks one question, and
+all have little time. Where they find out nothing, the stop stays as it was.
 """
 
 from __future__ import annotations
@@ -61,10 +62,7 @@ def broken_protocol_stop(text: str, remedy: str = "") -> ConnectionStop:
     return ConnectionStop(Cause.BROKEN, text, remedy=remedy)
 
 
-# An error of the TLS library in, the stop out: what happened in plain words, and what to try.
-#
-# Loaded when something went wrong. A broker refuses a client by an alert, which in TLS 1.3 comes only after the
-# handshake is over for the client: errors of the first reads and writes belong here as well.
+# Errors of TLS
 
 
 _PLAIN: Final = "-X security.protocol=PLAINTEXT or SASL_PLAINTEXT"
@@ -79,7 +77,11 @@ _NAMES_SHOWN: Final = 5
 
 
 def tls_stop(error: OSError, tls: TlsSettings, host: str) -> ConnectionStop:
-    """The stop for an `ssl.SSLError`, or for an end during the handshake; `host` is the name that was checked."""
+    """The stop for an `ssl.SSLError`, or for an end during the handshake; `host` is the name that was checked.
+
+    A broker refuses a client by an alert, which in TLS 1.3 comes only after the handshake is over for the client:
+    errors of the first reads and writes belong here as well.
+    """
     code = getattr(error, "verify_code", None)
     if code:
         return _untrusted_certificate_stop(code, str(getattr(error, "verify_message", "")), tls, host)
@@ -166,9 +168,7 @@ def _make_stop(text: str, remedy: str, cause: Cause = Cause.TLS) -> ConnectionSt
     return ConnectionStop(cause, text, remedy=remedy)
 
 
-# A way to connect and a stop that explains nothing in, a stop that explains more out, by further short connections.
-#
-# Each of them asks one question, and all have little time. Where they find out nothing, the stop stays as it was.
+# Explanations by further short connections
 
 
 Connect = Callable[[Deadline], socket.socket]

@@ -125,7 +125,7 @@ def _seconds(deadline: Deadline) -> str:
     return f"{deadline.seconds:.3g} s"
 
 
-# An address and settings in, connected sockets out, speaking TLS where that is wanted.
+# Connections with the client's settings
 
 
 class Timing:

@@ -28,7 +28,7 @@ class Deadline:
         return self if seconds >= self.left() else Deadline(seconds, self._clock)
 
 
-# Work that cannot be interrupted in, its outcome or a time-out out: the caller goes on even where the work hangs.
+# Work that cannot be interrupted
 
 
 Outcome = TypeVar("Outcome")

@@ -139,9 +139,7 @@ def _reason(error: ssl.SSLError) -> str:
     return (error.reason or str(error)).replace("_", " ").lower()
 
 
-# A connected socket and TLS settings in, the same socket speaking TLS out; failures become a ConnectionStop.
-#
-# Loaded only where TLS is wanted: `ssl` takes longer to import than a plain request takes as a whole.
+# The handshake
 
 
 # OpenSSL's reasons for a peer that does not speak TLS.
@@ -157,6 +155,7 @@ def _cached_context(tls: TlsSettings) -> ssl.SSLContext:
 def start_tls(link: socket.socket, host: str, tls: TlsSettings, deadline: Deadline) -> ssl.SSLSocket:
     """Do the TLS handshake. Raises TimeoutError, Failure for wrong settings, or ConnectionStop.
 
+    `ssl` is loaded only where TLS is wanted: it takes longer to import than a plain request takes as a whole.
     The stop's cause is CLOSED where the peer may not speak TLS at all.
     """
     name = tls.server_name or host
@@ -197,7 +196,7 @@ def read_certificate_names(link: socket.socket, host: str, tls: TlsSettings, dea
     return [str(name) for kind, name in shown.get("subjectAltName", ()) if kind in ("DNS", "IP Address")]
 
 
-# Cipher suites in by Java's names (`TLS_RSA_WITH_AES_128_GCM_SHA256`), out by OpenSSL's names before TLS 1.3.
+# Names of cipher suites
 
 
 _STANDARD: Final = re.compile(r"TLS_(?:(\w+)_)?WITH_(\w+)")
@@ -211,7 +210,7 @@ _WORDS: Final = (
 
 
 def translate_ciphers(text: str) -> str | None:
-    """The cipher list for OpenSSL; None where only suites of TLS 1.3 are named, which need no list."""
+    """The cipher list for OpenSSL, from suites by Java's names; None: only TLS 1.3's are named, which need no list."""
     names = [name.strip() for name in re.split(r"[,:]", text) if name.strip()]
     found = [_translate_cipher(name) for name in names]
     return ":".join(name for name in found if name) or None

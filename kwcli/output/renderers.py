@@ -82,7 +82,7 @@ class Wanted(body_reader.Needs):
         super().__init__()
         self._parts = parts
 
-    def of(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         """The paths wanted of one side of an API."""
         return frozenset().union(*(part(key, side) for part in self._parts))
 

@@ -55,7 +55,7 @@ def read_captures(
         settings,
         capture,
         filters,
-        view=SniffView(TableNeeds(tables).of, renderer.open, tables=renderer),
+        view=SniffView(TableNeeds(tables).needed_paths, renderer.open, tables=renderer),
     )
     code = sniffing.run().exit_code()
     return CaptureTables(", ".join(capture.files) or str(capture.interface), renderer.files, code)

@@ -125,7 +125,7 @@ class Acceptor:
         self._probing: asyncio.Task[None] | None = None
         self._over = False
 
-    async def begin(self) -> None:
+    async def begin_accepting(self) -> None:
         """Begin to accept clients."""
         server = await self._serve(self._sock.dup())
         if self._over:
@@ -157,7 +157,7 @@ class Acceptor:
             pause_s = min(2 * pause_s, MOST_S)
             if await self._answers():
                 try:
-                    await self._again()
+                    await self._accept_again()
                 except OSError as error:
                     self._say("cannot listen again yet; the proxy keeps trying", f": {error.strerror}")
                     continue
@@ -168,10 +168,10 @@ class Acceptor:
             "a broker answers, clients are let in again", f", after {asyncio.get_running_loop().time() - begun:.1f} s"
         )
 
-    async def _again(self) -> None:
+    async def _accept_again(self) -> None:
         if self._server is None:
             listen_again(self._sock)
-            await self.begin()
+            await self.begin_accepting()
 
     def close(self) -> None:
         """Stop accepting for good, and free the port."""

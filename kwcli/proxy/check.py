@@ -23,7 +23,7 @@ from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.listening import open_listener
-from kwcli.net.session.session import find_impossible_versions
+from kwcli.net.session.negotiation import find_impossible_versions
 from kwcli.output.short_texts import count_of, cut
 from kwcli.proxy.listeners import ProxyPorts, ports_file
 from kwcli.proxy.relay.rewrite import ROWS, highest_version
@@ -69,7 +69,7 @@ def check(env: Environment, options: CheckOptions, output: str | None = None) ->
     line, between, ends = _FORMS[output]
     codes = set()
     env.stdout.write(ends[:1])
-    for number, finding in enumerate(findings(env.variables, options)):
+    for number, finding in enumerate(check_lines(env.variables, options)):
         finding = finding._replace(text=env.hide(finding.text))
         env.stdout.write((between if number else b"") + line(finding).encode("utf-8", "backslashreplace"))
         env.stdout.flush()
@@ -80,12 +80,12 @@ def check(env: Environment, options: CheckOptions, output: str | None = None) ->
     return next((code for code in order if code in codes), Exit.DONE)
 
 
-def _text(finding: CheckLine) -> str:
+def _format_text(finding: CheckLine) -> str:
     mark = "fail" if finding.code else "ok"
     return f"{mark:4}  {finding.what:12}  {clean(finding.text)}\n"
 
 
-def _json(finding: CheckLine) -> str:
+def _format_json(finding: CheckLine) -> str:
     """A finding as JSON; `code` is the exit code that it alone would give."""
     found = {"kind": "finding", "what": finding.what, "ok": not finding.code, "code": int(finding.code)}
     return json.dumps({**found, "text": finding.text}, ensure_ascii=False)
@@ -93,26 +93,26 @@ def _json(finding: CheckLine) -> str:
 
 # Option -o → how to write a finding, the bytes between two findings, the bytes before and after all of them.
 _FORMS: Final[Mapping[str | None, tuple[Callable[[CheckLine], str], bytes, bytes]]] = {
-    None: (_text, b"", b""),
-    "text": (_text, b"", b""),
-    "ndjson": (lambda finding: _json(finding) + "\n", b"", b""),
-    "json": (_json, b",\n", b"[]\n"),
+    None: (_format_text, b"", b""),
+    "text": (_format_text, b"", b""),
+    "ndjson": (lambda finding: _format_json(finding) + "\n", b"", b""),
+    "json": (_format_json, b",\n", b"[]\n"),
 }
 
 
-def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[CheckLine]:
+def check_lines(variables: Mapping[str, str], options: CheckOptions) -> Iterator[CheckLine]:
     """Check the certificate, the brokers and the ports; the findings, in this order."""
     if options.tls is not None:
-        yield _certificate(options.tls, options.advertise)
+        yield _check_certificate(options.tls, options.advertise)
     found: dict[int, ClusterNode] = {}
     cluster_id = None
     deadline = Deadline(options.config.timeout_s, time.monotonic)
     try:
         with ClusterClient(options.config, deadline) as cluster:
             first = cluster.connect_to_any()
-            yield CheckLine("upstream", f"{format_address(first.address)} answers{_how(options.config)}")
-            yield from _versions("versions", first)
-            nodes = _nodes(cluster)
+            yield CheckLine("upstream", f"{format_address(first.address)} answers{_describe_protocol(options.config)}")
+            yield from _check_versions("versions", first)
+            nodes = _find_nodes(cluster)
             if isinstance(nodes, Failure):
                 yield CheckLine("nodes", f"{nodes.text}; the nodes will be known once a client has logged in")
             else:
@@ -122,21 +122,21 @@ def findings(variables: Mapping[str, str], options: CheckOptions) -> Iterator[Ch
                 yield CheckLine("cluster", f"{count_of(len(found), 'broker')}, cluster id {named}", code)
                 for place, node in enumerate(found.values()):
                     if not deadline.left():
-                        yield _late("nodes", len(found) - place, len(found), deadline)
+                        yield _time_is_up_line("nodes", len(found) - place, len(found), deadline)
                         break
-                    yield from _node(cluster, node, first.address)
+                    yield from _check_node(cluster, node, first.address)
     except Failure as failure:
         yield CheckLine("upstream", failure.text, failure.code)
     ports = ProxyPorts(options.port_base, cluster_id, ports_file(variables), nodes=found, keep=False)
-    yield from _ports(options, ports, found, deadline)
+    yield from _check_ports(options, ports, found, deadline)
 
 
-def _late(what: str, left: int, count: int, deadline: Deadline) -> CheckLine:
+def _time_is_up_line(what: str, left: int, count: int, deadline: Deadline) -> CheckLine:
     text = f"time is up after {deadline.seconds:.3g} s: {left:,} of {count:,} were not checked; give a longer --timeout"
     return CheckLine(what, text, Exit.TIMEOUT)
 
 
-def _how(config: ClientConfig) -> str:
+def _describe_protocol(config: ClientConfig) -> str:
     words = []
     if "SSL" in config.protocol:
         verified = config.tls is None or config.tls.verify
@@ -146,7 +146,7 @@ def _how(config: ClientConfig) -> str:
     return f" {' and '.join(words)}" if words else " in plaintext"
 
 
-def _nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
+def _find_nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
     """The brokers by node id; a Failure as a value where the cluster wants a login, which clients do by themselves."""
     try:
         return cluster.nodes()
@@ -156,7 +156,7 @@ def _nodes(cluster: ClusterClient) -> Mapping[int, ClusterNode] | Failure:
         return without_frames(failure)
 
 
-def _node(cluster: ClusterClient, node: ClusterNode, known: Address) -> Iterator[CheckLine]:
+def _check_node(cluster: ClusterClient, node: ClusterNode, known: Address) -> Iterator[CheckLine]:
     name = f"node {node.id}"
     try:
         connection = cluster.connect_to_node(node.id)
@@ -169,13 +169,13 @@ def _node(cluster: ClusterClient, node: ClusterNode, known: Address) -> Iterator
     if node.address == known:
         yield CheckLine(name, f"{format_address(node.address)} is the bootstrap broker")
     else:
-        yield from _versions(name, connection)
+        yield from _check_versions(name, connection)
 
 
-def _versions(name: str, connection: BrokerConnection) -> Iterator[CheckLine]:
+def _check_versions(name: str, connection: BrokerConnection) -> Iterator[CheckLine]:
     """Findings about APIs and versions of a broker that kw does not know or cannot rewrite; one finding where none."""
     offered = connection.versions
-    strange = [*_above(offered), *_unknown(offered)]
+    strange = [*_warn_of_newer_versions(offered), *_warn_of_unknown_apis(offered)]
     strange += (f"offers {each}: no client can use that" for each in find_impossible_versions(connection.offer.answer))
     where = format_address(connection.address)
     if not strange:
@@ -184,7 +184,7 @@ def _versions(name: str, connection: BrokerConnection) -> Iterator[CheckLine]:
         yield CheckLine(name, f"{where}: {text}", Exit.FINDINGS)
 
 
-def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
+def _warn_of_newer_versions(offered: Mapping[int, Versions]) -> Iterator[str]:
     for key in ROWS:
         most = highest_version(key)
         versions = offered.get(key)
@@ -194,7 +194,7 @@ def _above(offered: Mapping[int, Versions]) -> Iterator[str]:
         yield f"{api(key).name} {versions.high} is newer than kw can rewrite: the proxy offers it to clients {left}"
 
 
-def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
+def _warn_of_unknown_apis(offered: Mapping[int, Versions]) -> Iterator[str]:
     for key, versions in offered.items():
         if key not in NAMES:
             yield f"API {key} is not known to kw: if its answers name brokers, clients will bypass the proxy"
@@ -205,7 +205,9 @@ def _unknown(offered: Mapping[int, Versions]) -> Iterator[str]:
             )
 
 
-def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline) -> Iterator[CheckLine]:
+def _check_ports(
+    options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], deadline: Deadline
+) -> Iterator[CheckLine]:
     if options.metrics is not None:
         try:
             listen_for_metrics(options.metrics).close()
@@ -216,7 +218,7 @@ def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], dea
     free: list[str] = []
     for place, (name, port) in enumerate(wanted):
         if place >= _PORTS_AT_ONCE and not deadline.left():
-            yield _late("ports", count - place, count, deadline)
+            yield _time_is_up_line("ports", count - place, count, deadline)
             return
         if port is None:
             yield CheckLine("ports", f"no port is left for {name}: give a lower --port-base", Exit.FINDINGS)
@@ -231,7 +233,7 @@ def _ports(options: CheckOptions, ports: ProxyPorts, nodes: Collection[int], dea
         yield CheckLine("ports", f"free on {options.bind}: {', '.join(free)}")
 
 
-def _certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine:
+def _check_certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine:
     try:
         tls = make()
     except Failure as failure:
@@ -241,14 +243,14 @@ def _certificate(make: Callable[[], Inbound], advertise: str) -> CheckLine:
     ends, names = tls.describe_certificate()
     if ends < datetime.now(UTC):
         return CheckLine("certificate", f"it expired on {ends:%Y-%m-%d}: give another --tls-cert", Exit.FINDINGS)
-    if not _covers(names, advertise):
+    if not _covers_host(names, advertise):
         known = ", ".join(names) or "nobody"
         text = f"it is for {known}, not for {advertise}, which clients are told: see --advertise"
         return CheckLine("certificate", text, Exit.FINDINGS)
     return CheckLine("certificate", f"given, good for {advertise} until {ends:%Y-%m-%d}")
 
 
-def _covers(names: list[str], host: str) -> bool:
+def _covers_host(names: list[str], host: str) -> bool:
     try:
         wanted = ipaddress.ip_address(host)
     except ValueError:

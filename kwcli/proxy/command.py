@@ -42,7 +42,7 @@ def start(
     port_base, bind, advertise, metrics, served = listening
     host = advertised_host(bind, advertise)
     check_exposure(security, config, bind)
-    make = partial(_inbound, env, security, [host, bind]) if security.tls else None
+    make = partial(_make_inbound_tls, env, security, [host, bind]) if security.tls else None
     plan = log.plan(env, recording=script_and_control.control is not None)
     rules = faults.rules(env.now_ns, controlled=script_and_control.control is not None)
     in_use = script_and_control.check()
@@ -63,17 +63,17 @@ def start(
         made = ScriptAndControl(env, script_and_control, rules, reveal=log.content.reveal_secrets, gate=gate)
         settings = settings._replace(deciders=made.deciders, rules=made.rules, script_and_control=made)
     else:
-        settings = settings._replace(deciders=deciders_of(gate, rules), rules=rules)
+        settings = settings._replace(deciders=combine_deciders(gate, rules), rules=rules)
     try:
         if plan is None:
             return serve(Proxy(env, settings, found))
-        return _logged(env, settings, found, plan, log.overflow)
+        return _run_with_log(env, settings, found, plan, log.overflow)
     finally:
         if settings.script_and_control is not None:
             settings.script_and_control.close()
 
 
-def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
+def combine_deciders(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders | None:
     """The deciders about frames: `gate` first, then the fault rules, for requests that are served; None without any."""
     from kwcli.proxy.deciders import Decider, Deciders
 
@@ -90,28 +90,30 @@ def deciders_of(gate: VersionGate | None, rules: RuleFiles | None) -> Deciders |
     return deciders
 
 
-def _inbound(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
+def _make_inbound_tls(env: Environment, security: TlsOptions, places: list[str]) -> Inbound:
     from kwcli.proxy.tls.inbound import Inbound
 
     return Inbound(security.inbound("proxy"), places, env.variables)
 
 
-def _logged(env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow) -> int:
+def _run_with_log(
+    env: Environment, settings: ProxySettings, found: Discovered, plan: LogPlan, overflow: Overflow
+) -> int:
     """Run the proxy with a log's process beside it, which gets the time to write what it has."""
     script_and_control = settings.script_and_control
     controlled = script_and_control is not None and script_and_control.server is not None
     plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
     log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
 
-    def work() -> int:
-        proxy = Proxy(env, settings, found, log.feed, both=plan.record == "both")
-        log.feed.pause = proxy.pause
+    def run_proxy() -> int:
+        proxy = Proxy(env, settings, found, log.queue, both=plan.record == "both")
+        log.queue.pause = proxy.pause
         if plan.report:
             told = proxy.metrics.add_errors if proxy.metrics is not None else lambda _: None
-            log.feed.report_to(told, script_and_control.ring.add if script_and_control is not None else None)
-        log.feed.events = plan.events
+            log.queue.report_to(told, script_and_control.ring.add if script_and_control is not None else None)
+        log.queue.events = plan.events
         if proxy.metrics is not None:
-            proxy.metrics.dropped = lambda: log.feed.dropped
+            proxy.metrics.dropped = lambda: log.queue.dropped
         return serve(proxy)
 
-    return log.run_beside(env, work)
+    return log.run_beside(env, run_proxy)

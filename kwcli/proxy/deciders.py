@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.filters.prefilter import Possible, join_by_or
 from decoders.limits import HELD_MAX
-from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, Routes
+from kwcli.proxy.relay.frame_decisions import Decision, InterceptedExchange, RequestRules
 
 if TYPE_CHECKING:
     from kwcli.proxy.listeners import Listener
@@ -57,7 +57,7 @@ class Decider(Protocol):
 class ConnectionDecider(Protocol):
     """The part of a decider that is about one connection."""
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header the decider may want (see `Interventions`)."""
 
     def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
@@ -66,7 +66,7 @@ class ConnectionDecider(Protocol):
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision about an answer; None: it comes later."""
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Called when the connection is over."""
 
 
@@ -75,7 +75,7 @@ class Deciders:
 
     def __init__(self, deciders: Sequence[Decider], total: int = HELD_MAX) -> None:
         self._deciders: Final = tuple(deciders)
-        self.routes = Routes(self._wants)
+        self.request_rules = RequestRules(self._wants)
         self.total = total
         self.used = 0
 
@@ -84,7 +84,7 @@ class Deciders:
 
     def ask_wants_again(self) -> None:
         """Ask the deciders anew which exchanges they want, since that has changed."""
-        self.routes.forget()
+        self.request_rules.forget()
 
     def refuses(self, relay: ClientConnection) -> bool:
         """Whether a client that has just connected is to be turned away."""
@@ -98,7 +98,7 @@ class Deciders:
 class ConnectionDeciders:
     """The deciders of one connection, for its relay (`Interventions`)."""
 
-    __slots__ = ("_all", "_deciders", "_kept", "_left", "_pending", "_relay", "routes")
+    __slots__ = ("_all", "_deciders", "_kept", "_left", "_pending", "_relay", "request_rules")
 
     def __init__(self, all_of: Deciders, relay: ClientConnection, deciders: Sequence[ConnectionDecider]) -> None:
         self._all = all_of
@@ -109,9 +109,9 @@ class ConnectionDeciders:
         self._pending: dict[
             InterceptedExchange, tuple[int, Decision]
         ] = {}  # index of the awaited decider, decision so far
-        self.routes = all_of.routes
+        self.request_rules = all_of.request_rules
 
-    def keep(self, size: int) -> bool:
+    def reserve_bytes(self, size: int) -> bool:
         """Whether there is room to keep `size` bytes of a request; the room is taken then."""
         if self._all.used + size > self._all.total:
             return False
@@ -119,30 +119,30 @@ class ConnectionDeciders:
         self._kept += size
         return True
 
-    def give(self, size: int) -> None:
+    def release_bytes(self, size: int) -> None:
         """Give back the room of `size` bytes of a request."""
         self._all.used -= size
         self._kept -= size
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Forget the kept bytes and the awaited decisions of the connection, which is over."""
-        self.give(self._kept)
+        self.release_bytes(self._kept)
         self._left = True
         self._pending.clear()
         for each in self._deciders:
-            each.leave()
+            each.end_connection()
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a decider may want."""
-        return join_by_or(each.possible(api_key, version, client_id) for each in self._deciders)
+        return join_by_or(each.prefilter_by_header(api_key, version, client_id) for each in self._deciders)
 
     def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about a request; None: it comes later."""
-        return self._ask(exchange, 0, Decision(), now_ns)
+        return self._ask_deciders(exchange, 0, Decision(), now_ns)
 
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """The decision of all deciders about an answer; None: it comes later."""
-        return self._ask(exchange, 0, Decision(), now_ns)
+        return self._ask_deciders(exchange, 0, Decision(), now_ns)
 
     def finish_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> None:
         """Take the decision of a decider that returned None, and ask those behind it."""
@@ -151,11 +151,11 @@ class ConnectionDeciders:
             return
         at, before = waiting
         made = combine_decisions(exchange, before, decision)
-        final = made if made.final else self._ask(exchange, at + 1, made, now_ns)
+        final = made if made.final else self._ask_deciders(exchange, at + 1, made, now_ns)
         if final is not None:
             self._relay.apply_decision(exchange, final)
 
-    def _ask(self, exchange: InterceptedExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
+    def _ask_deciders(self, exchange: InterceptedExchange, at: int, made: Decision, now_ns: int) -> Decision | None:
         answer = exchange.response is not None
         for number in range(at, len(self._deciders)):
             each = self._deciders[number]

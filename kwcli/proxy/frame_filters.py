@@ -60,7 +60,7 @@ class FilterNeeds(Needs):
         super().__init__()
         self._filters = tuple(filters)
 
-    def of(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         """The paths of the fields that filters read in requests or answers of an API."""
         return frozenset().union(*(each.needs(key, side) for each in self._filters))
 
@@ -117,7 +117,7 @@ class WatchedConnection:
         self._software: ClientSoftware | None = None
         self._node: int | None = relay.listener.node_id
 
-    def _begun(self, watching: Watching, now_ns: int) -> Exchange:
+    def _begin_exchange(self, watching: Watching, now_ns: int) -> Exchange:
         relay = self._relay
         if self._ends is None:
             self._ends = ConnectionInfo(
@@ -135,7 +135,7 @@ class WatchedConnection:
 
     def exchange_of_client(self, watching: Watching, now_ns: int) -> Exchange:
         """An exchange of what is known when a client has connected: no request, no answer."""
-        exchange = self._begun(watching, now_ns)
+        exchange = self._begin_exchange(watching, now_ns)
         put_no_request(exchange)
         return exchange
 
@@ -143,7 +143,7 @@ class WatchedConnection:
         self, watching: Watching, api_key: int, version: int, client_id: bytes | None, now_ns: int
     ) -> Exchange:
         """An exchange of what all requests with such a header have in common."""
-        exchange = self._begun(watching, now_ns)
+        exchange = self._begin_exchange(watching, now_ns)
         exchange.api_reader = watching.api_readers.get(api_key, version)
         exchange.api_key, exchange.api_version = api_key, version
         exchange.client_id = None if client_id is None else client_id.decode("utf-8", "surrogateescape")
@@ -189,7 +189,7 @@ class WatchedConnection:
             put_response(seen, Frame(frame, len(frame) - SIZE_FIELD, (seen.time_ns, 0), (seen.time_ns, 0), 0))
         watching.learn(seen)
 
-    def possible(
+    def prefilter_by_header(
         self, watching: Watching, askers: Iterable[Asker], api_key: int, version: int, client_id: bytes | None
     ) -> Possible:
         """Which requests with such a header have to be intercepted for one of the askers."""

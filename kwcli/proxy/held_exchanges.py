@@ -53,7 +53,7 @@ class HeldExchanges:
         self._held: dict[int, _Held] = {}
         self._done: Counter[str] = Counter()
 
-    def hold(self, exchange: InterceptedExchange, relay: ClientConnection, decision: Decision) -> bool:
+    def hold_exchange(self, exchange: InterceptedExchange, relay: ClientConnection, decision: Decision) -> bool:
         """Hold an exchange, for a decider that returns None then. False: there is no room, and it must pass at once."""
         size = len(exchange.request if exchange.response is None else exchange.response)
         if self._size + size > self._most:
@@ -61,12 +61,12 @@ class HeldExchanges:
             return False
         self._count += 1
         number = self._count
-        timer = asyncio.get_running_loop().call_later(self.timeout_s, self.release, number)
+        timer = asyncio.get_running_loop().call_later(self.timeout_s, self.release_exchange, number)
         self._size += size
         self._held[number] = _Held(exchange, relay, decision, self._now_ns(), timer, size)
         return True
 
-    def release(self, number: int, how: str = "pass") -> bool:
+    def release_exchange(self, number: int, how: str = "pass") -> bool:
         """Let a held exchange go on as `how` (a key of RELEASES) says; False when it is not held (any more)."""
         held = self._held.pop(number, None)
         if held is None:
@@ -81,7 +81,7 @@ class HeldExchanges:
             held.relay.deciding.finish_decision(held.exchange, decision or held.decision, self._now_ns())
         return True
 
-    def leave(self, relay: ClientConnection) -> None:
+    def forget_connection(self, relay: ClientConnection) -> None:
         """Forget the held exchanges of a connection that is over."""
         for number in [number for number, held in self._held.items() if held.relay is relay]:
             held = self._held.pop(number)

@@ -100,30 +100,30 @@ class _HeldConnection:
         self._relay = relay
         self._watched = WatchedConnection(relay)
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Forget the held exchanges of this connection, which is over."""
-        self._rules.held.leave(self._relay)
+        self._rules.held.forget_connection(self._relay)
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a rule may hold."""
         rules = self._rules
-        return self._watched.possible(rules.watching, rules.active(), api_key, version, client_id)
+        return self._watched.prefilter_by_header(rules.watching, rules.active(), api_key, version, client_id)
 
     def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
         """Hold the request (None) if a rule says so; else pass it, with `look` where a rule may want its answer."""
         rules = self._rules
         wanted, look = self._watched.match_request(rules.watching, rules.active(), exchange)
         decision = Decision(look=look)
-        return None if wanted and self._hold(wanted[0], exchange, decision) else decision
+        return None if wanted and self._hold_by_rule(wanted[0], exchange, decision) else decision
 
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
         """Hold the answer (None) if a rule says so, else pass it."""
         rules = self._rules
         wanted = self._watched.match_response(rules.watching, rules.active(), exchange, now_ns)
-        return None if wanted and self._hold(wanted[0], exchange, PASS) else PASS
+        return None if wanted and self._hold_by_rule(wanted[0], exchange, PASS) else PASS
 
-    def _hold(self, rule: HoldRule, exchange: InterceptedExchange, decision: Decision) -> bool:
-        if not self._rules.held.hold(exchange, self._relay, decision):
+    def _hold_by_rule(self, rule: HoldRule, exchange: InterceptedExchange, decision: Decision) -> bool:
+        if not self._rules.held.hold_exchange(exchange, self._relay, decision):
             return False
         rule.held += 1
         if rule.left is not None:

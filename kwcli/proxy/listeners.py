@@ -39,12 +39,12 @@ class ProxyPorts:
         self._keep = keep
         if self._file is not None and keep:
             sweep_staged(os.path.dirname(self._file))
-        kept = _kept(self._file).get(cluster_id or "", [])
+        kept = _read_kept_ports(self._file).get(cluster_id or "", [])
         self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
         self._fresh = False  # some node ids are not in the file yet
         for number in nodes:
             self.port(number)
-        self.keep()
+        self.write_ports_file()
 
     @property
     def bootstrap(self) -> int:
@@ -65,12 +65,12 @@ class ProxyPorts:
                 self._fresh = True
         return port if port <= PORT_MAX else None
 
-    def keep(self) -> None:
+    def write_ports_file(self) -> None:
         """Write the node ids that are not in the file yet to it."""
         if not self._fresh or not self._keep or self._file is None or self._cluster_id is None:
             return
         self._fresh = False
-        every = {**_kept(self._file), self._cluster_id: list(self._places)}
+        every = {**_read_kept_ports(self._file), self._cluster_id: list(self._places)}
         with suppress(OSError):  # the ports hold for this run
             make_folder(os.path.dirname(self._file))
             write_private(self._file, json.dumps(every).encode())
@@ -81,7 +81,7 @@ def ports_file(variables: Mapping[str, str]) -> str:
     return os.fspath(own_folder("state", variables) / "proxy-ports.json")
 
 
-def _kept(path: str | None) -> dict[str, list[int]]:
+def _read_kept_ports(path: str | None) -> dict[str, list[int]]:
     if path is None:
         return {}
     try:
@@ -98,17 +98,18 @@ def _kept(path: str | None) -> dict[str, list[int]]:
     }
 
 
-# Nodes that answers name in, listeners that lead to them out: bound before a client hears of them, and kept.
-#
-# A socket listens as soon as it is bound here; the event loop accepts from it a moment later, and clients that connect
-# meanwhile wait.
+# Listeners of nodes
 
 
 Opened = Callable[["Listener", socket.socket], None]
 
 
 class Listener:
-    """The listener of a node. `node_id` None: of bootstrap, which leads to the first of `targets` that accepts."""
+    """The listener of a node. `node_id` None: of bootstrap, which leads to the first of `targets` that accepts.
+
+    Its socket listens as soon as it is bound; the event loop accepts from it a moment later, and clients that connect
+    meanwhile wait.
+    """
 
     __slots__ = ("address", "node_id", "rack", "targets")
 
@@ -177,7 +178,7 @@ class ProxyListeners:
             listener = self._nodes.get(each.node_id)
             target = (each.host, each.port)
             if listener is None:
-                listener = self._late(each.node_id, target)
+                listener = self._open_late_node(each.node_id, target)
                 if listener is None:
                     continue
             elif listener.targets[0] != target:
@@ -187,14 +188,14 @@ class ProxyListeners:
                 )
                 listener.targets = (target,)
             places[each.node_id] = listener.address
-        self._ports.keep()
+        self._ports.write_ports_file()
         return places
 
     def addresses_of(self, found: Iterable[Endpoint]) -> Mapping[int, Address]:
         """Where clients find the nodes of an answer that no broker gave; nodes without a listener are left out."""
         return {each.node_id: self._nodes[each.node_id].address for each in found if each.node_id in self._nodes}
 
-    def _late(self, node_id: int, target: Address) -> Listener | None:
+    def _open_late_node(self, node_id: int, target: Address) -> Listener | None:
         try:
             listener = self.open_node(node_id, target)
         except Failure as failure:

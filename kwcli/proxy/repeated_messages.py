@@ -61,7 +61,7 @@ class RepeatFilter:
         self._say = say
         self._known: OrderedDict[str, _Pause] = OrderedDict()
 
-    def say(self, text: str, line: str) -> None:
+    def say_unless_repeated(self, text: str, line: str) -> None:
         """Say `line`, unless a line with the same `text`, apart from counts in it, was said a short while ago."""
         text = _COUNT.sub("N", text)
         known = self._known.get(text)
@@ -71,7 +71,7 @@ class RepeatFilter:
         if known is None:
             known = self._known[text] = _Pause(self._now_s())
             if len(self._known) > _MOST:
-                self._tell(*self._known.popitem(last=False))
+                self._say_count(*self._known.popitem(last=False))
         else:
             self._next(text, known)
         self._say(line)
@@ -90,15 +90,15 @@ class RepeatFilter:
     def finish(self) -> None:
         """Say the counts of all lines, and forget them."""
         for text, known in self._known.items():
-            self._tell(text, known)
+            self._say_count(text, known)
         self._known.clear()
 
     def _next(self, text: str, known: _Pause) -> None:
-        self._tell(text, known)
+        self._say_count(text, known)
         known.length_s = min(2 * known.length_s, PAUSE_MOST_S) if known.more else PAUSE_FIRST_S
         known.until_s = self._now_s() + known.length_s
         known.more = 0
 
-    def _tell(self, text: str, known: _Pause) -> None:
+    def _say_count(self, text: str, known: _Pause) -> None:
         if known.more:
             self._say(f"{known.more} more {'times' if known.more > 1 else 'time'}: {text}")

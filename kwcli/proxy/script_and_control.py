@@ -136,12 +136,12 @@ class ScriptAndControl:
         self.holds = HoldRules(self.held)
         self.server = ControlServer(port, self._env.variables)
 
-    def _say(self, text: str) -> None:
+    def _say_text(self, text: str) -> None:
         self._env.say(f"kw: {text}")
 
     def _say_once(self, text: str) -> None:
         if self._notes.is_new(text):
-            self._say(text)
+            self._say_text(text)
 
     def lines(self) -> list[str]:
         """The lines about script and control interface that the proxy prints at its start."""
@@ -159,7 +159,7 @@ class ScriptAndControl:
         if self.server is not None and self.holds is not None and self.rules is not None:
             from kwcli.proxy.control.operations import ControlState
 
-            await self.server.begin(
+            await self.server.begin_answering(
                 ControlState(
                     lambda: _connections(relays()),
                     lambda: _listeners(listeners()),
@@ -167,14 +167,14 @@ class ScriptAndControl:
                     self.held,
                     self.holds,
                     self.rules,
-                    self._say,
+                    self._say_text,
                 )
             )
 
     def release_all(self) -> None:
         """Let all held exchanges go on, since the proxy drains."""
         for row in self.held.rows():
-            self.held.release(row["id"])
+            self.held.release_exchange(row["id"])
 
     def close(self) -> None:
         """End the script's process and close the control interface."""

@@ -194,9 +194,9 @@ class VersionGate:
         why = self._verdicts()
         for client, uses in self._refused.items():
             key = (client.client_id or client.host, client.software, client.software_version)
-            said.append(f"{_named(client)} could not work: {why.get(key) or _refusals(uses, self.served)}")
+            said.append(f"{_describe_client(client)} could not work: {why.get(key) or _refusals(uses, self.served)}")
         said += [
-            f"{_named(client)} asked for the versions (ApiVersions) and then nothing more"
+            f"{_describe_client(client)} asked for the versions (ApiVersions) and then nothing more"
             for client in self._asked
             if client[:2] not in self._further and client not in self._refused
         ]
@@ -223,7 +223,7 @@ def served_text(versions: Versions) -> str:
     return f"{versions.low} to {versions.high} are served" if versions else "is not served"
 
 
-def _named(client: AuditedClient) -> str:
+def _describe_client(client: AuditedClient) -> str:
     software = f"{client.software} {client.software_version or ''}".strip() + ", " if client.software else ""
     return f"client {client.client_id or 'without an id'} ({software}{client.host})"
 
@@ -248,7 +248,7 @@ class ConnectionGate:
         self._relay = relay
         self._software: tuple[str | None, str | None] = (None, None)
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
         """Whether the gate wants requests of this API and version."""
         return self._gate.wants(api_key, version)
 
@@ -279,7 +279,7 @@ class ConnectionGate:
 
         return PASS
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Called when the connection is over; nothing is to be done."""
 
     def _learn(self, exchange: InterceptedExchange) -> None:

@@ -63,28 +63,28 @@ class Proxy:
         env: Environment,
         settings: ProxySettings,
         found: Discovered,
-        feed: LogQueue | None = None,
+        log_queue: LogQueue | None = None,
         *,
         both: bool = False,
     ) -> None:
-        """`both`: the feed gets the bytes between proxy and brokers as well."""
+        """`both`: the log gets the bytes between proxy and brokers as well."""
         self.env = env
         self.settings = settings
-        self.feed = feed
-        self.both = feed if both else None
+        self.log_queue = log_queue
+        self.both = log_queue if both else None
         self.paused = False
         self.metrics = Metrics() if settings.metrics is not None else None
         self._told: socket.socket | None = None  # listens for Prometheus
-        self.budget = SharedMemory(settings.budget)
+        self.shared_memory = SharedMemory(settings.shared_memory_max)
         gate = settings.gate
         self.rewritten_answers = RewrittenAnswers(served=None if gate is None else gate.served)
         self.deciders = settings.deciders
         self.turns = Turns()
         self.dialler = Dialler(settings.config)
         self._logins = Logins(settings.config) if "SASL" in settings.config.protocol else None
-        self.sessions: dict[int, Relay] = {}
+        self.relays: dict[int, Relay] = {}
         ports = ProxyPorts(settings.port_base, found.cluster_id, ports_file(env.variables), nodes=found.nodes)
-        self.listeners = ProxyListeners(ports, settings.bind, settings.advertise, self._opened, self._say)
+        self.listeners = ProxyListeners(ports, settings.bind, settings.advertise, self._serve_soon, self._say_and_log)
         self._found = found
         self._sockets: list[tuple[Listener, socket.socket]] = []
         self._accepting: dict[Listener, Acceptor] = {}
@@ -93,39 +93,39 @@ class Proxy:
         self._count = 0
         self.backoff = LoginBackoff(time.monotonic)
         self._notes = SeenTexts()
-        self._repeats = RepeatFilter(time.monotonic, self._say)
+        self._repeats = RepeatFilter(time.monotonic, self._say_and_log)
         self._signals = 0
         self._ended = asyncio.Event()
         self._trimmer = Trimmer()
 
-    # Messages about sessions
+    # Messages about relays
 
-    def report(self, session: Relay, text: str, *, loud: bool) -> None:
+    def report(self, relay: Relay, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
         if not loud and not self.settings.verbose:
             return
-        name = session.listener.title
-        line = f"connection {session.number} from {session.peer} ({name}): {text}"
+        name = relay.listener.title
+        line = f"connection {relay.number} from {relay.peer} ({name}): {text}"
         if self.settings.verbose:
-            self._say(line)
+            self._say_and_log(line)
         else:
-            self._repeats.say(f"({name}): {text}", line)
+            self._repeats.say_unless_repeated(f"({name}): {text}", line)
 
-    def note(self, text: str, session: Relay) -> None:
+    def note(self, text: str, relay: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
         if self._notes.is_new(text):
-            self.report(session, text, loud=True)
+            self.report(relay, text, loud=True)
 
-    def _say(self, text: str) -> None:
+    def _say_and_log(self, text: str) -> None:
         self.env.say(f"kw: {text}")
-        if self.feed is not None:
-            self.feed.log_event(0, text, now_ns())
+        if self.log_queue is not None:
+            self.log_queue.log_event(0, text, now_ns())
 
     def pause(self, paused: bool) -> None:
         """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
-        for session in self.sessions.values():
-            session.pause(paused)
+        for relay in self.relays.values():
+            relay.pause(paused)
 
     # Life
 
@@ -148,10 +148,10 @@ class Proxy:
         """Serve until a signal, then drain; the exit code. `bind` comes before."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._defect)
-        if self.feed is not None:
-            self.feed.attach(loop)
+        if self.log_queue is not None:
+            self.log_queue.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._signalled)
+            loop.add_signal_handler(number, self._handle_signal)
         sockets, self._sockets = self._sockets, []
         for listener, sock in sockets:
             await self._serve(listener, sock)
@@ -159,7 +159,7 @@ class Proxy:
             told = partial(MetricsConnection, self.metrics.text)
             self._telling = await loop.create_server(told, sock=self._told)
         if self.settings.script_and_control is not None:
-            await self.settings.script_and_control.serve(self.sessions.values, lambda: self.listeners.all)
+            await self.settings.script_and_control.serve(self.relays.values, lambda: self.listeners.all)
         self._start_told()
         self._trim()
         self._look_at_rules()
@@ -177,20 +177,24 @@ class Proxy:
         """Reload files of fault rules that have changed, now and again every `_RULES_S`."""
         rules = self.settings.rules
         if rules is not None and not self._ended.is_set():
-            rules.look(self._say)
+            rules.read_changed_files(self._say_and_log)
             asyncio.get_running_loop().call_later(_RULES_S, self._look_at_rules)
 
     def _make_room(self) -> None:
         """Cut off clients that do not read the answers they have room for, while other clients wait for room."""
-        for session in list(self.sessions.values()):
-            link = session.client.transport
-            if link is not None and session.room.stalled(link.get_write_buffer_size()) and self.budget.has_waiters:
-                session.end("the client reads nothing, and its answers fill memory that others need", loud=True)
-                session.client.reset()
+        for relay in list(self.relays.values()):
+            link = relay.client.transport
+            if (
+                link is not None
+                and relay.room.is_stalled(link.get_write_buffer_size())
+                and self.shared_memory.has_waiters
+            ):
+                relay.end("the client reads nothing, and its answers fill memory that others need", loud=True)
+                relay.client.reset()
 
     def stop(self) -> None:
         """End the proxy as the first SIGINT or SIGTERM does."""
-        self._signalled()
+        self._handle_signal()
 
     def _start_told(self) -> None:
         assert self.listeners.boot is not None
@@ -198,13 +202,13 @@ class Proxy:
         for line in format_listeners(self.listeners.all):
             self.env.say(line)
         if self._found.remark:
-            self._say(self._found.remark)
+            self._say_and_log(self._found.remark)
         for line in self.settings.gate.served.lines(self._found.offered) if self.settings.gate is not None else []:
-            self._say(line)
+            self._say_and_log(line)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
             self.env.say(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
-            self._say(line)
+            self._say_and_log(line)
         for line in self.settings.script_and_control.lines() if self.settings.script_and_control is not None else []:
             self.env.say(line)
         if self._told is not None:
@@ -212,7 +216,7 @@ class Proxy:
         self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
         self.env.say(f"ready {boot}")
 
-    def _opened(self, listener: Listener, sock: socket.socket) -> None:
+    def _serve_soon(self, listener: Listener, sock: socket.socket) -> None:
         """Serve a socket that listens already, as soon as an event loop runs."""
         try:
             loop = asyncio.get_running_loop()
@@ -228,30 +232,32 @@ class Proxy:
             sock,
             partial(self._server, listener),
             partial(self._answers, listener),
-            lambda text, more: self._repeats.say(f"{listener.title}: {text}", f"{listener.title}: {text}{more}"),
+            lambda text, more: self._repeats.say_unless_repeated(
+                f"{listener.title}: {text}", f"{listener.title}: {text}{more}"
+            ),
             partial(self._let_in, listener),
         )
-        await self._accepting[listener].begin()
+        await self._accepting[listener].begin_accepting()
 
     async def _server(self, listener: Listener, sock: socket.socket) -> asyncio.Server | TlsServer:
-        factory = partial(self._accepted, listener)
+        factory = partial(self._make_relay, listener)
         tls = self.settings.tls
         if tls is None:
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
-        return TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
+        return TlsServer(sock, lambda: tls.context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
 
     # Brokers that do not answer
 
-    def end_unreachable(self, session: Relay, reached: Reached) -> None:
-        """End a session that no broker took, and refuse further clients of its listener until a broker answers."""
+    def end_unreachable(self, relay: Relay, reached: Reached) -> None:
+        """End a relay that no broker took, and refuse further clients of its listener until a broker answers."""
         said = [*reached.failures, *reached.paused]
         for text in reached.paused:
-            self.note(text, session)
-        accepting = self._accepting.get(session.listener)
+            self.note(text, relay)
+        accepting = self._accepting.get(relay.listener)
         if accepting is not None and not self._signals and accepting.refuse():
             said.append("clients are refused until a broker answers")
-        session.client.reset()  # looks like the refusal that later clients get
-        session.end("; ".join(said), loud=bool(reached.failures))
+        relay.client.reset()  # looks like the refusal that later clients get
+        relay.end("; ".join(said), loud=bool(reached.failures))
 
     def refuses(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
@@ -274,25 +280,25 @@ class Proxy:
         if self.metrics is not None:
             self.metrics.meter(listener).listening = let_in
 
-    def _accepted(self, listener: Listener) -> SocketHalf:
+    def _make_relay(self, listener: Listener) -> SocketHalf:
         self._count += 1
         return Relay(self, listener, self._count).client
 
-    def _ungreeted(self, peer: str, error: BaseException) -> None:
+    def _report_failed_handshake(self, peer: str, error: BaseException) -> None:
         assert self.settings.tls is not None
         if self.metrics is not None:
             self.metrics.refused += 1
         text = f"refused: the client {self.settings.tls.refusal(error)}"
         if self._notes.is_new(f"connection from {peer.rpartition(':')[0]} {text}"):  # clients try again and again
-            self._say(f"connection from {peer} {text}")
+            self._say_and_log(f"connection from {peer} {text}")
 
-    def login(self, session: Relay, address: Address) -> BrokerLogin | None:
+    def login(self, relay: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`; None where it has none."""
         if self._logins is None:
             return None
-        return BrokerLogin(session, address, self.settings.config, self._logins, self.backoff)
+        return BrokerLogin(relay, address, self.settings.config, self._logins, self.backoff)
 
-    def _signalled(self) -> None:
+    def _handle_signal(self) -> None:
         self._signals += 1
         self._ended.set()
         if self._signals > 1:
@@ -308,47 +314,47 @@ class Proxy:
         if self._telling is not None:
             self._telling.close()
         if not self._idle():
-            self._say(f"waiting for answers to {self._in_flight()} requests (Ctrl-C: at once)")
+            self._say_and_log(f"waiting for answers to {self._in_flight()} requests (Ctrl-C: at once)")
         end = time.monotonic() + self.settings.drain_s
         while not self._idle() and self._signals < 2:
             if time.monotonic() > end:
-                self._say(f"gave up on {self._in_flight()} unanswered requests")
+                self._say_and_log(f"gave up on {self._in_flight()} unanswered requests")
                 break
             await asyncio.sleep(_LOOK_S)
         # Answers that were sent may still be in buffers.
-        while self.sessions and time.monotonic() < end and self._signals < 2:
+        while self.relays and time.monotonic() < end and self._signals < 2:
             await asyncio.sleep(_LOOK_S)
         self._cut()
         await asyncio.sleep(0)
         if not self.settings.quiet:
             self._repeats.finish()
-            self._notes.say_repeats(self._say)
+            self._notes.say_repeats(self._say_and_log)
             for line in self.settings.gate.lines() if self.settings.gate is not None else []:
-                self._say(line)
+                self._say_and_log(line)
             for line in self.settings.rules.faults.lines() if self.settings.rules is not None else []:
-                self._say(line)
+                self._say_and_log(line)
             for line in (
                 self.settings.script_and_control.closing_lines() if self.settings.script_and_control is not None else []
             ):
-                self._say(line)
+                self._say_and_log(line)
 
     def _idle(self) -> bool:
-        over = [session.drain() for session in self.sessions.values()]
+        over = [relay.drain() for relay in self.relays.values()]
         return all(over)
 
     def _in_flight(self) -> int:
-        return sum(session.core.in_flight for session in self.sessions.values())
+        return sum(relay.core.in_flight for relay in self.relays.values())
 
     def _cut(self) -> None:
-        for session in list(self.sessions.values()):
-            session.abort()
+        for relay in list(self.relays.values()):
+            relay.abort()
 
     def _defect(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         text = f"{context.get('message', 'defect')}: {error!r}" if error else str(context.get("message"))
         if isinstance(error, OSError) and "accept" in str(context.get("message")):
             text = f"cannot take more connections: {error.strerror} (ulimit -n)"
-        self._say(text)
+        self._say_and_log(text)
         if self.env.debug and error is not None:
             import traceback
 

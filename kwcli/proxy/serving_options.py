@@ -27,7 +27,7 @@ class ServedOptions(NamedTuple):
     most: tuple[str, ...] = ()
     hide: tuple[str, ...] = ()
 
-    def served(self) -> ServedVersions | None:
+    def read_served_versions(self) -> ServedVersions | None:
         """The versions that these options serve; None where none of them was given. Raises Failure (usage)."""
         if self == ServedOptions():
             return None
@@ -61,7 +61,7 @@ class ListeningOptions(NamedTuple):
         """The settings that these options mean. Raises Failure (usage)."""
         from kwcli.proxy.settings import Listening
 
-        return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.served())
+        return Listening(self.port_base, self.bind, self.advertise, self.metrics, self.served.read_served_versions())
 
 
 def _words(given: tuple[str, ...]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from kwcli.net.cluster import ClusterClient
 from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.deadline import Deadline
 from kwcli.net.metadata_requests import ClusterNode
-from kwcli.proxy.relay.memory_share import BUDGET
+from kwcli.proxy.relay.memory_share import SHARED_MEMORY_MAX
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ProxySettings(NamedTuple):
     port_base: int = PORT_BASE
     bind: str = LOOPBACK
     advertise: str = LOOPBACK
-    budget: int = BUDGET
+    shared_memory_max: int = SHARED_MEMORY_MAX
     drain_s: float = DRAIN_S
     verbose: int = 0
     quiet: bool = False  # say nothing at the end
@@ -60,7 +60,7 @@ class ProxySettings(NamedTuple):
     script_and_control: ScriptAndControl | None = None  # a script, the control interface
 
 
-# How to connect to a cluster in, its nodes out, before the first client connects.
+# Nodes of the cluster
 
 
 # How many nodes with an impossible address are reported one by one.

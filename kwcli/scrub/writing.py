@@ -43,14 +43,14 @@ class _Plaintext:
         """Packets with these bytes, behind the handshake or a gap where there is one; for FIN or RST closing ones."""
         tcp = self._tcp
         if side in (FIN, RST):
-            return map(self._packets.checked, tcp.closing(reset=side == RST))
-        made = [] if self._opened else tcp.opening()
+            return map(self._packets.checked, tcp.closing_packets(reset=side == RST))
+        made = [] if self._opened else tcp.opening_packets()
         self._opened = True
         who = CLIENT if side == self._client else SERVER
         if place > self._places[side]:
-            made += tcp.gap(who, place - self._places[side])
+            made += tcp.gap_packets(who, place - self._places[side])
         self._places[side] = place + len(data)
-        made += [packet for packet, _ in tcp.data(who, data)]
+        made += [packet for packet, _ in tcp.data_packets(who, data)]
         return map(self._packets.checked, made)
 
 

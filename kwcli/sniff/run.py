@@ -79,7 +79,7 @@ def _order_needs(sort: str | None) -> list[Needs]:
         return []
     from decoders.analysis.exchange_facts import WAITS
 
-    return [WAITS.of]
+    return [WAITS.needed_paths]
 
 
 # Captures of fewer bytes have too few rows to be shared among processes.

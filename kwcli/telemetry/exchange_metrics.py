@@ -42,7 +42,7 @@ class TrafficMetrics:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that `add` and `learn` read of a side of an API."""
-        return RECORDS.of(key, side) | WAITS.of(key, side) | offset_needs(key, side)
+        return RECORDS.needed_paths(key, side) | WAITS.needed_paths(key, side) | offset_needs(key, side)
 
     def learn(self, exchange: Exchange) -> None:
         """Learn the offsets that an exchange states, whether or not it counts; from then on `add` learns none."""

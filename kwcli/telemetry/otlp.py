@@ -148,7 +148,7 @@ class Exporter:
 
     def needs(self, key: int, side: Side) -> frozenset[str]:
         """The paths that `add` reads of a side of an API."""
-        return needs_of(("topic", "partition", "group"), key, side) | RECORDS.of(key, side)
+        return needs_of(("topic", "partition", "group"), key, side) | RECORDS.needed_paths(key, side)
 
     def add(self, exchange: Exchange) -> None:
         """Send an exchange as a span."""

@@ -1,6 +1,6 @@
 """The cost of the proxy's log: `python -m tests.bench.proxy_log`.
 
-On the data path: the time to give one chunk to the feed, sending included, for small and for large chunks. Behind it:
+On the data path: the time to give one chunk to the queue, sending included, for small and for large chunks. Behind it:
 the exchanges a second that the log's process handles, as NDJSON to a file, with and without -w, dropping none.
 """
 
@@ -36,20 +36,20 @@ def per_chunk(size: int, count: int) -> float:
 
     reader = threading.Thread(target=swallow)
     reader.start()
-    feed = LogQueue(ours, most=1 << 40)
+    queue = LogQueue(ours, most=1 << 40)
     data = bytes(size)
-    feed.log_opened(1, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 1)
+    queue.log_opened(1, "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", 1)
     spent = 0.0
     for begun in range(0, count, 16):
         at = time.thread_time()
         for number in range(begun, begun + 16):
-            feed.log_chunk(1, CLIENT, number, data)
-        feed.flush()
+            queue.log_chunk(1, CLIENT, number, data)
+        queue.flush()
         spent += time.thread_time() - at
-        while feed.queued_size > 1 << 22:
+        while queue.queued_size > 1 << 22:
             time.sleep(0.001)
-            feed.flush()
-    feed.finish()
+            queue.flush()
+    queue.finish()
     reader.join()
     theirs.close()
     return spent / count
@@ -76,14 +76,14 @@ def per_second(told: list[tuple[int, int, bytes]], *, write: bool) -> float:
         plan = LogPlan(Settings(format="ndjson", quiet=True), write=f"{folder}/x.pcapng" if write else None)
         with (Path(folder) / "out").open("wb") as out:
             log = start(plan, most=1 << 30, stdout=out)
-            log.feed.flush()
+            log.queue.flush()
             time.sleep(1)  # the interpreter has started
             begun = time.perf_counter()
-            log.feed.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
+            log.queue.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
             for number, (side, at, data) in enumerate(told):
                 if side == SERVER:
-                    log.feed.log_upstream(1, number // 2, at - 8_000, at)
-                log.feed.log_chunk(1, side, at, data)
+                    log.queue.log_upstream(1, number // 2, at - 8_000, at)
+                log.queue.log_chunk(1, side, at, data)
             assert log.finish(120)
             seconds = time.perf_counter() - begun
         rows = (Path(folder) / "out").read_bytes().count(b"\n")

@@ -174,13 +174,13 @@ def capture(name: str = NAME) -> bytes:
     """Exchanges of one connection in which every text is `name`."""
     pcap = PcapWriter(LINK_RAW)
     talk = SyntheticTcp(*ADDRESS, time_ns=10**18)
-    packets = list(talk.opening())
+    packets = list(talk.opening_packets())
     for number, (key, (version, request, response)) in enumerate(_answers(name, name, 9092).items()):
         asked = decoders.encode_request(key, version, request, correlation_id=number, client_id=name)
         answer = decoders.encode_response(key, version, response, correlation_id=number)
-        packets += [packet for packet, _ in talk.data(CLIENT, framed(asked))]
-        packets += [packet for packet, _ in talk.data(SERVER, framed(answer))]
-    packets += talk.closing(reset=False)
+        packets += [packet for packet, _ in talk.data_packets(CLIENT, framed(asked))]
+        packets += [packet for packet, _ in talk.data_packets(SERVER, framed(answer))]
+    packets += talk.closing_packets(reset=False)
     return pcap.header() + b"".join(pcap.packet(10**18 + at * 10**6, data) for at, data in enumerate(packets))
 
 

@@ -80,8 +80,11 @@ def once(rng: Random, folder: Path) -> int:
     except (EncodeError, UnicodeError):
         return 0  # a text that is too long for its field, or not UTF-8
     talk = SyntheticTcp(*ADDRESS, time_ns=10**18)
-    packets = [*talk.opening(), *(packet for packet, _ in talk.data(CLIENT, framed(asked)))]
-    packets += [*(packet for packet, _ in talk.data(SERVER, framed(answer))), *talk.closing(reset=False)]
+    packets = [*talk.opening_packets(), *(packet for packet, _ in talk.data_packets(CLIENT, framed(asked)))]
+    packets += [
+        *(packet for packet, _ in talk.data_packets(SERVER, framed(answer))),
+        *talk.closing_packets(reset=False),
+    ]
     pcap = PcapWriter(LINK_RAW)
     file = folder / "hostile.pcap"
     file.write_bytes(pcap.header() + b"".join(pcap.packet(10**18 + at, data) for at, data in enumerate(packets)))

@@ -202,9 +202,11 @@ def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_
     brokers = [{"node_id": 1, "host": text, "port": 9092, "rack": "zone-a"}]
     asked = {"topics": None, "allow_auto_topic_creation": False}
     answer = {"brokers": brokers, "cluster_id": "abc", "controller_id": 1, "topics": []}
-    packets = ends.opening()
-    packets += [each for each, _ in ends.data(CLIENT, request(METADATA, 4, 7, "app", asked))]
-    packets += [each for each, _ in ends.data(SERVER, response(METADATA, 4, 7, {"throttle_time_ms": 0, **answer}))]
+    packets = ends.opening_packets()
+    packets += [each for each, _ in ends.data_packets(CLIENT, request(METADATA, 4, 7, "app", asked))]
+    packets += [
+        each for each, _ in ends.data_packets(SERVER, response(METADATA, 4, 7, {"throttle_time_ms": 0, **answer}))
+    ]
     pcap = PcapWriter(LINK_RAW)
     data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
     _, out, outcome = scrubbed(data, tmp_path)
@@ -227,9 +229,9 @@ def test_an_advertised_address_is_that_of_its_packets(host: str, text: str, tmp_
 def connection(*frames: tuple[int, bytes], host: str = "10.1.2.3") -> bytes:
     """A capture of one connection to a broker, with these frames of the client and the broker."""
     ends = SyntheticTcp("10.0.0.1:50000", f"{host}:9092", time_ns=10**18)
-    packets = ends.opening()
-    packets += [each for side, frame in frames for each, _ in ends.data(side, frame)]
-    packets += ends.closing(reset=False)
+    packets = ends.opening_packets()
+    packets += [each for side, frame in frames for each, _ in ends.data_packets(side, frame)]
+    packets += ends.closing_packets(reset=False)
     pcap = PcapWriter(LINK_RAW)
     return pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
 
@@ -366,13 +368,13 @@ def planted_capture() -> tuple[bytes, Planter]:
             answered["response_data"] = response(METADATA, 12, 3, planter.value(
                 plan(METADATA, 12, "response"), "Envelope"))[4:]  # fmt: skip
         sent = request(key, version, 7, planter.text("client id").decode(), asked)
-        packets += ends.opening()
-        packets += [packet for packet, _ in ends.data(CLIENT, sent)]
-        packets += [packet for packet, _ in ends.data(SERVER, response(key, version, 7, answered))]
-        packets += ends.closing(reset=False)
+        packets += ends.opening_packets()
+        packets += [packet for packet, _ in ends.data_packets(CLIENT, sent)]
+        packets += [packet for packet, _ in ends.data_packets(SERVER, response(key, version, 7, answered))]
+        packets += ends.closing_packets(reset=False)
     for codec in NUMBERS:
         ends = SyntheticTcp(f"10.8.0.{NUMBERS[codec]}:40000", "10.1.2.3:9092", time_ns=10**18)
-        packets += ends.opening()
+        packets += ends.opening_packets()
         for topic, name in (("__consumer_offsets", "OffsetCommitKey"), ("__transaction_state", "TransactionLogKey")):
             key_data = encode_embedded(name, 0, planter.value(resolve(structure(name), 0), name))
             value_name = f"{name.removesuffix('Key')}Value"
@@ -386,8 +388,8 @@ def planted_capture() -> tuple[bytes, Planter]:
                 partition = {"index": 0, "records": field}
                 value = {"acks": 0, "timeout_ms": 1, "topic_data": [{"name": which, "partition_data": [partition]}]}
                 sent = request(PRODUCE, 3, 7, "app", {"transactional_id": None, **value})
-                packets += [packet for packet, _ in ends.data(CLIENT, sent)]
-        packets += ends.closing(reset=False)
+                packets += [packet for packet, _ in ends.data_packets(CLIENT, sent)]
+        packets += ends.closing_packets(reset=False)
     dns = planter.text("DNS")
     packets.append(ipv4("10.0.0.1", "10.0.0.2", b"\0\x35\0\x35\0\x40\0\0" + dns, protocol=17))
     made = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, data) for at, data in enumerate(packets))

@@ -138,11 +138,11 @@ def captured(size: int | None, *, requests: bool = True) -> bytes:
     made, at = pcap.header(), 10**18
     for number, talk in enumerate(planted()[2]):
         ends = SyntheticTcp(f"10.9.{number >> 8}.{number & 255}:40000", "10.1.2.3:9092", time_ns=10**18)
-        packets = ends.opening()
+        packets = ends.opening_packets()
         for mine, frame in talk.turns:
-            sent = [packet for packet, _ in ends.data(CLIENT if mine else SERVER, frame)]
+            sent = [packet for packet, _ in ends.data_packets(CLIENT if mine else SERVER, frame)]
             packets += sent if requests or not mine else []
-        for data in (*packets, *ends.closing(reset=False)):
+        for data in (*packets, *ends.closing_packets(reset=False)):
             made += pcap.packet(at, data[:size], len(data))
             at += 1000
     return made

@@ -367,10 +367,10 @@ def captured(name: str, path: Path, *, whole: bool = True) -> str:
 def saved(asked: bytes, answer: bytes, path: Path) -> str:
     pcap = PcapWriter(LINK_RAW)
     talk = SyntheticTcp("10.9.8.7:40000", "10.1.2.3:9092", time_ns=10**18)
-    packets = list(talk.opening())
-    packets += [packet for packet, _ in talk.data(CLIENT, asked)]
-    packets += [packet for packet, _ in talk.data(SERVER, answer)]
-    packets += talk.closing(reset=False)
+    packets = list(talk.opening_packets())
+    packets += [packet for packet, _ in talk.data_packets(CLIENT, asked)]
+    packets += [packet for packet, _ in talk.data_packets(SERVER, answer)]
+    packets += talk.closing_packets(reset=False)
     path.write_bytes(pcap.header() + b"".join(pcap.packet(10**18 + at, data) for at, data in enumerate(packets)))
     return str(path)
 

@@ -102,10 +102,10 @@ def test_needs_are_united() -> None:
     first = Needs({(1, "request"): ("session_id",), (3, "response"): ("topics[].name",)})
     second = Needs({(1, "request"): ("topics",)})
     both = first | second
-    assert both.of(1, "request") == {"session_id", "topics"}
-    assert both.of(3, "response") == {"topics[].name"}
-    assert both.of(3, "request") == frozenset()
-    assert first.of(1, "request") == {"session_id"}
+    assert both.needed_paths(1, "request") == {"session_id", "topics"}
+    assert both.needed_paths(3, "response") == {"topics[].name"}
+    assert both.needed_paths(3, "request") == frozenset()
+    assert first.needed_paths(1, "request") == {"session_id"}
 
 
 def test_views_hold_what_is_needed_and_nothing_else() -> None:

@@ -54,7 +54,7 @@ ALL: Final = parse(" or ".join(FIELDS))
 class Whole(Needs):
     """Every field of every body, and whatever else filters read."""
 
-    def of(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         leaves = _leaves(api(key).message(side).fields, "") if key in NAMES else ()
         return frozenset(leaves) | ALL.needs(key, side)
 

@@ -33,7 +33,7 @@ class Wanted(Needs):
         super().__init__()
         self._one = one
 
-    def of(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         return self._one.needs(key, side)
 
 

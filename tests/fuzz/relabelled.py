@@ -189,7 +189,7 @@ def capture(rng: Random, count: int = EXCHANGES) -> Capture:
     for port in range(4):
         client = namer.name().decode()
         ends = SyntheticTcp(f"10.9.8.7:{40000 + port}", "10.1.2.3:9092", time_ns=10**18)
-        packets += ends.opening()
+        packets += ends.opening_packets()
         turns, more = exchanges(rng, namer, client, count // 4)
         harms += more
         for side, frame in turns:
@@ -197,8 +197,8 @@ def capture(rng: Random, count: int = EXCHANGES) -> Capture:
             for piece in filter(None, (frame[:at], frame[at:])):
                 lost = not namer.in_step and rng.random() < _LOSS
                 into = [] if lost else packets
-                into += [packet for packet, _ in ends.data(side, piece)]
-        packets += ends.closing(reset=False)
+                into += [packet for packet, _ in ends.data_packets(side, piece)]
+        packets += ends.closing_packets(reset=False)
     data = pcap.header() + b"".join(pcap.packet(10**18 + at * 1000, each) for at, each in enumerate(packets))
     return Capture(data, frozenset(namer.names), harms, namer.in_step)
 

@@ -179,8 +179,8 @@ def captured(talks: Iterable[Turns]) -> bytes:
     packets: list[bytes] = []
     for number, turns in enumerate(talks):
         ends = SyntheticTcp(f"10.9.{number >> 8}.{number & 255}:40000", "10.1.2.3:9092", time_ns=10**18)
-        packets += ends.opening()
+        packets += ends.opening_packets()
         for mine, frame in turns:
-            packets += [packet for packet, _ in ends.data(CLIENT if mine else SERVER, frame)]
-        packets += ends.closing(reset=False)
+            packets += [packet for packet, _ in ends.data_packets(CLIENT if mine else SERVER, frame)]
+        packets += ends.closing_packets(reset=False)
     return pcap.header() + b"".join(pcap.packet(10**18 + at * 10**6, data) for at, data in enumerate(packets))

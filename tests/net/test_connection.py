@@ -16,7 +16,8 @@ from kwcli.net.connection_stops import ConnectionStop
 from kwcli.net.deadline import Deadline
 from kwcli.net.sasl import make_mechanism
 from kwcli.net.session.blocking import BrokerConnection, Reply
-from kwcli.net.session.session import Offer, Session
+from kwcli.net.session.negotiation import Offer
+from kwcli.net.session.session import Session
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
 from tests.broker.options import Options

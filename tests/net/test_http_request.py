@@ -18,7 +18,7 @@ from kwcli.net.http_request import HttpAnswer, HttpProblem, HttpServer, ask_http
 from kwcli.net.session.oauth_tokens import fetch_token as ask_token
 from kwcli.net.tls_connect import client_context
 from kwcli.playground.tls_certificates import make_certificates
-from kwcli.proxy.control.client import ask as ask_control
+from kwcli.proxy.control.client import send_control_request as ask_control
 from kwcli.proxy.control.http_control import token_file
 from kwcli.run_environment import Exit, Failure
 from tests.net import hostile_http as servers

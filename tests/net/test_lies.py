@@ -428,7 +428,7 @@ def test_ports_of_many_nodes_are_written_down_once(tmp_path: Any, monkeypatch: p
     assert [first.port(number) for number in (-1, -(2**31))] == [None, None]
     for number in range(2**31 - 60_000, 2**31):  # more nodes than there are ports
         first.port(number)
-    first.keep()
+    first.write_ports_file()
     again = ProxyPorts(20000, "one", file)
     assert (again.port(20999), again.port(2**31 - 60_000), again.port(2**31 - 1)) == (41000, 41001, None)
     ProxyPorts(20000, "two", file, nodes=range(1000, 2000), keep=False)

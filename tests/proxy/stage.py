@@ -108,7 +108,7 @@ class Stage:
         self.resolved: list[tuple[int, str, int]] = []
         self.answered: list[tuple[int, int, int, int]] = []
         self.paused = [False, False]
-        self.budget = SharedMemory()
+        self.shared_memory = SharedMemory()
         self.now_ns = 0
         self.waiting: list[Command] = []
         self.turns = 0  # how often others had a turn
@@ -206,7 +206,7 @@ class Stage:
         elif what in (PAUSE_FOR_ANSWERS, RESUME_AFTER_ANSWERS):
             self.paused[command[1]] = what == PAUSE_FOR_ANSWERS
         elif what == RELEASE:
-            self.budget.release(command[1])
+            self.shared_memory.release(command[1])
         elif what == ANSWERED:
             self.answered.append(command[1:])
         else:
@@ -214,11 +214,11 @@ class Stage:
 
     def _reply(self, command: Command) -> list[Command]:
         if command[0] == RESERVE:
-            assert self.budget.take(command[1])
+            assert self.shared_memory.reserve(command[1])
             return self.connection.reserved(self.now_ns)
         found: list[Endpoint] = command[2]
         self.resolved += [(each.node_id, each.host, each.port) for each in found]
-        return self.connection.resolved(command[1], self.where, self.now_ns)
+        return self.connection.resume_after_resolution(command[1], self.where, self.now_ns)
 
 
 def pieces(data: bytes, size: int) -> list[bytes]:

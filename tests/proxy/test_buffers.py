@@ -51,8 +51,8 @@ async def test_a_client_that_does_not_read_stops_the_broker() -> None:
         reader, writer = await proxy.connect()
         reader._transport.pause_reading()  # type: ignore[attr-defined]  # there is no other way to read nothing
         writer.write(ASKED[1])
-        await sooner_or_later(lambda: [each for each in proxy.proxy.sessions.values() if each.client.transport])
-        (session,) = proxy.proxy.sessions.values()
+        await sooner_or_later(lambda: [each for each in proxy.proxy.relays.values() if each.client.transport])
+        (session,) = proxy.proxy.relays.values()
         narrow(session.client.transport)
         assert await settled(lambda: sent) > 0
         assert session.server.pause_reasons & BUFFER_FULL
@@ -89,7 +89,7 @@ async def _send_before_the_broker_is_there() -> None:
         asked = b"".join(ASKED) * 100_000
         writer.write(asked)
         await settled(writer.transport.get_write_buffer_size)
-        (session,) = proxy.proxy.sessions.values()
+        (session,) = proxy.proxy.relays.values()
         assert session.client.pause_reasons & DIALLING
         assert sum(map(len, session._early)) < 1 << 20
         gate.set()
@@ -108,8 +108,8 @@ async def test_a_broker_that_does_not_read_stops_the_client() -> None:
         _, writer = await proxy.connect()
         big = request(HEARTBEAT, 4, {"group_id": "g"}, id=1)
         writer.write((64 << 20).to_bytes(4, "big") + big[4:] + bytes((64 << 20) - len(big) + 4))
-        await sooner_or_later(lambda: [each for each in proxy.proxy.sessions.values() if each.server.transport])
-        (session,) = proxy.proxy.sessions.values()
+        await sooner_or_later(lambda: [each for each in proxy.proxy.relays.values() if each.server.transport])
+        (session,) = proxy.proxy.relays.values()
         narrow(session.server.transport)
         await settled(writer.transport.get_write_buffer_size)
         assert session.client.pause_reasons & BUFFER_FULL
@@ -133,15 +133,15 @@ async def test_frames_that_are_held_share_one_budget_and_none_waits_for_ever() -
         writer.write(answer[50_000:])
         await reader.read()
 
-    async with running(script, budget=1 << 20) as proxy:
+    async with running(script, shared_memory_max=1 << 20) as proxy:
         clients = [await proxy.connect() for _ in sizes]
         for number, client in zip(sizes, clients, strict=True):
             client[1].write(request(FETCH, 16, id=number))
-        assert 0 < await settled(lambda: proxy.proxy.budget.used) < 1 << 20
+        assert 0 < await settled(lambda: proxy.proxy.shared_memory.used) < 1 << 20
         halves.set()
         got = await asyncio.gather(*(frame(client[0]) for client in clients))
         assert [len(data) > size for data, size in zip(got, sizes.values(), strict=True)] == [True] * 3
-        await sooner_or_later(lambda: not proxy.proxy.budget.used)
+        await sooner_or_later(lambda: not proxy.proxy.shared_memory.used)
 
 
 @in_loop
@@ -152,23 +152,23 @@ async def test_who_reads_nothing_takes_no_room_from_others_for_ever() -> None:
             rows = [{"partition_index": 0, "records": records(12 << 20)}]
             writer.write(response(FETCH, 16, {"responses": [{"partitions": rows}]}, id=number))
 
-    async with running(script, budget=16 << 20) as proxy:
+    async with running(script, shared_memory_max=16 << 20) as proxy:
         deaf, patient, good = [await proxy.connect() for _ in range(3)]
         deaf[0]._transport.pause_reading()  # type: ignore[attr-defined]
         deaf[1].write(request(FETCH, 16, id=1))
-        await sooner_or_later(lambda: proxy.proxy.budget.used > 12 << 20)
-        await settled(lambda: proxy.proxy.budget.used)
+        await sooner_or_later(lambda: proxy.proxy.shared_memory.used > 12 << 20)
+        await settled(lambda: proxy.proxy.shared_memory.used)
         proxy.proxy._make_room()
         proxy.proxy._make_room()
-        assert len(proxy.proxy.sessions) == 3  # the waiting connection blocks no other
+        assert len(proxy.proxy.relays) == 3  # the waiting connection blocks no other
         patient[1].write(request(FETCH, 16, id=2))
-        await sooner_or_later(lambda: proxy.proxy.budget.has_waiters)
+        await sooner_or_later(lambda: proxy.proxy.shared_memory.has_waiters)
         proxy.proxy._make_room()
         await frame(patient[0])
         assert "the client reads nothing" in proxy.said
         good[1].write(request(FETCH, 16, id=3))
         await frame(good[0])
-        await sooner_or_later(lambda: not proxy.proxy.budget.used)
+        await sooner_or_later(lambda: not proxy.proxy.shared_memory.used)
         deaf[1].transport.abort()
 
 
@@ -179,11 +179,11 @@ async def test_room_comes_back_from_clients_that_vanish() -> None:
         writer.write((900_000).to_bytes(4, "big") + (1).to_bytes(4, "big") + bytes(1000))
         await reader.read()
 
-    async with running(script, budget=1 << 20) as proxy:
+    async with running(script, shared_memory_max=1 << 20) as proxy:
         clients = [await proxy.connect() for _ in range(3)]
         for client in clients:
             client[1].write(request(FETCH, 16, id=1))
-        await sooner_or_later(lambda: proxy.proxy.budget.used)
+        await sooner_or_later(lambda: proxy.proxy.shared_memory.used)
         for client in clients:
             client[1].transport.abort()
-        await sooner_or_later(lambda: not proxy.proxy.budget.used and not proxy.proxy.sessions)
+        await sooner_or_later(lambda: not proxy.proxy.shared_memory.used and not proxy.proxy.relays)

@@ -51,7 +51,7 @@ def test_places_are_those_of_listeners_whatever_the_pieces(step: int) -> None:
     assert stage.at_client[first:] == beaten(8)
     assert stage.resolved == list(NODES)
     assert stage.closed is None
-    assert stage.budget.used == 0
+    assert stage.shared_memory.used == 0
     assert stage.connection.idle
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from decoders.filters import FilterError
-from kwcli.proxy.control.client import ask, find_port
+from kwcli.proxy.control.client import find_port, send_control_request
 from kwcli.proxy.control.http_control import BODY_MAX, ControlServer, token_file
-from kwcli.proxy.control.operations import OPERATIONS, ControlState, Ring, operate
+from kwcli.proxy.control.operations import OPERATIONS, ControlState, Ring, run_operation
 from kwcli.proxy.held_exchanges import HeldExchanges
 from kwcli.proxy.hold_rules import HoldRules
 from kwcli.run_environment import Failure
@@ -48,7 +48,7 @@ def state() -> tuple[ControlState, list[str]]:
 
 
 def do(made: ControlState, method: str, path: str, **fields: Any) -> tuple[int, Any]:
-    answer = operate(made, method, path, fields)
+    answer = run_operation(made, method, path, fields)
     return answer.status, json.loads(answer.body)
 
 
@@ -135,7 +135,7 @@ def over_http(tmp_path: Path, request: Callable[[ControlServer], bytes]) -> tupl
         try:
             assert stat.S_IMODE(server.file.stat().st_mode) == 0o600
             assert server.file == token_file(server.port, {"XDG_STATE_HOME": str(tmp_path)})
-            await server.begin(state()[0])
+            await server.begin_answering(state()[0])
             return await _send(server.port, request(server))
         finally:
             server.close()
@@ -217,7 +217,7 @@ def test_the_proxy_that_runs_is_found_among_those_that_were_killed(tmp_path: Pat
         left.write_text(token)
         assert find_port(here) == servers[1].port
         with pytest.raises(Failure, match="one that ended has left its token"):
-            ask(servers[0].port, "GET", "/v1/held", {}, here)
+            send_control_request(servers[0].port, "GET", "/v1/held", {}, here)
     finally:
         for server in servers:
             server.close()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import decoders
 from decoders.filters.prefilter import Possible
-from kwcli.proxy.relay.frame_decisions import PASS, Decision, Delivery, InterceptedExchange, Routes, Then
+from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, InterceptedExchange, RequestRules, Then
 from kwcli.proxy.relay.request_handling import WANTED
 from tests.proxy.stage import CLIENT, FETCH, HEARTBEAT, METADATA, PRODUCE, Stage, metadata, pieces, request, response
 
@@ -36,24 +36,24 @@ class Judge:
         possible: Possible = True,
     ) -> None:
         self._possible = possible
-        self.routes = Routes(lambda key, _: key in apis)
+        self.request_rules = RequestRules(lambda key, _: key in apis)
         self._request, self._response = request, response
         self.asked: list[InterceptedExchange] = []
         self.answered: list[InterceptedExchange] = []
         self.total = total
         self.kept = 0
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         assert (version >= 0, client_id) == (True, b"c")
-        return self._possible if self.routes.find(api_key << 16 | version).reads >= WANTED else False
+        return self._possible if self.request_rules.find(api_key << 16 | version).reads >= WANTED else False
 
-    def keep(self, size: int) -> bool:
+    def reserve_bytes(self, size: int) -> bool:
         if self.kept + size > self.total:
             return False
         self.kept += size
         return True
 
-    def give(self, size: int) -> None:
+    def release_bytes(self, size: int) -> None:
         self.kept -= size
         assert self.kept >= 0
 
@@ -230,7 +230,7 @@ def test_a_delayed_answer_holds_those_behind_it_and_not_the_requests(step: int) 
     assert (stage.at_client, stage.stopped[SERVER]) == (ANSWERS, False)
     stage.server(*pieces(groups(4), step))
     assert stage.at_client == ANSWERS + groups(4)
-    assert (judge.kept, stage.budget.used, stage.connection.idle) == (0, 0, True)
+    assert (judge.kept, stage.shared_memory.used, stage.connection.idle) == (0, 0, True)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -267,16 +267,16 @@ def test_a_late_decision_about_a_connection_that_is_over_does_nothing() -> None:
 
 
 DELIVERIES = {
-    Delivery(times=2): [(0, "all"), (0, "all")],
-    Delivery(cut=7): [(0, "7")],
-    Delivery(cut=10_000): [(0, "all")],
-    Delivery(cut=0): [],
+    AnswerDelivery(times=2): [(0, "all"), (0, "all")],
+    AnswerDelivery(cut=7): [(0, "7")],
+    AnswerDelivery(cut=10_000): [(0, "all")],
+    AnswerDelivery(cut=0): [],
 }
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_an_answer_in_another_manner(step: int, delivery: Delivery) -> None:
+def test_an_answer_in_another_manner(step: int, delivery: AnswerDelivery) -> None:
     judge = Judge(LOOK, Decision(delivery=delivery))
     stage = play(judge, beat(1) + listed(2), beaten(1) + groups(2), step)
     what = b"".join(beaten(1)[: None if text == "all" else int(text)] for _, text in DELIVERIES[delivery])
@@ -285,13 +285,13 @@ def test_an_answer_in_another_manner(step: int, delivery: Delivery) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_slices_are_sent_one_by_one(step: int) -> None:
-    judge = Judge(LOOK, Decision(delivery=Delivery(piece=6)))
+    judge = Judge(LOOK, Decision(delivery=AnswerDelivery(piece=6)))
     stage = play(judge, beat(1), beaten(1), step)
     assert stage.to_client == pieces(beaten(1), 6)
 
 
 def test_a_slow_answer_takes_its_time_and_holds_the_next() -> None:
-    judge = Judge(LOOK, Decision(delivery=Delivery(rate=500.0)))
+    judge = Judge(LOOK, Decision(delivery=AnswerDelivery(rate=500.0)))
     stage = play(judge, beat(1) + listed(2), beaten(1) + groups(2), 10_000)
     assert stage.at_client == beaten(1)[:10]
     while stage.timers:
@@ -352,10 +352,10 @@ def test_a_client_that_leaves_inside_a_request_had_its_bytes_sent(step: int) -> 
 def test_what_is_wanted_may_change() -> None:
     apis = [HEARTBEAT]
     judge = Judge(refused)
-    judge.routes = Routes(lambda key, _: key in apis)
+    judge.request_rules = RequestRules(lambda key, _: key in apis)
     stage = Stage(interventions=judge).client(beat(1))
     apis.clear()
-    judge.routes.forget()
+    judge.request_rules.forget()
     stage.client(beat(2)).server(beaten(2))
     assert stage.at_client == beaten(1, 27) + beaten(2)
 

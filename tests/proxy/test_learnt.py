@@ -41,7 +41,7 @@ class Changer:
     def connection(self, relay: ClientConnection) -> Changer:  # noqa: ARG002  # it is one for all
         return self
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as a decider has it
         return self.wants(api_key, version)
 
     def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision:  # noqa: ARG002  # as a decider has it
@@ -50,7 +50,7 @@ class Changer:
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision:  # noqa: ARG002  # as a decider has it
         return self.change(1, exchange)
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Nothing is kept."""
 
 

@@ -134,7 +134,7 @@ def test_an_error_holds_only_fetches_of_sessions(epoch: int, held: bool) -> None
     stage = FaultyStage("error NOT_LEADER_OR_FOLLOWER, when topic == nosuch")
     topics = [{"topic": "orders", "partitions": [{"partition": 0, "fetch_offset": 1}]}]
     frame = request(FETCH, 11, {"topics": topics, "session_epoch": epoch}, client_id="c")
-    possible = stage._deciding.possible(FETCH, 11, b"c")
+    possible = stage._deciding.prefilter_by_header(FETCH, 11, b"c")
     assert not isinstance(possible, bool)
     assert possible(frame, 0, len(frame)) is held
     named = frame.replace(b"orders", b"nosuch")
@@ -321,7 +321,7 @@ def test_a_rule_that_is_over_wants_nothing_any_more() -> None:
     stage = FaultyStage("delay 1ms, first 1, when topic == orders")
     produce = request(PRODUCE, 9, {"acks": 1, "topic_data": [{"name": "orders", "partition_data": []}]})
     stage.client(produce).pass_time()
-    assert stage.deciders.routes.find(9).reads >= 8
+    assert stage.deciders.request_rules.find(9).reads >= 8
     stage.client(produce)
-    assert stage.deciders.routes.find(9).reads < 8
+    assert stage.deciders.request_rules.find(9).reads < 8
     assert stage.faults.lines() == ["fault 1 (delay 1ms): hit 1 of 1 exchange"]

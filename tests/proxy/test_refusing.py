@@ -105,7 +105,7 @@ async def test_a_hundred_clients_of_a_dead_broker_are_a_line(monkeypatch: pytest
             assert await rest(reader) == b""
             writer.close()
         assert dials == 1
-        assert not proxy.proxy.sessions
+        assert not proxy.proxy.relays
         assert proxy.said.count("kw: ") == 1
 
 
@@ -189,15 +189,15 @@ def test_equal_lines_are_folded_and_counted() -> None:
     now, said = [0.0], list[str]()
     repeats = RepeatFilter(lambda: now[0], said.append)
     for number in range(1000):
-        repeats.say("(node 1): refused", f"connection {number} (node 1): refused")
-    repeats.say("(node 2): refused", "connection 7 (node 2): refused")
+        repeats.say_unless_repeated("(node 1): refused", f"connection {number} (node 1): refused")
+    repeats.say_unless_repeated("(node 2): refused", "connection 7 (node 2): refused")
     repeats.say_due()
     assert said == ["connection 0 (node 1): refused", "connection 7 (node 2): refused"]
     now[0] += PAUSE_FIRST_S
     repeats.say_due()
     assert said[2:] == ["999 more times: (node 1): refused"]
-    repeats.say("(node 2): refused", "connection 8 (node 2): refused")  # forgotten, so it is news
-    repeats.say("(node 1): refused", "connection 9 (node 1): refused")
+    repeats.say_unless_repeated("(node 2): refused", "connection 8 (node 2): refused")  # forgotten, so it is news
+    repeats.say_unless_repeated("(node 1): refused", "connection 9 (node 1): refused")
     now[0] += PAUSE_FIRST_S
     repeats.say_due()
     assert said[3:] == ["connection 8 (node 2): refused"]  # pauses between lines grow with the outage
@@ -210,8 +210,8 @@ def test_lines_without_end_fill_no_memory(monkeypatch: pytest.MonkeyPatch) -> No
     said = list[str]()
     repeats = RepeatFilter(lambda: 0.0, said.append)
     for number in range(100):
-        repeats.say(f"line-{number}", f"{number}")
-        repeats.say(f"line-{number}", f"{number}")
+        repeats.say_unless_repeated(f"line-{number}", f"{number}")
+        repeats.say_unless_repeated(f"line-{number}", f"{number}")
     assert len(repeats._known) == 10
     repeats.finish()
     assert len(said) == 200  # no line is lost
@@ -221,9 +221,11 @@ def test_counts_make_no_other_line() -> None:
     said: list[str] = []
     repeats = RepeatFilter(lambda: 0.0, said.append)
     for port, unanswered in ((40_001, 9_131), (40_002, 10_742), (40_003, 9_131)):
-        repeats.say(f"(bootstrap): reset with {unanswered} unanswered", f"127.0.0.1:{port} reset with {unanswered}")
-    repeats.say("(node 2): 10.0.0.2:9092 refused", "node 2")
-    repeats.say("(node 2): 10.0.0.3:9092 refused", "elsewhere")
+        repeats.say_unless_repeated(
+            f"(bootstrap): reset with {unanswered} unanswered", f"127.0.0.1:{port} reset with {unanswered}"
+        )
+    repeats.say_unless_repeated("(node 2): 10.0.0.2:9092 refused", "node 2")
+    repeats.say_unless_repeated("(node 2): 10.0.0.3:9092 refused", "elsewhere")
     repeats.finish()
     assert said == [
         *("127.0.0.1:40001 reset with 9131", "node 2", "elsewhere"),

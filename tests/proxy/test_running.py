@@ -84,7 +84,7 @@ async def test_a_client_that_vanishes_inside_a_request(reset: bool) -> None:
         good, bad = await proxy.connect(), await proxy.connect()
         bad[1].write(ASKED[1][:-5])
         await bad[1].drain()
-        await sooner_or_later(lambda: len(proxy.proxy.sessions) == 2)
+        await sooner_or_later(lambda: len(proxy.proxy.relays) == 2)
         await asyncio.sleep(0.05)
         if reset:
             link: socket.socket = bad[1].get_extra_info("socket")
@@ -94,7 +94,7 @@ async def test_a_client_that_vanishes_inside_a_request(reset: bool) -> None:
             "the client reset the connection inside" if reset else "the client closed the connection inside a request"
         )
         await beat(good, 2)
-        await sooner_or_later(lambda: len(proxy.proxy.sessions) == 1)
+        await sooner_or_later(lambda: len(proxy.proxy.relays) == 1)
 
 
 @in_loop
@@ -178,7 +178,7 @@ async def _wait_an_hour() -> None:
     async with running(script) as proxy:
         waiting, idle = await proxy.connect(), await proxy.connect()
         waiting[1].write(ASKED[1])
-        await sooner_or_later(lambda: sum(each.core.in_flight for each in proxy.proxy.sessions.values()) == 1)
+        await sooner_or_later(lambda: sum(each.core.in_flight for each in proxy.proxy.relays.values()) == 1)
         loop = asyncio.get_running_loop()
         now = loop.time
         loop.time = lambda: now() + 3600  # type: ignore[method-assign]  # every timer is due
@@ -285,7 +285,7 @@ def test_ports_follow_from_ids_and_large_ones_are_kept(tmp_path: Any) -> None:
         21002,
         21001,
     ]
-    first.keep()
+    first.write_ports_file()
     assert ProxyPorts(20000, "one", file).port(1000) == 21002
     assert ProxyPorts(20000, "two", file).port(1000) == 21001
     assert ProxyPorts(20000, None, file).port(1000) == 21001

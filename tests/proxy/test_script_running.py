@@ -173,8 +173,8 @@ async def test_what_it_holds_waits_until_it_is_released_or_time_is_up(tmp_path: 
         await beat(other, 4)
         [row] = made.held.rows()
         assert (row["id"], row["side"], row["api"], row["correlation_id"]) == (1, "response", "Heartbeat", 1)
-        assert made.held.release(1)
-        assert not made.held.release(1)
+        assert made.held.release_exchange(1)
+        assert not made.held.release_exchange(1)
         assert [await frame(client[0]), await frame(client[0])] == [ANSWERS[1], ANSWERS[5]]
         made.held.timeout_s = 0.05
         await beat(client, 2)
@@ -200,13 +200,13 @@ async def test_rules_that_hold(tmp_path: Path) -> None:
         client[1].write(ASKED[1])
         await sooner_or_later(held.rows)
         await beat(other, 2)  # there is no room to hold this one as well
-        assert held.release(1, "close")
+        assert held.release_exchange(1, "close")
         assert await client[0].read() == b""
         again = await proxy.connect()
         again[1].write(ASKED[3])
         await sooner_or_later(held.rows)
         rules.remove(1)
-        assert held.release(2)
+        assert held.release_exchange(2)
         assert await frame(again[0]) == ANSWERS[3]
         await beat(again, 4)
 

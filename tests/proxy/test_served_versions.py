@@ -52,7 +52,7 @@ class Client:
 
 
 def served(release: str | None = None, most: tuple[str, ...] = (), hide: tuple[str, ...] = ()) -> ServedVersions:
-    found = ServedOptions(release, most, hide).served()
+    found = ServedOptions(release, most, hide).read_served_versions()
     assert found is not None
     return found
 
@@ -262,10 +262,10 @@ def test_what_brokers_lack_is_told_at_the_start() -> None:
 )
 def test_words_that_are_wrong(options: ServedOptions, text: str) -> None:
     with pytest.raises(Failure) as failure:
-        options.served()
+        options.read_served_versions()
     assert (failure.value.text, failure.value.code) == (text, Exit.USAGE)
 
 
 def test_nothing_asked_is_nothing_done() -> None:
-    assert ServedOptions().served() is None
+    assert ServedOptions().read_served_versions() is None
     assert encode_message(API_VERSIONS, 0, "request", {}) == b""

@@ -109,7 +109,7 @@ def test_the_pieces_make_no_difference(kinds: list[int], up: list[int], down: li
     assert stage.at_client == expected
     assert stage.closed is None
     assert stage.connection.idle
-    assert stage.budget.used == 0
+    assert stage.shared_memory.used == 0
 
 
 @settings(max_examples=300, deadline=None)
@@ -123,7 +123,7 @@ def test_a_talk_may_be_cut_anywhere(kinds: list[int], at: int, up: list[int], do
     assert expected.startswith(stage.at_client)
     assert stage.closed is not None
     assert stage.closed.startswith("the broker closed the connection")
-    assert stage.budget.used == 0
+    assert stage.shared_memory.used == 0
 
 
 @settings(max_examples=500, deadline=None)

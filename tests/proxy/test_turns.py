@@ -72,7 +72,7 @@ def test_thousands_of_answers_in_one_piece_are_given_in_turns(key: int, version:
         elif command[0] == RESOLVE:
             frames += 1
             assert frames < MOST
-            todo += connection.resolved(command[1], {1: ("kafka.invalid", 9092)}, 3)
+            todo += connection.resume_after_resolution(command[1], {1: ("kafka.invalid", 9092)}, 3)
         elif command[0] == YIELD:
             pieces, frames = pieces + 1, 0
             todo += connection.go_on(command[1], 4)
@@ -156,7 +156,7 @@ async def test_large_pieces_wait_behind_those_that_wait_already() -> None:
     async with running(script) as proxy:
         small, large = await proxy.connect(), await proxy.connect()
         data = asked(HEARTBEAT, 4, 1000)
-        await sooner_or_later(lambda: sum(bool(each.server.transport) for each in proxy.proxy.sessions.values()) == 2)
+        await sooner_or_later(lambda: sum(bool(each.server.transport) for each in proxy.proxy.relays.values()) == 2)
         blocked = True
 
         def busy() -> None:

@@ -79,7 +79,7 @@ class Play:
         self.notes: list[str] = []
         self.pieces = pieces
         self.credentials = True
-        self.act(self.login.begin())
+        self.act(self.login.begin_login())
 
     def act(self, commands: list[Command]) -> None:
         for command in commands:
@@ -205,7 +205,7 @@ def test_refused_credentials() -> None:
 
 def test_credentials_are_asked_for_first() -> None:
     login = UpstreamLogin(client_id="kw", software=("kw", "0"), tls=False)
-    assert login.begin() == [(CREDENTIALS,)]
+    assert login.begin_login() == [(CREDENTIALS,)]
 
 
 @pytest.mark.parametrize(

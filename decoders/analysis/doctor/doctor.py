@@ -80,7 +80,7 @@ class Doctor:
         # An error code is about the partition that its own struct names.
         partitions = partition_paths(key, side, topics=True) if side == "response" else frozenset()
         offered = OFFERED if key == API_VERSIONS and side == "response" else frozenset()
-        found = needs_of(("topic",), key, side) | entities | WAITS.of(key, side) | throttle_needs(key, side)
+        found = needs_of(("topic",), key, side) | entities | WAITS.needed_paths(key, side) | throttle_needs(key, side)
         return found | observed | partitions | offered
 
     def set_capture_faults(self, faults: list[str]) -> None:

@@ -302,10 +302,7 @@ def _read_oauth_claims(chosen: ChosenSettings) -> dict[str, str | float | list[s
     return claims or None
 
 
-# Flags, property files, profiles and variables in, one `ClientConfig` out.
-#
-# Where two sources differ the higher one wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
-# localhost:9092 when no source says where the cluster is.
+# The client's configuration
 
 
 _FILE_MAX: Final = 1024 * 1024  # of a property file; a device given by mistake is endless
@@ -322,7 +319,11 @@ _OTHERS: Final = (
 
 
 def client_config(env: Environment, asked: ConnectionOptions) -> ClientConfig:
-    """The client's configuration from all sources; Failure (usage) where it makes no sense."""
+    """The client's configuration from all sources; Failure (usage) where it makes no sense.
+
+    Where two sources differ the higher one wins: a flag, -X, -F, --profile, KW_* variables, the active profile, and
+    localhost:9092 when no source says where the cluster is.
+    """
     if asked.servers is not None and asked.controllers is not None:
         raise Failure("-b and --bootstrap-controller exclude each other: give one of them", Exit.USAGE)
     sources, notes = read_sources(env, properties=asked.properties, files=asked.config_files, profile=asked.profile)

@@ -372,10 +372,7 @@ _PREFIXES: Final = ("producer.", "consumer.", "admin.", "topic.")
 # Words in names of secret properties without meaning for kw. A command may have a password in it.
 _TELLING: Final = ("password", "passphrase", "secret", "private.key", "kinit.cmd")
 
-# Text of a configuration file in, its properties out (and back): Java's .properties and librdkafka's plain lines.
-#
-# They differ in one thing that matters: for Java a backslash escapes and joins lines, for librdkafka it is a character
-# like any other. The property names tell which of them a text is; where they do not, Java's rules hold.
+# Files of properties
 
 
 Pair = tuple[str, str]
@@ -396,7 +393,11 @@ def decode_text(data: bytes) -> str:
 
 
 def is_java(text: str) -> bool:
-    """Whether a text is of Java's kind: its names are Java's, or do not tell."""
+    """Whether a text is of Java's kind: its names are Java's, or do not tell.
+
+    The kinds differ in one thing that matters: for Java a backslash escapes and joins lines, for librdkafka it is a
+    character like any other.
+    """
     names = {name for _, (name, _) in _plain_lines(text)}
     return bool(names & ONLY_JAVA) or not names & ONLY_LIBRDKAFKA
 
@@ -469,9 +470,7 @@ def _escape(text: str, special: str) -> str:
     return "\\" + written if written.startswith(" ") else written
 
 
-# Properties in, the parts that may be shown out: an unknown name may be a password that was put in its place.
-#
-# Names and values known to be harmless are shown, others are `{redacted N}`; of a URL its user and query are hidden.
+# What may be shown of properties
 
 
 # Options of Java's login modules that are no secrets.
@@ -492,7 +491,7 @@ SHORTEST_UNKNOWN: Final = 6
 
 
 def is_hidden_value(name: str, value: str) -> bool:
-    """Whether a value may be shown only on demand."""
+    """Whether a value may be shown only on demand: an unknown name may be a password that was put in its place."""
     return bool(value) and (secret(name) or "PRIVATE KEY" in value)
 
 

@@ -167,7 +167,7 @@ def _reason(error: Exception) -> str:
     return (error.strerror or str(error)) if isinstance(error, OSError) else "it is no text"
 
 
-# Profiles in, the output of `kw profile` out: lines for people, rows for programs; secrets only on demand.
+# The output of `kw profile`
 
 
 Row = dict[str, Any]

@@ -49,9 +49,9 @@ class Dialler:
 
         The broker's certificate is checked against the host of `address`, wherever --dial-map leads.
         """
-        way = Connector(address, self._config)
+        connector = Connector(address, self._config)
         deadline = Deadline(self._config.connect_timeout_s, time.monotonic)
-        link = await self._connect_socket(way, deadline)
+        link = await self._connect_socket(connector, deadline)
         loop = asyncio.get_running_loop()
         if self._context is None:
             transport, _ = await loop.create_connection(factory, sock=link)
@@ -61,29 +61,29 @@ class Dialler:
             async with asyncio.timeout(max(deadline.left(), 0.001)):
                 transport, _ = await loop.create_connection(factory, sock=link, ssl=self._context, server_hostname=name)
         except TimeoutError:
-            text = f"{way.text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
+            text = f"{connector.text} did not finish the TLS handshake within {deadline.seconds:.3g} s"
             raise Failure(f"{text}; does it speak TLS?", Exit.TIMEOUT) from None
         except OSError as error:
             from kwcli.net.tls_connect import explain_tls_error
 
-            raise way.make_failure(explain_tls_error(error, self._tls, name)) from None
+            raise connector.make_failure(explain_tls_error(error, self._tls, name)) from None
         return transport
 
     def describe_tls_alert(self, address: Address, error: BaseException | None) -> str | None:
         """The broker's alert about our certificate, which TLS 1.3 brings only after our first bytes; else None."""
         if not isinstance(error, OSError):
             return None
-        way = Connector(address, self._config)
-        stop = way.find_tls_alert(error)
-        return None if stop is None else stop.line(way.text)
+        connector = Connector(address, self._config)
+        stop = connector.find_tls_alert(error)
+        return None if stop is None else stop.line(connector.text)
 
-    async def _connect_socket(self, way: Connector, deadline: Deadline) -> socket.socket:
-        target = self._config.dial_map.get(way.address, way.address)
+    async def _connect_socket(self, connector: Connector, deadline: Deadline) -> socket.socket:
+        target = self._config.dial_map.get(connector.address, connector.address)
         loop = asyncio.get_running_loop()
         if _is_literal(target[0]):
-            places = resolve(target, way.text, deadline)
+            places = resolve(target, connector.text, deadline)
         else:
-            places = await loop.run_in_executor(None, resolve, target, way.text, deadline)
+            places = await loop.run_in_executor(None, resolve, target, connector.text, deadline)
         failures: list[OSError] = []
         for left_over, place in zip(range(len(places), 0, -1), places, strict=True):
             try:
@@ -91,7 +91,7 @@ class Dialler:
                     return await _connect(place)
             except OSError as error:  # TimeoutError is one
                 failures.append(without_frames(error))
-        raise unreachable_failure(way.text, failures, deadline)
+        raise unreachable_failure(connector.text, failures, deadline)
 
 
 class Logins:

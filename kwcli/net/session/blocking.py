@@ -18,18 +18,8 @@ from kwcli.net.config.client_config import Address, ClientConfig
 from kwcli.net.connection_stops import QUESTION_S, Cause, ConnectionStop, closed_stop
 from kwcli.net.connector import Connector, Timing
 from kwcli.net.deadline import Deadline
-from kwcli.net.session.session import (
-    Event,
-    Offer,
-    Opened,
-    Outgoing,
-    ReceivedAnswer,
-    Session,
-    SessionPhase,
-    assumed_offer,
-    find_impossible_versions,
-    is_controller,
-)
+from kwcli.net.session.negotiation import Offer, assumed_offer, find_impossible_versions, is_controller
+from kwcli.net.session.session import Event, Opened, Outgoing, ReceivedAnswer, Session, SessionPhase
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -93,7 +83,7 @@ class BrokerConnection:
 
     def __init__(
         self,
-        way: Connector,
+        connector: Connector,
         link: socket.socket,
         session: Session,
         deadline: Deadline,
@@ -104,7 +94,7 @@ class BrokerConnection:
         record: Record | None = None,
     ) -> None:
         """Take over a connected socket; callers use `open`. Raises ConnectionStop."""
-        self.address = way.address
+        self.address = connector.address
         self.node_id = node_id
         self.deadline = deadline
         self.timing = timing
@@ -119,7 +109,7 @@ class BrokerConnection:
         self._login = login
         self._record = record
         self._session = session
-        self._way = way
+        self._connector = connector
 
     @classmethod
     def open(
@@ -139,7 +129,7 @@ class BrokerConnection:
         to reach (KIP-1242); elsewhere it costs one more round. `credentials` are shared by the connections of a
         cluster.
         """
-        way = Connector(address, config)
+        connector = Connector(address, config)
         login = _make_login(config, address, deadline, credentials)
 
         def attempt(assumed: Offer | None, deadline: Deadline) -> BrokerConnection:
@@ -150,17 +140,19 @@ class BrokerConnection:
                 cluster_id=cluster_id,
                 node_id=node_id,
                 assumed=assumed,
-                tls=way.tls,
+                tls=connector.tls,
             )
             timing = Timing()
-            link = way.connect(deadline, timing)
+            link = connector.connect(deadline, timing)
             try:
-                made = cls(way, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record)
+                made = cls(
+                    connector, link, session, deadline, timing=timing, login=login, node_id=node_id, record=record
+                )
                 made._open()
                 odd = find_impossible_versions(made.offer.answer)
                 if odd:
                     more = f" and {len(odd) - 1:,} more like that" if odd[1:] else ""
-                    made.remarks.append(f"{way.text} offers {odd[0]}{more}: ignored")
+                    made.remarks.append(f"{connector.text} offers {odd[0]}{more}: ignored")
             except BaseException:
                 link.close()
                 raise
@@ -170,12 +162,12 @@ class BrokerConnection:
             return attempt(None, deadline)
         except ConnectionStop as stop:
             if stop.cause is not Cause.CLOSED:
-                raise way.make_failure(stop) from None
-            known = way.explain_close(stop, deadline)
+                raise connector.make_failure(stop) from None
+            known = connector.explain_close(stop, deadline)
             if known is not stop:
-                raise way.make_failure(known) from None
+                raise connector.make_failure(known) from None
             return _connect_to_old_broker(
-                attempt, way, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI"
+                attempt, connector, stop, deadline, worth=config.sasl is None or config.sasl.mechanism == "GSSAPI"
             )
 
     def __enter__(self) -> BrokerConnection:
@@ -309,7 +301,7 @@ class BrokerConnection:
         except TimeoutError:
             raise self._timeout_failure(*self._session.describe_silence()) from None
         except OSError as error:
-            alerted = self._way.find_tls_alert(error)
+            alerted = self._connector.find_tls_alert(error)
             if alerted is not None:
                 raise alerted from None
             data = b""
@@ -325,25 +317,25 @@ class BrokerConnection:
         return left
 
     def _timeout_failure(self, what: str, remedy: str = "") -> Failure:
-        line = f"{self._way.text} {what} within {self.deadline.seconds:.3g} s"
+        line = f"{self._connector.text} {what} within {self.deadline.seconds:.3g} s"
         return Failure(f"{line}; {remedy}" if remedy else line, Exit.TIMEOUT)
 
     def _failure(self, stop: ConnectionStop, api_key: int | None = None, version: int = 0) -> Failure:
         if stop.cause is Cause.CLOSED:
             offered = self.versions.get(api_key) if api_key is not None else None
             if not self._answered:
-                stop = self._way.explain_refusal(stop, self.deadline)
+                stop = self._connector.explain_refusal(stop, self.deadline)
             if stop.cause is Cause.CLOSED and api_key is not None and (offered is None or version not in offered):
                 remedy = f"it offers {f'versions {offered}' if offered else 'no version'} of this API"
                 if not offered and self.is_controller:
                     remedy = "it is a controller, which does not take this API: ask a broker"
                 stop.remedy = remedy
-        return self._way.make_failure(stop)
+        return self._connector.make_failure(stop)
 
 
 def _connect_to_old_broker(
     attempt: Callable[[Offer | None, Deadline], BrokerConnection],
-    way: Connector,
+    connector: Connector,
     stop: ConnectionStop,
     deadline: Deadline,
     *,
@@ -358,11 +350,11 @@ def _connect_to_old_broker(
         else:
             made.deadline = deadline
             made.remarks.append(
-                f"{way.text} does not know ApiVersions: kw takes it for a broker before 0.10, with the versions of "
-                f"{made.offer.assumed}"
+                f"{connector.text} does not know ApiVersions: kw takes it for a broker before 0.10, with the versions "
+                f"of {made.offer.assumed}"
             )
             return made
-    raise way.make_failure(way.explain_no_broker(stop, deadline))
+    raise connector.make_failure(connector.explain_no_broker(stop, deadline))
 
 
 def _make_login(

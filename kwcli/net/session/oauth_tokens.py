@@ -90,7 +90,7 @@ def _quote_content(content: bytes) -> str:
     return f": {text}" if text else ""
 
 
-# SASL settings in, OAUTHBEARER's token out: as given, made here, from a file, or asked for over HTTPS.
+# Where tokens come from
 
 
 _PIECE: Final = 64 * 1024
@@ -99,7 +99,10 @@ _GOOD_FOR: Final = 0.8
 
 
 class Credentials:
-    """The tokens of one set of settings; a token that is still good is not asked for again."""
+    """The tokens of one set of settings: as given, made here, from a file, or requested over HTTPS.
+
+    A token that is still good is not requested again.
+    """
 
     def __init__(self, sasl: SaslSettings, *, now_s: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._oauth = sasl.oauth

@@ -56,12 +56,7 @@ def format_pem(label: str, contents: Iterable[bytes]) -> str:
     return "".join(block.text for text in found for block in find_pem_blocks(text))
 
 
-# The bytes of a JKS store in, its certificates and its first key out (DER).
-#
-# Java made such stores by default until release 8, and many are in use. The format is Sun's own and has been frozen
-# since 1998: a list of entries, a SHA-1 over it all and the password, keys hidden by a stream of SHA-1 values. It is
-# read here because the one library that does (pyjks) has had no release since 2020 and brings a second crypto library
-# and an extension without wheels along; the standard library has all it takes.
+# Java's key stores
 
 
 _MAGIC_SIZE: Final = 4
@@ -92,6 +87,11 @@ class Jks(NamedTuple):
 
 def read_jks(content: bytes, password: str | None, key_password: str | None, *, with_key: bool = True) -> Jks:
     """The contents of a JKS store. Without a password trusted certificates are taken unchecked, as Java does.
+
+    Java made such stores by default until release 8, and many are in use. The format is Sun's own and has been frozen
+    since 1998: a list of entries, a SHA-1 over it all and the password, keys hidden by a stream of SHA-1 values. It is
+    read here because the one library that does (pyjks) has had no release since 2020 and brings a second crypto library
+    and an extension without wheels along; the standard library has all it takes.
 
     Raises StoreError.
     """

@@ -1,4 +1,8 @@
-"""Key and trust stores in (PEM, JKS, PKCS 12), certificates and keys in PEM out, as OpenSSL takes them."""
+"""Key and trust stores in (PEM, JKS, PKCS 12), certificates and keys in PEM out, as OpenSSL takes them.
+
+The kinds are told apart by their first bytes, never by a file's name. A store's password opens a PKCS12 or JKS file, a
+key's password the key in a JKS file or in PEM text; where only one of the two is given it serves for both.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,7 @@ from kwcli.net.config.client_config import KeyStoreFile
 from kwcli.net.tls.jks import Jks, StoreError, find_pem_blocks, format_pem, read_jks
 from kwcli.run_environment import Exit, Failure
 
-# Stores of certificates and keys in, the PEM text that OpenSSL takes out.
-#
-# PEM, PKCS12 and JKS are told apart by their first bytes, never by a file's name. A store's password opens a PKCS12 or
-# JKS file, a key's password the key in a JKS file or in PEM text; where only one of the two is given it serves for
-# both.
+# First bytes and limits
 
 
 _JKS: Final = b"\xfe\xed\xfe\xed"

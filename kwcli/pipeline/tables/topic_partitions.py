@@ -33,19 +33,19 @@ class TableNeeds(Needs):
         self._partitions = "topic_partitions" in tables
         self._more = tuple(more)
 
-    def of(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         """The paths wanted of an API's requests or responses."""
         more = _NONE.union(*(needs(key, side) for needs in self._more))
         if not self._rows:
             return more
-        wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.of(key, side)
+        wanted = needs_of(("topic", "group"), key, side) | throttle_needs(key, side) | WAITS.needed_paths(key, side)
         wanted |= frozenset(SESSION_PATHS.get((key, side), ()))
         if key in FETCHES and side == "request":
             wanted |= {"min_bytes"}
         if self._partitions:
             wanted |= topic_arrays.paths(key, side)
         if key in topic_arrays.BATCH_ARRAYS:
-            wanted |= RECORDS.of(key, side)
+            wanted |= RECORDS.needed_paths(key, side)
         return wanted | more
 
 

@@ -49,7 +49,9 @@ def _listens(port: int) -> bool:
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
-def ask(port: int, method: str, path: str, fields: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
+def send_control_request(
+    port: int, method: str, path: str, fields: Mapping[str, Any], variables: Mapping[str, str]
+) -> Any:
     """Ask the control interface on a port; its JSON answer. Raises Failure."""
     file = token_file(port, variables)
     try:

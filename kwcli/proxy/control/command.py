@@ -26,12 +26,12 @@ def command(ctx: click.Context, port: int | None) -> None:
     ctx.meta["kw.control.port"] = port
 
 
-def _ask(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
-    from kwcli.proxy.control.client import ask, find_port, write_rows
+def _run_operation(env: Environment, shown: OutputOptions, method: str, path: str, **fields: Any) -> None:
+    from kwcli.proxy.control.client import find_port, send_control_request, write_rows
 
     port = click.get_current_context().meta["kw.control.port"] or find_port(env.variables)
     settings = shown.settings(env)
-    answer = ask(port, method, path, fields, env.variables)
+    answer = send_control_request(port, method, path, fields, env.variables)
     write_rows(env, answer if isinstance(answer, list) else [answer], settings)
 
 
@@ -50,7 +50,7 @@ _shown = output_options(formats=("text", "ndjson", "json"))
 @click.pass_obj
 def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
     """Show the last exchanges that went through the proxy, oldest first."""
-    _ask(env, shown, "GET", "/v1/exchanges", limit=limit)
+    _run_operation(env, shown, "GET", "/v1/exchanges", limit=limit)
 
 
 @command.command(
@@ -62,7 +62,7 @@ def exchanges(env: Environment, /, shown: OutputOptions, limit: int) -> None:
 @click.pass_obj
 def release(env: Environment, /, shown: OutputOptions, number: int, how: str) -> None:
     """Let the exchange ID (of `held`) pass, or end its connection."""
-    _ask(env, shown, "POST", f"/v1/held/{number}", do=how)
+    _run_operation(env, shown, "POST", f"/v1/held/{number}", do=how)
 
 
 @command.command(
@@ -75,9 +75,9 @@ def release(env: Environment, /, shown: OutputOptions, number: int, how: str) ->
 @click.option("--first", type=click.IntRange(min=1), metavar="N", help="Hold only N.")
 @_shown
 @click.pass_obj
-def hold(env: Environment, /, shown: OutputOptions, when: str, side: str, first: int | None) -> None:
+def hold_exchanges(env: Environment, /, shown: OutputOptions, when: str, side: str, first: int | None) -> None:
     """Hold exchanges that match FILTER, until released or timed out."""
-    _ask(env, shown, "POST", "/v1/holds", when=when, side=side, first=first)
+    _run_operation(env, shown, "POST", "/v1/holds", when=when, side=side, first=first)
 
 
 @command.command(
@@ -92,7 +92,7 @@ def hold(env: Environment, /, shown: OutputOptions, when: str, side: str, first:
 @click.pass_obj
 def fault(env: Environment, /, shown: OutputOptions, rule: str) -> None:
     """Add a fault RULE, as --fault takes it (kw help faults)."""
-    _ask(env, shown, "POST", "/v1/faults", rule=rule)
+    _run_operation(env, shown, "POST", "/v1/faults", rule=rule)
 
 
 def _add_list(name: str, text: str) -> None:
@@ -102,7 +102,7 @@ def _add_list(name: str, text: str) -> None:
     @_shown
     @click.pass_obj
     def show(env: Environment, /, shown: OutputOptions) -> None:
-        _ask(env, shown, "GET", f"/v1/{name}")
+        _run_operation(env, shown, "GET", f"/v1/{name}")
 
 
 def _add_end(name: str, rows: str, text: str) -> None:
@@ -113,7 +113,7 @@ def _add_end(name: str, rows: str, text: str) -> None:
     @_shown
     @click.pass_obj
     def end(env: Environment, /, shown: OutputOptions, number: int) -> None:
-        _ask(env, shown, "DELETE", f"/v1/{rows}/{number}")
+        _run_operation(env, shown, "DELETE", f"/v1/{rows}/{number}")
 
 
 _add_list("connections", "Show the connections of clients.")

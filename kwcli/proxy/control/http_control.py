@@ -30,7 +30,7 @@ import orjson
 from kwcli.net.listening import OneRequest, open_listener
 from kwcli.own_folders import own_folder
 from kwcli.private_files import open_private
-from kwcli.proxy.control.operations import ControlAnswer, ControlState, operate
+from kwcli.proxy.control.operations import ControlAnswer, ControlState, run_operation
 
 __all__ = ["ControlServer", "token_file"]
 
@@ -74,7 +74,7 @@ class ControlServer:
             self._socket.close()
             raise
 
-    async def begin(self, state: ControlState) -> None:
+    async def begin_answering(self, state: ControlState) -> None:
         """Answer requests on the running event loop."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: _ControlConnection(state, self.token), sock=self._socket)
@@ -104,11 +104,11 @@ class _ControlConnection(OneRequest):
             return
         try:
             self._http.receive_data(data)
-            self._take()
+            self._take_events()
         except h11.RemoteProtocolError as error:
             self._send(_problem(error.error_status_hint or 400, str(error)))
 
-    def _take(self) -> None:
+    def _take_events(self) -> None:
         while True:
             event = self._http.next_event()
             if isinstance(event, h11.Request):
@@ -116,7 +116,7 @@ class _ControlConnection(OneRequest):
                 if sum(len(name) + len(value) for name, value in event.headers) > HEAD_MAX:
                     self._send(_problem(431, f"headers have at most {HEAD_MAX} bytes"))
                     return
-                refused = refusal(event, self._token)
+                refused = find_refusal(event, self._token)
                 if refused is not None:
                     self._send(refused)
                     return
@@ -145,7 +145,7 @@ class _ControlConnection(OneRequest):
                 return _problem(400, f"the body is no JSON: {error}")
             if not isinstance(fields, dict):
                 return _problem(400, "the body is no JSON object")
-        return operate(self._state, method, path, fields)
+        return run_operation(self._state, method, path, fields)
 
     def _send(self, answer: ControlAnswer) -> None:
         headers = [
@@ -164,7 +164,7 @@ class _ControlConnection(OneRequest):
         self.transport.close()
 
 
-def refusal(request: h11.Request, token: str) -> ControlAnswer | None:
+def find_refusal(request: h11.Request, token: str) -> ControlAnswer | None:
     """The error answer to a request that may not ask (Host, Origin, token); None where it may."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in request.headers:

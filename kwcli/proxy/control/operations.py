@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwcli.proxy.held_exchanges import HeldExchanges
     from kwcli.proxy.hold_rules import HoldRules
 
-__all__ = ["OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "operate"]
+__all__ = ["OPERATIONS", "ControlAnswer", "ControlState", "Operation", "Refused", "Ring", "run_operation"]
 
 Json = dict[str, Any]
 # What the ring of exchanges keeps at most.
@@ -61,7 +61,7 @@ class Ring:
         while len(self._lines) > self._rows or self._size > self._most:
             self._size -= len(self._lines.popleft())
 
-    def last(self, count: int) -> list[bytes]:
+    def last_lines(self, count: int) -> list[bytes]:
         """The newest `count` exchanges, oldest first."""
         return list(islice(self._lines, max(len(self._lines) - count, 0), None))
 
@@ -101,24 +101,24 @@ class Operation(NamedTuple):
     fields: tuple[str, ...] = ()
 
 
-def _exchanges(state: ControlState, _id: int, query: Json) -> object:
+def _list_exchanges(state: ControlState, _id: int, query: Json) -> object:
     count = query.get("limit", "100")
     if not (isinstance(count, str) and count.isdigit()):
         raise Refused(400, f"limit={count} is no count")
-    return [orjson.Fragment(line) for line in state.ring.last(int(count[:9]))]
+    return [orjson.Fragment(line) for line in state.ring.last_lines(int(count[:9]))]
 
 
-def _release(state: ControlState, number: int, body: Json) -> object:
+def _release_exchange(state: ControlState, number: int, body: Json) -> object:
     how = body.get("do", "pass")
     if how not in RELEASES:
         raise Refused(400, f"do: one of {', '.join(RELEASES)}")
-    if not state.held.release(number, how):
+    if not state.held.release_exchange(number, how):
         raise Refused(404, f"exchange {number} is not held, or no longer")
     state.say(f"control: held exchange {number} goes on: {how}")
     return {"id": number, "do": how}
 
 
-def _hold(state: ControlState, _id: int, body: Json) -> object:
+def _add_hold_rule(state: ControlState, _id: int, body: Json) -> object:
     when, side, first = body.get("when", ""), body.get("side", "request"), body.get("first")
     if not isinstance(when, str) or side not in ("request", "response"):
         raise Refused(400, "when: a filter; side: request or response")
@@ -132,14 +132,14 @@ def _hold(state: ControlState, _id: int, body: Json) -> object:
     return rule.row()
 
 
-def _unhold(state: ControlState, number: int, _body: Json) -> object:
+def _remove_hold_rule(state: ControlState, number: int, _body: Json) -> object:
     if not state.holds.remove(number):
         raise Refused(404, f"no rule {number} holds exchanges")
     state.say(f"control: rule {number} holds no more exchanges")
     return {"id": number}
 
 
-def _fault(state: ControlState, _id: int, body: Json) -> object:
+def _add_fault_rule(state: ControlState, _id: int, body: Json) -> object:
     rule = body.get("rule")
     if not isinstance(rule, str):
         raise Refused(400, "rule: the text of a fault, as --fault takes it")
@@ -151,7 +151,7 @@ def _fault(state: ControlState, _id: int, body: Json) -> object:
     return row
 
 
-def _unfault(state: ControlState, number: int, _body: Json) -> object:
+def _remove_fault_rule(state: ControlState, number: int, _body: Json) -> object:
     if not state.faults.remove(number):
         raise Refused(404, f"there is no fault {number}")
     state.say(f"control: fault {number} ends")
@@ -159,26 +159,29 @@ def _unfault(state: ControlState, number: int, _body: Json) -> object:
 
 
 OPERATIONS: Final = (
-    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; limit, 100 without.", _exchanges, ("limit",)),
+    Operation("GET", "/v1/exchanges", "The last exchanges, oldest first; limit, 100 without.",
+              _list_exchanges, ("limit",)),
     Operation("GET", "/v1/connections", "Clients' connections that are open.", lambda s, _, __: s.connections()),
     Operation("GET", "/v1/listeners", "Where clients find which node.", lambda s, _, __: s.listeners()),
     Operation("GET", "/v1/held", "Exchanges that are held now.", lambda s, _, __: s.held.rows()),
-    Operation("POST", "/v1/held/{id}", "Let a held exchange go on: do is pass, close or reset.", _release, ("do",)),
+    Operation("POST", "/v1/held/{id}", "Let a held exchange go on: do is pass, close or reset.",
+              _release_exchange, ("do",)),
     Operation("GET", "/v1/holds", "Rules by which exchanges are held.",
               lambda s, _, __: [rule.row() for rule in s.holds.rules.values()]),
-    Operation("POST", "/v1/holds", "Hold what a filter matches: when, side, first.", _hold, ("when", "side", "first")),
-    Operation("DELETE", "/v1/holds/{id}", "Hold no more by this rule; what it holds stays held.", _unhold),
+    Operation("POST", "/v1/holds", "Hold what a filter matches: when, side, first.",
+              _add_hold_rule, ("when", "side", "first")),
+    Operation("DELETE", "/v1/holds/{id}", "Hold no more by this rule; what it holds stays held.", _remove_hold_rule),
     Operation("GET", "/v1/faults", "Faults at work, with how often each has hit.", lambda s, _, __: s.faults.rows()),
-    Operation("POST", "/v1/faults", "Add a fault: rule, as --fault takes it.", _fault, ("rule",)),
-    Operation("DELETE", "/v1/faults/{id}", "End a fault.", _unfault),
+    Operation("POST", "/v1/faults", "Add a fault: rule, as --fault takes it.", _add_fault_rule, ("rule",)),
+    Operation("DELETE", "/v1/faults/{id}", "End a fault.", _remove_fault_rule),
 )  # fmt: skip
 
 
-def operate(state: ControlState, method: str, path: str, fields: Json) -> ControlAnswer:
+def run_operation(state: ControlState, method: str, path: str, fields: Json) -> ControlAnswer:
     """Run the operation for a method and path; its answer. `fields` come from the query (GET) or the body."""
     allowed = []
     for row in OPERATIONS:
-        number = _number(row.path, path)
+        number = _parse_number(row.path, path)
         if number is None:
             continue
         if row.method != method:
@@ -200,7 +203,7 @@ def _problem(status: int, text: str) -> ControlAnswer:
     return ControlAnswer(status, orjson.dumps({"error": text}) + b"\n")
 
 
-def _number(pattern: str, path: str) -> int | None:
+def _parse_number(pattern: str, path: str) -> int | None:
     """The number in the place of `{id}`, 0 where the pattern has none; None where the path does not match."""
     head, found, _ = pattern.partition("{id}")
     if not found:

@@ -35,7 +35,7 @@ from kwcli.proxy.faults.changes import (
 from kwcli.proxy.faults.grammar import Arguments
 from kwcli.proxy.faults.rule_schedule import Schedule
 from kwcli.proxy.frame_filters import WatchedConnection, Watching
-from kwcli.proxy.relay.frame_decisions import PASS, Decision, Delivery, InterceptedExchange, Then
+from kwcli.proxy.relay.frame_decisions import PASS, AnswerDelivery, Decision, InterceptedExchange, Then
 
 if TYPE_CHECKING:
     from decoders.schema.model import Side
@@ -92,7 +92,7 @@ class Faults:
             return True
         return any(each.rule.can_be(api_key, version) for each in self.schedules if not each.ended)
 
-    def at_work(self, api_key: int, version: int, now_ns: int) -> list[Schedule]:
+    def schedules_in_force(self, api_key: int, version: int, now_ns: int) -> list[Schedule]:
         """The rules that may still hit exchanges of this API and version."""
         found = []
         for each in self.schedules:
@@ -146,10 +146,10 @@ class ConnectionFaults:
         self._watched = WatchedConnection(relay)
         self._sessions: FetchSessions | None = None
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Called when the connection is over; nothing is to be done."""
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a rule may want."""
         faults = self._faults
         if faults.watching.wants(api_key, version):
@@ -172,7 +172,7 @@ class ConnectionFaults:
         """The decision of all rules about a request."""
         faults = self._faults
         key, version = exchange.api_key, exchange.version
-        rules = faults.at_work(key, version, now_ns)
+        rules = faults.schedules_in_force(key, version, now_ns)
         learns = faults.watching.wants(key, version)
         if not rules and not learns:
             return PASS
@@ -185,7 +185,7 @@ class ConnectionFaults:
             if schedule.rule.side == "answer":
                 look = look or schedule.rule.selection.decide(seen, Phase.REQUEST) is not False
             elif not made.final and schedule.rule.selection.matches(seen) and schedule.count_match(now_ns):
-                made = self._take(schedule, exchange, made, now_ns)
+                made = self._add_decision_of_rule(schedule, exchange, made, now_ns)
         return made._replace(look=look or made.look)
 
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
@@ -206,7 +206,7 @@ class ConnectionFaults:
             if rule.side != "answer" or made.final or not rule.can_be(key, version):
                 continue
             if rule.selection.matches(seen) and schedule.count_match(now_ns):
-                made = self._take(schedule, exchange, made, now_ns)
+                made = self._add_decision_of_rule(schedule, exchange, made, now_ns)
         return made
 
     def _follow_session(self, exchange: InterceptedExchange) -> bool:
@@ -219,9 +219,11 @@ class ConnectionFaults:
         exchange.memo = _Fetching(found[1], self._sessions.whole(found[1]))
         return found[1].get("session_epoch") == 0
 
-    def _take(self, schedule: Schedule, exchange: InterceptedExchange, made: Decision, now_ns: int) -> Decision:
+    def _add_decision_of_rule(
+        self, schedule: Schedule, exchange: InterceptedExchange, made: Decision, now_ns: int
+    ) -> Decision:
         """The decision `made` so far together with that of one more rule."""
-        decision = self._decision(schedule, exchange)
+        decision = self._decide_by_rule(schedule, exchange)
         if decision is None:
             schedule.skipped += 1
             return made
@@ -229,7 +231,7 @@ class ConnectionFaults:
         self._relay.tell_fault(exchange.correlation_id, schedule.number, schedule.rule.title, hit)
         return combine_decisions(exchange, made, decision)
 
-    def _decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
+    def _decide_by_rule(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
         rule = schedule.rule
         name = rule.action.name
         change = CHANGES.get(name)
@@ -240,15 +242,15 @@ class ConnectionFaults:
                 return None
             return Decision(frame, mute_ns=rule.arguments.time_ns if rule.arguments.mute else 0)
         if name == "no such topic" and exchange.api_key == METADATA:
-            return _forget(exchange, rule.arguments)
+            return _forget_topics_decision(exchange, rule.arguments)
         if name in _ERRORS:
-            return self._error(schedule, exchange)
+            return self._error_decision(schedule, exchange)
         if name == "stale metadata":
             frame = self._faults.first_answers.find(exchange)
             return None if frame is None else Decision(frame)
         return _PLAIN[name](schedule)
 
-    def _error(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
+    def _error_decision(self, schedule: Schedule, exchange: InterceptedExchange) -> Decision | None:
         rule = schedule.rule
         code = rule.arguments.code
         if rule.action.name == "no such topic":
@@ -282,7 +284,7 @@ def may_be_in_session(version: int, client_id: bytes | None) -> Possible:
     return lambda data, at, stop: stop < at + end or data[at + begin : at + end] != _APART
 
 
-def _forget(exchange: InterceptedExchange, arguments: Arguments) -> Decision | None:
+def _forget_topics_decision(exchange: InterceptedExchange, arguments: Arguments) -> Decision | None:
     """Mark a Metadata request, so that its answer loses its topics; None where it asks for none."""
     found = body_of(exchange, "request")
     # No list asks for all topics; so does an empty one in version 0.
@@ -296,35 +298,37 @@ def _reason(schedule: Schedule) -> str:
     return f"fault {schedule.number} ({schedule.rule.title})"
 
 
-def _ends(then: Then) -> Callable[[Schedule], Decision]:
+def _make_ending_decision(then: Then) -> Callable[[Schedule], Decision]:
     return lambda schedule: Decision(b"", then=then, reason=_reason(schedule))
 
 
-def _lose(schedule: Schedule) -> Decision:
+def _lose_decision(schedule: Schedule) -> Decision:
     then = Then.CLOSE if schedule.rule.arguments.close else Then.WITHHOLD
     return Decision(b"", then=then, reason=_reason(schedule))
 
 
-def _delay(schedule: Schedule) -> Decision:
+def _delay_decision(schedule: Schedule) -> Decision:
     arguments = schedule.rule.arguments
     return Decision(delay_ns=arguments.time_ns + schedule.random_shift(arguments.spread_ns))
 
 
-def _cut(schedule: Schedule) -> Decision:
-    return Decision(delivery=Delivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_reason(schedule))
+def _cut_decision(schedule: Schedule) -> Decision:
+    return Decision(
+        delivery=AnswerDelivery(cut=schedule.rule.arguments.size), then=Then.CLOSE, reason=_reason(schedule)
+    )
 
 
 # Actions that need not look at the frame.
 _PLAIN: Final[dict[str, Callable[[Schedule], Decision]]] = {
-    "lose answer": _lose,
-    "delay": _delay,
-    "close": _ends(Then.CLOSE),
-    "reset": _ends(Then.RESET),
-    "blackhole": _ends(Then.SWALLOW),
-    "cut": _cut,
-    "slice": lambda schedule: Decision(delivery=Delivery(piece=schedule.rule.arguments.size)),
-    "slow": lambda schedule: Decision(delivery=Delivery(rate=schedule.rule.arguments.rate)),
-    "duplicate answer": lambda _: Decision(delivery=Delivery(times=2)),
+    "lose answer": _lose_decision,
+    "delay": _delay_decision,
+    "close": _make_ending_decision(Then.CLOSE),
+    "reset": _make_ending_decision(Then.RESET),
+    "blackhole": _make_ending_decision(Then.SWALLOW),
+    "cut": _cut_decision,
+    "slice": lambda schedule: Decision(delivery=AnswerDelivery(piece=schedule.rule.arguments.size)),
+    "slow": lambda schedule: Decision(delivery=AnswerDelivery(rate=schedule.rule.arguments.rate)),
+    "duplicate answer": lambda _: Decision(delivery=AnswerDelivery(times=2)),
 }
 
 
@@ -335,29 +339,29 @@ def notes(rules: Iterable[Rule]) -> list[str]:
         if rule.action.breaks:
             found.append(f"{rule.title!r} breaks the protocol: clients may react in any way")
         if rule.action.name in ("error", "error after"):
-            found += [f"{rule.title!r} closes the connection instead: {why}" for why in _without_place(rule)]
-            if names := _implausible(rule):
+            found += [f"{rule.title!r} closes the connection instead: {why}" for why in _apis_without_error_place(rule)]
+            if names := _warn_of_implausible_errors(rule):
                 found.append(
                     f"{rule.title!r}: brokers are not known to answer {', '.join(names)} with this error (kw errors)"
                 )
     return found
 
 
-def _meant(rule: Rule) -> list[int]:
+def _named_apis(rule: Rule) -> list[int]:
     """The APIs that a rule's filter names; none where it names none."""
     meant = [key for key in KEYS if rule.selection.may_pass_api(key)]
     return meant if len(meant) < len(KEYS) else []
 
 
-def _implausible(rule: Rule) -> list[str]:
+def _warn_of_implausible_errors(rule: Rule) -> list[str]:
     """The APIs named by a rule that brokers are not known to answer with its error."""
     error = error_name(rule.arguments.code)
-    return [api(key).name for key in _meant(rule) if not plausible(key, error)]
+    return [api(key).name for key in _named_apis(rule) if not plausible(key, error)]
 
 
-def _without_place(rule: Rule) -> Iterator[str]:
+def _apis_without_error_place(rule: Rule) -> Iterator[str]:
     """Why answers that a rule may hit have no field for its error."""
-    meant = _meant(rule)
+    meant = _named_apis(rule)
     if not meant:
         yield "where an answer has no field for it, or there is no answer"
         return

@@ -223,19 +223,19 @@ def _action(clause: _Clause) -> tuple[Action, Arguments, When | None]:
 _Read = Callable[[Action, list[_Clause], _Clause], tuple[Action, Arguments, "When | None"]]
 
 
-def _no_more(action: Action, words: list[_Clause]) -> None:
+def _refuse_more_words(action: Action, words: list[_Clause]) -> None:
     if words:
         raise _error(f"write {action.name} {action.arguments}: leave {words[0].text!r} out", words[0])
 
 
-def _needed(action: Action, words: list[_Clause], end: _Clause) -> _Clause:
+def _first_word(action: Action, words: list[_Clause], end: _Clause) -> _Clause:
     if not words:
         raise RuleError(f"write {action.name} {action.arguments}", end.at + 1)
     return words[0]
 
 
 def _read_error(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _needed(action, words, end)
+    word = _first_word(action, words, end)
     code = int(word.text) if re.fullmatch(r"-?\d{1,5}", word.text) else find_error(word.text)
     if code is None:
         names = [row.name for row in ERRORS.values()]
@@ -243,17 +243,17 @@ def _read_error(action: Action, words: list[_Clause], end: _Clause) -> tuple[Act
     if not code or not -32768 <= code <= 32767:
         raise _error(f"{error_name(code)} is no error", word)
     if len(words) > 1 and words[1].text.lower() == "after":
-        _no_more(BY_NAME["error after"], words[2:])
+        _refuse_more_words(BY_NAME["error after"], words[2:])
         return BY_NAME["error after"], Arguments(code=code), None
-    _no_more(action, words[1:])
+    _refuse_more_words(action, words[1:])
     return action, Arguments(code=code), None
 
 
 def _read_lose(action: Action, words: list[_Clause], _end: _Clause) -> tuple[Action, Arguments, When | None]:
     if [word.text.lower() for word in words[:2]] == ["then", "close"]:
-        _no_more(action, words[2:])
+        _refuse_more_words(action, words[2:])
         return action, Arguments(close=True), None
-    _no_more(action, words)
+    _refuse_more_words(action, words)
     return action, Arguments(), None
 
 
@@ -265,7 +265,7 @@ def _duration(word: _Clause, text: str) -> int:
 
 
 def _read_delay(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _needed(action, words, end)
+    word = _first_word(action, words, end)
     time, sign, spread = word.text.replace("+-", "±").partition("±")
     length = _duration(word, time)
     wide = _duration(word, spread) if sign else 0
@@ -276,14 +276,14 @@ def _read_delay(action: Action, words: list[_Clause], end: _Clause) -> tuple[Act
         if words[1].text.lower() not in ("request", "answer"):
             raise _error(f"it is the request or the answer that is delayed, not {words[1].text!r}", words[1])
         side = "request" if words[1].text.lower() == "request" else "answer"
-    _no_more(action, words[2:])
+    _refuse_more_words(action, words[2:])
     return action, Arguments(time_ns=length, spread_ns=wide), side
 
 
 def _read_throttle(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _needed(action, words, end)
+    word = _first_word(action, words, end)
     mute = len(words) > 1 and words[1].text.lower() == "mute"
-    _no_more(action, words[2 if mute else 1 :])
+    _refuse_more_words(action, words[2 if mute else 1 :])
     time_ns = _duration(word, word.text)
     if time_ns > 0x7FFFFFFF * 1_000_000:
         raise _error("throttle_time_ms has room for 24 days", word)
@@ -291,8 +291,8 @@ def _read_throttle(action: Action, words: list[_Clause], end: _Clause) -> tuple[
 
 
 def _read_size(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _needed(action, words, end)
-    _no_more(action, words[1:])
+    word = _first_word(action, words, end)
+    _refuse_more_words(action, words[1:])
     try:
         size = parse_size(word.text.removesuffix("/s"))
     except ValueError:
@@ -303,15 +303,15 @@ def _read_size(action: Action, words: list[_Clause], end: _Clause) -> tuple[Acti
 
 
 def _read_node(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    word = _needed(action, words, end)
-    _no_more(action, words[1:])
+    word = _first_word(action, words, end)
+    _refuse_more_words(action, words[1:])
     if not re.fullmatch(r"-1|\d{1,9}", word.text):
         raise _error(f"{word.text!r} is no node: write its number, or -1 for none", word)
     return action, Arguments(node=int(word.text)), None
 
 
 def _read_rewrite(action: Action, words: list[_Clause], end: _Clause) -> tuple[Action, Arguments, When | None]:
-    first = _needed(action, words, end)
+    first = _first_word(action, words, end)
     text = " ".join(word.text for word in words)
     path, sign, value = text.partition("=")
     head, _, tail = path.strip().partition(".")

@@ -69,7 +69,7 @@ class _RuleFile:
 
     def read(self) -> None:
         """Read the rules. Raises Failure where the file is unreadable or has errors; the rules then stay the same."""
-        self._state = self._look()
+        self._state = self._stat_file()
         try:
             with open(self.name, encoding="utf-8") as file:
                 text = file.read(SIZE_MAX + 1)
@@ -84,9 +84,9 @@ class _RuleFile:
     @property
     def changed(self) -> bool:
         """Whether the file has changed since it was read."""
-        return self._look() != self._state
+        return self._stat_file() != self._state
 
-    def _look(self) -> tuple[int, int, int] | None:
+    def _stat_file(self) -> tuple[int, int, int] | None:
         try:
             found = os.stat(self.name)
         except OSError:
@@ -162,7 +162,7 @@ class RuleFiles:
         rules = f"{count} rule{'' if count == 1 else 's'}"
         return [f"faults on purpose by {rules} (--seed {self.seed} repeats them)", *self._notes(self._rules())]
 
-    def look(self, say: Callable[[str], None]) -> None:
+    def read_changed_files(self, say: Callable[[str], None]) -> None:
         """Read changed files again; `say` gets a line about each, that it was read or what is wrong with it."""
         for part in self._parts:
             if not isinstance(part, _RuleFile) or not part.changed:

@@ -1,1 +1,1 @@
-"""The proxy's log: a feed in the data path, and a process beside it that decodes, prints and writes."""
+"""The proxy's log: a queue in the data path, and a process beside it that decodes, prints and writes."""

@@ -47,14 +47,14 @@ class CaptureFiles:
         self._packets = 0
         self.count = 0
         if not self._rotates:
-            self._begin(0)
+            self._begin_file(0)
 
     def write(self, time_ns: int, packets: Iterable[bytes], interface: int = CLIENTS) -> int:
         """Write packets of one time; the number of the last packet in its file, as Wireshark counts."""
         for packet in packets:
             block = self._writer.packet(time_ns, packet, None, interface)
-            if self._file is None or self._full(time_ns, len(block)):
-                self._begin(time_ns)
+            if self._file is None or self._is_full(time_ns, len(block)):
+                self._begin_file(time_ns)
             assert self._file is not None
             self._file.write(block)
             self._size += len(block)
@@ -72,13 +72,13 @@ class CaptureFiles:
             self._file.close()
             self._file = None
 
-    def _full(self, time_ns: int, size: int) -> bool:
+    def _is_full(self, time_ns: int, size: int) -> bool:
         if not self._packets or not self._rotates:
             return False
         late = self._time_most is not None and time_ns - self._begun_ns >= self._time_most
         return late or (self._size_most is not None and self._size + size > self._size_most)
 
-    def _named(self) -> Path:
+    def _numbered_path(self) -> Path:
         """The name of the file with the number `count`."""
         if self._rotates:
             return self._path.with_name(f"{self._path.stem}-{self.count:05d}{self._path.suffix}")
@@ -86,22 +86,20 @@ class CaptureFiles:
             self._path if self.count < 2 else self._path.with_name(f"{self._path.stem}-{self.count}{self._path.suffix}")
         )
 
-    def _begin(self, time_ns: int) -> None:
+    def _begin_file(self, time_ns: int) -> None:
         self.close()
         self.count += 1
-        path = self._named()
+        path = self._numbered_path()
         while self._again and path.exists():
             self.count += 1
-            path = self._named()
+            path = self._numbered_path()
         self._file = open(path, "wb", opener=open_private)  # noqa: SIM115  # until the next one begins
         head = self._writer.header()
         self._file.write(head)
         self._begun_ns, self._size, self._packets = time_ns, len(head), 0
 
 
-# Bytes of both ends of a connection in, IP packets that carry them by TCP out, as a capture of the wire has them.
-#
-# Link type RAW: a packet begins with its IP header. Checksums of TCP are left out, as where the hardware writes them.
+# Packets of a connection
 
 
 LINK_RAW: Final = 101
@@ -125,19 +123,23 @@ _UNKNOWN: Final = IPv4Address(0)
 
 
 class SyntheticTcp:
-    """One TCP connection; `client` and `server` are host:port, a host that is no IP address becomes 0.0.0.0."""
+    """The IP packets of one TCP connection, as a capture of the wire has them.
+
+    `client` and `server` are host:port, a host that is no IP address becomes 0.0.0.0. Link type RAW: a packet begins
+    with its IP header. Checksums of TCP are left out, as where the hardware writes them.
+    """
 
     def __init__(self, client: str, server: str, time_ns: int) -> None:
         (client_host, client_port), (server_host, server_port) = _endpoint(client), _endpoint(server)
         self._six = isinstance(client_host, IPv6Address) or isinstance(server_host, IPv6Address)
-        hosts = [_packed(host, six=self._six) for host in (client_host, server_host)]
+        hosts = [_pack_address(host, six=self._six) for host in (client_host, server_host)]
         self._ends = ((*hosts, client_port, server_port), (*reversed(hosts), server_port, client_port))
         self._sum = 0 if self._six else _sum_of(hosts[0], hosts[1])
         # From the time, so that the SYN of a later connection with the same ports is no copy of this one.
         first = time_ns >> 6 & _MASK
         self._next = [first, ~first & _MASK]
 
-    def opening(self) -> list[bytes]:
+    def opening_packets(self) -> list[bytes]:
         """The packets of the handshake."""
         packets = [self._packet(CLIENT, _SYN, acks=False)]
         self._next[CLIENT] += 1
@@ -146,7 +148,7 @@ class SyntheticTcp:
         packets.append(self._packet(CLIENT, _ACK))
         return packets
 
-    def data(self, side: int, data: bytes) -> list[tuple[bytes, int]]:
+    def data_packets(self, side: int, data: bytes) -> list[tuple[bytes, int]]:
         """The packets that carry these bytes, each with the number of bytes it carries."""
         out = []
         for at in range(0, len(data), MOST):
@@ -155,12 +157,12 @@ class SyntheticTcp:
             self._next[side] = self._next[side] + len(piece) & _MASK
         return out
 
-    def gap(self, side: int, size: int) -> list[bytes]:
+    def gap_packets(self, side: int, size: int) -> list[bytes]:
         """The packet for `size` missing bytes: the other end acknowledges them."""
         self._next[side] = self._next[side] + size & _MASK
         return [self._packet(1 - side, _ACK)]
 
-    def closing(self, *, reset: bool) -> list[bytes]:
+    def closing_packets(self, *, reset: bool) -> list[bytes]:
         """The packets of the end: FIN of both sides, or RST."""
         if reset:
             return [self._packet(CLIENT, _RST | _ACK)]
@@ -193,7 +195,7 @@ def _endpoint(text: str) -> tuple[IPv4Address | IPv6Address, int]:
     return address, int(port) & 0xFFFF if port.isdecimal() else 0
 
 
-def _packed(host: IPv4Address | IPv6Address, *, six: bool) -> bytes:
+def _pack_address(host: IPv4Address | IPv6Address, *, six: bool) -> bytes:
     if six and isinstance(host, IPv4Address):
         return bytes(10) + b"\xff\xff" + host.packed
     return host.packed

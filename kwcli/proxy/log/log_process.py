@@ -81,7 +81,7 @@ def _run(env: Environment, sock: socket.socket) -> int:
             reporter = Reporter(sock, told)
             keeping = Recorder(env, plan, reporter if plan.report else None)
         if keeping is not None:
-            keeping.take(messages)
+            keeping.record_messages(messages)
             assert reporter is not None
             reporter.send(taken)
             if keeping.over:

@@ -1,4 +1,7 @@
-"""The log's plan and the data path's messages in, bytes on the socket pair to the log's process out; and back again."""
+"""The log's plan and the data path's messages in, bytes on the socket pair to the log's process out; and back again.
+
+A message is its kind, a connection's number, a time in ns since 1970, the size of its content, and the content.
+"""
 
 from __future__ import annotations
 
@@ -63,9 +66,7 @@ class LogPlan(NamedTuple):
         return cls(**{**fields, "settings": Settings(**fields["settings"])})
 
 
-# Messages of the data path to the log in, bytes on the socket pair out; and back again.
-#
-# A message is its kind, a connection's number, a time in ns since 1970, the size of its content, and the content.
+# Messages
 
 
 # Who sent a chunk.

@@ -192,7 +192,7 @@ RESTARTS_S: Final = (0.2, 1.0, 5.0, 20.0, 60.0)
 LIVED_S: Final = 60.0
 
 
-def _nothing(_: object) -> None:
+def _ignore(_: object) -> None:
     """Ignore the argument."""
 
 
@@ -229,8 +229,8 @@ class LogQueue:
         *,
         overflow: Overflow = "drop",
         most: int = HELD_MOST,
-        pause: Callable[[bool], None] = _nothing,
-        say: Callable[[str], None] = _nothing,
+        pause: Callable[[bool], None] = _ignore,
+        say: Callable[[str], None] = _ignore,
         restarts: Restarts | None = None,
     ) -> None:
         sock.setblocking(False)
@@ -262,7 +262,7 @@ class LogQueue:
         self._sent_size = self._taken_size = 0  # bytes that were given to the process, and that it has worked off
         self.restarted = 0
         # What the log sends back.
-        self.reports = Reports(sock, _nothing, taken=self._taken, ended=self._lost)
+        self.reports = Reports(sock, _ignore, taken=self._forget_taken_pieces, ended=self._restart_process)
         self.events = False  # whether the log wants TLS and EVENT messages
         self.dropped_bytes = 0
         self.dropped_exchanges = 0
@@ -283,13 +283,13 @@ class LogQueue:
 
         To be called before `attach`.
         """
-        self.reports = Reports(self._sock, told, record, taken=self._taken, ended=self._lost)
+        self.reports = Reports(self._sock, told, record, taken=self._forget_taken_pieces, ended=self._restart_process)
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Let the event loop send messages and read reports from now on."""
         self._loop = loop
         self.reports.attach(loop)
-        self._later()
+        self._flush_soon()
 
     # -- messages of the data path -------------------------------------------------------------------------------------
 
@@ -298,28 +298,28 @@ class LogQueue:
 
         `upstream` is empty where no broker is behind.
         """
-        if not self._room():
+        if not self._has_room():
             self._unseen.add(connection)
             self.dropped_connections += 1
             return
         self._known[connection] = KnownConnection(client, listener, upstream, time_ns)
         self._count += 1
-        self._tell(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
+        self._queue_message(MessageKind.OPENED, connection, time_ns, json.dumps([client, listener, upstream]).encode())
 
     def log_chunk(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the client sent them (CLIENT) or gets them (SERVER), without TLS. They must not change later."""
         size = len(data)
         if self._over or self._gaps or self._queued + size > self._most:
-            self._hard(side, connection, time_ns, data)  # the kind of a chunk is its side
+            self._queue_when_full(side, connection, time_ns, data)  # the kind of a chunk is its side
             return
         self._parts += (HEAD.pack(side, connection, time_ns, size), data)
         self._queued += size + HEAD.size
         if self._due is None or self._queued > GATHER:
-            self._later()
+            self._flush_soon()
 
     def log_raw(self, connection: int, side: int, time_ns: int, data: bytes) -> None:
         """Log bytes as the broker gets them (CLIENT) or has sent them (SERVER), for a file with both sides."""
-        self._hard(MessageKind.RAW + side, connection, time_ns, data)
+        self._queue_when_full(MessageKind.RAW + side, connection, time_ns, data)
 
     def log_upstream(self, connection: int, correlation_id: int, sent_ns: int, first_ns: int) -> None:
         """Log when a request's last byte left for the broker and its answer's first byte came; before that answer."""
@@ -330,29 +330,29 @@ class LogQueue:
         self._parts += (HEAD.pack(MessageKind.UPSTREAM, connection, first_ns, TIMES.size), times)
         self._queued += HEAD.size + TIMES.size
         if self._due is None:
-            self._later()
+            self._flush_soon()
 
     def log_dialled(self, connection: int, local: str, upstream: str, time_ns: int) -> None:
         """Log the addresses of the connection to the broker, once it is open; must come before `log_raw`."""
-        if connection not in self._unseen and self._room():
+        if connection not in self._unseen and self._has_room():
             if connection in self._known:
                 self._known[connection] = self._known[connection]._replace(upstream=upstream, dialled=local)
-            self._tell(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
+            self._queue_message(MessageKind.DIALLED, connection, time_ns, json.dumps([local, upstream]).encode())
 
     def log_decision(self, connection: int, said: dict[str, object], time_ns: int) -> None:
         """Log a decision about an exchange that is not settled yet: its correlation `id`, and `fault` or `refused`."""
-        if connection not in self._unseen and self._room():
-            self._tell(MessageKind.DECISION, connection, time_ns, json.dumps(said).encode())
+        if connection not in self._unseen and self._has_room():
+            self._queue_message(MessageKind.DECISION, connection, time_ns, json.dumps(said).encode())
 
     def log_tls(self, connection: int, version: str, cipher: str, time_ns: int) -> None:
         """Log the TLS version and cipher of a client."""
-        if self.events and connection not in self._unseen and self._room():
-            self._tell(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
+        if self.events and connection not in self._unseen and self._has_room():
+            self._queue_message(MessageKind.TLS, connection, time_ns, json.dumps([version, cipher]).encode())
 
     def log_event(self, connection: int, text: str, time_ns: int) -> None:
         """Log a message for people, about a connection or (0) about none."""
-        if self.events and connection not in self._unseen and self._room():
-            self._tell(MessageKind.EVENT, connection, time_ns, clean(text).encode())
+        if self.events and connection not in self._unseen and self._has_room():
+            self._queue_message(MessageKind.EVENT, connection, time_ns, clean(text).encode())
 
     def log_closed(self, connection: int, how: str, time_ns: int, reason: str = "") -> None:
         """Log that a connection is over: `how` is `fin` or `rst`, `reason` why."""
@@ -363,9 +363,9 @@ class LogQueue:
             self._declare(connection, kind, time_ns)
         self._known.pop(connection, None)
         told = f"{how}\n{clean(reason)}" if reason else how
-        self._must(MessageKind.CLOSED, connection, time_ns, told.encode())
+        self._queue_now_or_late(MessageKind.CLOSED, connection, time_ns, told.encode())
 
-    def tell(self, message: bytes) -> None:
+    def queue_packed(self, message: bytes) -> None:
         """Queue a message that is packed already (log_protocol.py)."""
         self._parts.append(message)
         self._queued += len(message)
@@ -393,14 +393,14 @@ class LogQueue:
             except BlockingIOError:
                 break
             except OSError:
-                self._lost()
+                self._restart_process()
                 return
             self._queued -= sent
             self._packed -= sent
             self._unsent = self._unsent[sent:]
         self._watch(bool(self._unsent))
         if self._queued < self._most // 2:
-            self._relieved()
+            self._end_overflow()
 
     def _pack(self) -> None:
         """Join the messages that came to one piece."""
@@ -425,7 +425,7 @@ class LogQueue:
             self._over = False
             rest = [bytes(self._unsent), *self._pieces, *self._parts, *self._late]
             self._forget()
-            self._sock.sendall(b"".join([*rest, self._counts()]))
+            self._sock.sendall(b"".join([*rest, self._pack_dropped_counts()]))
         except OSError:
             return False
         finally:
@@ -453,7 +453,7 @@ class LogQueue:
         self._pieces.clear()
         self._sent.clear()
 
-    def _later(self) -> None:
+    def _flush_soon(self) -> None:
         """Have `flush` called: soon, or at once when enough bytes wait."""
         if self._queued - self._packed > PIECE:
             self._pack()
@@ -477,7 +477,7 @@ class LogQueue:
 
     # -- too much ------------------------------------------------------------------------------------------------------
 
-    def _hard(self, kind: int, connection: int, time_ns: int, data: bytes) -> None:
+    def _queue_when_full(self, kind: int, connection: int, time_ns: int, data: bytes) -> None:
         """Queue bytes where the queue is full or was full, or leave them out."""
         if not self.alive:
             return
@@ -487,16 +487,16 @@ class LogQueue:
             return
         full = self._over or (self._queued > 0 and self._queued + size > self._most)
         if full and not self._over:
-            self._overflows()
+            self._begin_overflow()
         if full and self._drops:
             place = (connection, kind + MessageKind.GAP)
             self._gaps[place] = self._gaps.get(place, 0) + size
             self.dropped_bytes += size
             return
         self._declare(connection, kind + MessageKind.GAP, time_ns)
-        self._tell(kind, connection, time_ns, data)
+        self._queue_message(kind, connection, time_ns, data)
 
-    def _overflows(self) -> None:
+    def _begin_overflow(self) -> None:
         self._over = True
         if self._drops:
             if not self.dropped_bytes:
@@ -504,23 +504,23 @@ class LogQueue:
         else:
             self.pause(True)
 
-    def _relieved(self) -> None:
+    def _end_overflow(self) -> None:
         """Go on as usual, since there is room again: late messages, counts of what was left out, reading."""
         if self._late:
             late, self._late = self._late, []
             self._parts += late
             self._queued += sum(map(len, late))
-            self._later()
+            self._flush_soon()
         if self._over:
             self._over = False
             if self._drops:
-                self._parts.append(self._counts())
+                self._parts.append(self._pack_dropped_counts())
                 self._queued += HEAD.size + COUNTS.size
-                self._later()
+                self._flush_soon()
             else:
                 self.pause(False)
 
-    def _counts(self) -> bytes:
+    def _pack_dropped_counts(self) -> bytes:
         counts = COUNTS.pack(self.dropped_bytes, self.dropped_exchanges, self.dropped_connections)
         return HEAD.pack(MessageKind.DROPPED, 0, 0, len(counts)) + counts
 
@@ -528,36 +528,36 @@ class LogQueue:
         """Send the log the size of a gap, where bytes of a connection were left out."""
         size = self._gaps.pop((connection, kind), 0)
         if size:
-            self._must(kind, connection, time_ns, SIZE.pack(size))
+            self._queue_now_or_late(kind, connection, time_ns, SIZE.pack(size))
 
-    def _room(self) -> bool:
+    def _has_room(self) -> bool:
         """Whether there is room for a small message, for which the bound is twice as high."""
         return self.alive and self._queued < 2 * self._most
 
-    def _must(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
+    def _queue_now_or_late(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
         """Send a message that must arrive, later where there is no room now; they are few for each connection."""
-        if self._room() and not self._late:
-            self._tell(kind, connection, time_ns, content)
+        if self._has_room() and not self._late:
+            self._queue_message(kind, connection, time_ns, content)
         elif self.alive:
             if not self._over:
-                self._overflows()
+                self._begin_overflow()
             self._late.append(HEAD.pack(kind, connection, time_ns, len(content)) + content)
 
-    def _tell(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
+    def _queue_message(self, kind: int, connection: int, time_ns: int, content: bytes) -> None:
         if self.alive:
             self._parts += (HEAD.pack(kind, connection, time_ns, len(content)), content)
             self._queued += HEAD.size + len(content)
-            self._later()
+            self._flush_soon()
 
     # -- the end of the process ----------------------------------------------------------------------------------------
 
-    def _taken(self, size: int) -> None:
+    def _forget_taken_pieces(self, size: int) -> None:
         """Forget the pieces that the process has worked off, after `size` bytes since its start."""
         self._taken_size = size
         while self._sent and self._sent[0][0] <= size:
             self._sent.popleft()
 
-    def _lost(self) -> None:
+    def _restart_process(self) -> None:
         """Have another process started after a pause, since the last one has ended; or go on without a log."""
         if not self.alive or self._restarting is not None:
             return
@@ -616,17 +616,17 @@ class LogQueue:
         over, self._over = self._over, False
         self._forget()
         self._sent_size = self._taken_size = 0
-        self.tell(plan)
+        self.queue_packed(plan)
         self._count += len(self._known)  # each gets another number
         # Nobody knows where in a frame the new process begins: each side has a gap of at least one byte.
         self._gaps = {}
         for number, known in self._known.items():
             said = [known.client, known.listener, known.upstream, True]
-            self._tell(MessageKind.OPENED, number, known.time_ns, json.dumps(said).encode())
+            self._queue_message(MessageKind.OPENED, number, known.time_ns, json.dumps(said).encode())
             kinds = [MessageKind.GAP, MessageKind.GAP_SERVER]
             if known.dialled:
                 told = json.dumps([known.dialled, known.upstream]).encode()
-                self._tell(MessageKind.DIALLED, number, known.time_ns, told)
+                self._queue_message(MessageKind.DIALLED, number, known.time_ns, told)
                 kinds += [MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER]
             self._gaps |= {(number, kind): max(missed[number, kind], 1) for kind in kinds}
         if over and not self._drops:

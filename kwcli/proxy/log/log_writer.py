@@ -65,7 +65,7 @@ class Recorder:
         self._dropped = (0, 0, 0)
         self._unfiled = False
         if plan.write is not None:
-            self._filed(lambda: setattr(self, "_files", CaptureFiles(plan)))
+            self._do_with_file(lambda: setattr(self, "_files", CaptureFiles(plan)))
 
     @property
     def over(self) -> bool:
@@ -77,14 +77,14 @@ class Recorder:
         """Whether rows or packets that were asked for could not be written."""
         return self._unfiled or self._rows.failed
 
-    def take(self, messages: list[Message]) -> None:
+    def record_messages(self, messages: list[Message]) -> None:
         """Record messages that came together."""
         known = self._kept
         chunks = self._chunks
         for kind, number, time_ns, content in messages:
             kept = known.get(number)
             if kept is None:
-                self._other(kind, number, time_ns, content)
+                self._record_unconnected(kind, number, time_ns, content)
                 chunks = self._chunks  # the chunks before a row of another kind were settled
             elif kind <= SERVER:
                 if kept.client is None:
@@ -102,7 +102,7 @@ class Recorder:
                 chunks = self._chunks
         self._settle()
         if self._files is not None:
-            self._filed(self._files.flush)
+            self._do_with_file(self._files.flush)
 
     def finish(self) -> None:
         """Record the end of all connections, and close rows and files: the data path has ended."""
@@ -118,11 +118,11 @@ class Recorder:
                 more.append(f"{count_of(connections, 'connection')} left out of the log")
         self._rows.finish(more)
         if self._files is not None:
-            self._filed(self._files.close)
+            self._do_with_file(self._files.close)
 
     # -- messages without bytes of the traffic -------------------------------------------------------------------------
 
-    def _other(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
+    def _record_unconnected(self, kind: int, number: int, time_ns: int, content: bytes) -> None:
         """Take a message about no open connection."""
         if kind == MessageKind.OPENED:
             self._open(number, time_ns, content)
@@ -152,7 +152,7 @@ class Recorder:
         elif kind == MessageKind.DECISION:
             self._rows.keep_decision(kept.connection.number, json.loads(content))
         elif kind == MessageKind.DIALLED and self._files is not None:
-            kept.upstream = self._begun(tuple(json.loads(content)), time_ns, UPSTREAM)
+            kept.upstream = self._begin_track(tuple(json.loads(content)), time_ns, UPSTREAM)
         elif kind in (MessageKind.RAW, MessageKind.RAW_SERVER) and kept.upstream is not None:
             self._track(kept, kept.upstream, kind - MessageKind.RAW, time_ns, content)
         elif kind in (MessageKind.RAW_GAP, MessageKind.RAW_GAP_SERVER) and kept.upstream is not None:
@@ -168,7 +168,7 @@ class Recorder:
             self._settle()
             self._rows.print_connection_event(kept.ends, "opened", time_ns, {"upstream": upstream} if upstream else {})
         if self._files is not None:
-            kept.client = self._begun((client, listener), time_ns, CLIENTS)
+            kept.client = self._begin_track((client, listener), time_ns, CLIENTS)
 
     def _close(self, number: int, kept: RecordedConnection, time_ns: int, content: bytes) -> None:
         word, _, reason = content.decode().partition("\n")
@@ -176,7 +176,7 @@ class Recorder:
         self._drain(kept)
         for track in (kept.client, kept.upstream):
             if track is not None:
-                self._write(track, time_ns, track.talk.closing(reset=how == "rst"))
+                self._write(track, time_ns, track.talk.closing_packets(reset=how == "rst"))
         self._chunks.append((kept.connection.first, time_ns, 0, Close(how)))
         del self._kept[number]
         self._lost.discard(kept)
@@ -187,12 +187,12 @@ class Recorder:
 
     # -- the file ------------------------------------------------------------------------------------------------------
 
-    def _begun(self, ends: tuple[str, str], time_ns: int, interface: int) -> CaptureTrack:
+    def _begin_track(self, ends: tuple[str, str], time_ns: int, interface: int) -> CaptureTrack:
         """Begin a TCP connection in the capture file."""
         track = CaptureTrack(
             SyntheticTcp(ends[0], ends[1], time_ns), interface, None if self._reveal else Redactor(self._seen)
         )
-        self._write(track, time_ns, track.talk.opening())
+        self._write(track, time_ns, track.talk.opening_packets())
         return track
 
     def _track(
@@ -206,28 +206,28 @@ class Recorder:
             if track is kept.client and track.redactor.lost:
                 self._lost.add(kept)
         for piece in pieces:
-            self._put(kept, track, piece)
+            self._write_piece(kept, track, piece)
 
     def _drain(self, kept: RecordedConnection) -> None:
         """Record what the redactors of a connection still keep."""
         for track in (kept.client, kept.upstream):
             if track is not None and track.redactor is not None:
                 for piece in track.redactor.finish():
-                    self._put(kept, track, piece)
+                    self._write_piece(kept, track, piece)
 
-    def _put(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:
+    def _write_piece(self, kept: RecordedConnection, track: CaptureTrack, piece: LoggedChunk) -> None:
         side, time_ns, data = piece.side, piece.time_ns, piece.data
         rows = self._chunks if track is kept.client else []
         half = kept.halves[side]
         shown = piece.shown if piece.cut is None else piece.shown[: piece.cut]
         at = 0
-        for packet, size in track.talk.data(side, bytes(shown)):
+        for packet, size in track.talk.data_packets(side, bytes(shown)):
             number = self._write(track, time_ns, [packet])
             rows.append((half, time_ns, number, data[at : at + size] if size < len(data) else data))
             at += size
         left_out = piece.gap or len(data) - at
         if left_out:
-            number = self._write(track, time_ns, track.talk.gap(side, left_out))
+            number = self._write(track, time_ns, track.talk.gap_packets(side, left_out))
             rows.append((half, time_ns, number, Gap(piece.gap, "lost") if piece.gap else data[at:]))
 
     def _write(self, track: CaptureTrack, time_ns: int, packets: list[bytes]) -> int:
@@ -235,10 +235,10 @@ class Recorder:
         files = self._files
         if files is None:
             return 0
-        number: int = self._filed(lambda: files.write(time_ns, packets, track.interface)) or 0
+        number: int = self._do_with_file(lambda: files.write(time_ns, packets, track.interface)) or 0
         return number
 
-    def _filed(self, act: Any) -> Any:
+    def _do_with_file(self, act: Any) -> Any:
         """Do `act` with the file; where that fails with OSError, the rows go on without the file."""
         try:
             return act()
@@ -253,7 +253,7 @@ class Recorder:
     def _settle(self) -> None:
         if self._chunks:
             chunks, self._chunks = self._chunks, []
-            self._rows.take(chunks)
+            self._rows.add_chunks(chunks)
         for number in self._ended:
             self._rows.forget_connection(number)
         self._ended = []

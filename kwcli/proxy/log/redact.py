@@ -72,9 +72,9 @@ class FrameTracker:
         self.framer = Framer()
         self.pieces: deque[tuple[int, LoggedChunk]] = deque()
         self.place = 0  # after the last byte that came
-        self.begin()
+        self.begin_frame()
 
-    def begin(self) -> None:
+    def begin_frame(self) -> None:
         """Begin a new frame, of which nothing is known yet."""
         self.size: int | None = None  # of the current frame, once known
         self.code: Code | None = None
@@ -85,7 +85,7 @@ class FrameTracker:
         self.framer.drop_held()
         self.framer.left = 0
         self.lost = lost
-        self.begin()
+        self.begin_frame()
 
     def add(self, piece: LoggedChunk) -> int:
         """Add a chunk that has come; its place."""
@@ -169,14 +169,14 @@ class Redactor:
         """Take bytes of a side; the chunks that may be written now."""
         piece = LoggedChunk(side, time_ns, data)
         tracker = self._trackers[side]
-        if not self._queue and self._plain(tracker, data):
+        if not self._queue and self._is_without_secrets(tracker, data):
             tracker.place += len(data)
             return [piece]
         self._queue.append(piece)
         self._follow(tracker, piece)
         return self._ready()
 
-    def _plain(self, tracker: FrameTracker, data: bytes) -> bool:
+    def _is_without_secrets(self, tracker: FrameTracker, data: bytes) -> bool:
         """Whether `data` is one whole frame without secrets, or more of one: the usual case, fast. False: unsure."""
         size = len(data)
         framer = tracker.framer
@@ -224,7 +224,7 @@ class Redactor:
         if rest and size <= rest and not tracker.lost:
             framer.left = rest - size
             if not framer.left:
-                tracker.begin()
+                tracker.begin_frame()
         else:
             tracker.stop(lost=True)
             self._doubt = True
@@ -275,7 +275,7 @@ class Redactor:
         """Go through the frames of `data` from `begin` on; `place` is the place of its first byte."""
         end = len(data)
         for at, size in tracker.framer.frames(data, begin):
-            tracker.begin()
+            tracker.begin_frame()
             start = place + at
             if not (0 < size <= FRAME_MAX or (size == 0 and tracker.side != CLIENT and self._sasl.tokens)):
                 tracker.stop(lost=True)
@@ -302,7 +302,7 @@ class Redactor:
                 tracker.star(start + shown, place + stop)
             tracker.first = False
         if tracker.framer.kept:
-            tracker.begin()
+            tracker.begin_frame()
 
     def _finish(self, tracker: FrameTracker, frame: bytes, place: int) -> None:
         """Star the secrets of a frame that was kept until it was whole."""

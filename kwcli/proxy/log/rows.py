@@ -100,14 +100,16 @@ class LogRows:
         `ends` are the client's address, the listener's, and the number of the connection.
         """
         said = dict(zip(("client", "broker", "connection"), ends, strict=True))
-        self._put({"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more})
+        self._write_event(
+            {"kind": "connection", "schema": SCHEMA, "time": rfc3339(time_ns), **said, "what": what, **more}
+        )
 
     def print_event(self, text: str, time_ns: int, number: int | None) -> None:
         """Print a row of kind `event`: a message for people."""
         said = {"kind": "event", "schema": SCHEMA, "time": rfc3339(time_ns), "connection": number, "text": text}
-        self._put(said)
+        self._write_event(said)
 
-    def _put(self, row: dict[str, Any]) -> None:
+    def _write_event(self, row: dict[str, Any]) -> None:
         if self.events:
             self._guard(self._output.write, orjson.dumps(row_json(row), option=orjson.OPT_APPEND_NEWLINE))
             self._guard(self._output.settle)
@@ -120,7 +122,7 @@ class LogRows:
         self._logins[number] = login
         self.print_connection_event((exchange.client, exchange.broker, number), "login", exchange.time_ns, login)
 
-    def take(self, chunks: list[Chunk]) -> None:
+    def add_chunks(self, chunks: list[Chunk]) -> None:
         """Take chunks, and print the rows that are settled by them."""
         self._show(self.pairer.feed(chunks))
 
@@ -181,7 +183,7 @@ class LogRows:
             if latency_ms is not None:
                 extra["upstream_latency_ms"] = latency_ms
         if self._decisions and correlation_id is not None:
-            extra |= _merged(self._decisions.pop((exchange.connection_info.number, correlation_id), []))
+            extra |= _merge_decisions(self._decisions.pop((exchange.connection_info.number, correlation_id), []))
             self._decided.update(extra.keys() & _DECIDED.keys())
 
     def _guard(self, write: Any, *arguments: Any) -> None:
@@ -197,7 +199,7 @@ class LogRows:
             self._env.say(f"kw: {unwritten(error, 'standard output') or error}; no more rows are written")
 
 
-def _merged(decisions: list[dict[str, Any]]) -> dict[str, Any]:
+def _merge_decisions(decisions: list[dict[str, Any]]) -> dict[str, Any]:
     """The keys of a record for all decisions about its exchange; further ones of a kind are under `more`."""
     made: dict[str, Any] = {}
     for decision in decisions:

@@ -1,4 +1,4 @@
-"""A plan in; the log's process, started, and the queue of messages to it (`feed`) out.
+"""A plan in; the log's process, started, and the queue of messages to it (`queue`) out.
 
 The process is a fresh interpreter, so it shares nothing with the data path but the socket pair, standard output and
 standard error. The process lives until the pair is closed: Ctrl-C and SIGTERM are for the proxy, which drains first.
@@ -52,8 +52,8 @@ class Log:
         self._streams = (stdout, stderr)
         self._plans = 0  # how many were sent
         ours, self.process = self._launch()
-        self.feed = make_queue(ours, Restarts(self._message, self._restart, pauses_s))
-        self.feed.tell(self._message(0))
+        self.queue = make_queue(ours, Restarts(self._message, self._restart, pauses_s))
+        self.queue.queue_packed(self._message(0))
 
     def _message(self, connections: int) -> bytes:
         """The first message to a process: the plan, after so many connections."""
@@ -105,7 +105,7 @@ class Log:
         try:
             code = work()
         finally:
-            at_work = self.feed.alive
+            at_work = self.queue.alive
             done = self.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
             if at_work and not done:
                 env.say("kw: the log process did not finish: its last lines are missing")
@@ -119,7 +119,7 @@ class Log:
         False when the rest was not taken, or the process did not end by itself. Rows and packets that were taken but
         could not be written are reported by the process: see `failed`.
         """
-        done = self.feed.finish(timeout)
+        done = self.queue.finish(timeout)
         try:
             return self.process.wait(timeout) >= 0 and done
         except subprocess.TimeoutExpired:
@@ -129,11 +129,11 @@ class Log:
     @property
     def failed(self) -> bool:
         """Whether a process has ended without writing everything that was asked for."""
-        return self.feed.restarted > 0 or self.process.returncode not in (None, 0)
+        return self.queue.restarted > 0 or self.process.returncode not in (None, 0)
 
     def kill(self) -> None:
         """Kill the process."""
-        self.feed.close()
+        self.queue.close()
         with suppress(OSError):
             self.process.kill()
         self.process.wait()

@@ -86,31 +86,31 @@ class Shared(Protocol):
     """The proxy, as its connections see it: what they share, and what they report."""
 
     metrics: Metrics | None
-    feed: LogQueue | None  # the log, if there is one
+    log_queue: LogQueue | None  # the log, if there is one
     both: LogQueue | None  # the log, if it gets the bytes between proxy and brokers too
     rewritten_answers: RewrittenAnswers
     deciders: Deciders | None  # about single frames, if there are some
     turns: Turns
-    budget: SharedMemory
+    shared_memory: SharedMemory
     listeners: ProxyListeners
     dialler: Dialler
     backoff: LoginBackoff
     paused: bool
-    sessions: dict[int, Relay]
+    relays: dict[int, Relay]
 
     def refuses(self, listener: Listener) -> bool:
         """Whether the listener refuses clients, so that one that was accepted all the same is to be turned away."""
 
-    def end_unreachable(self, session: Relay, reached: Reached) -> None:
-        """End a session for which no broker took a connection."""
+    def end_unreachable(self, relay: Relay, reached: Reached) -> None:
+        """End a relay for which no broker took a connection."""
 
-    def login(self, session: Relay, address: Address) -> BrokerLogin | None:
+    def login(self, relay: Relay, address: Address) -> BrokerLogin | None:
         """The proxy's own login for a connection to the broker at `address`, where it has one."""
 
-    def report(self, session: Relay, text: str, *, loud: bool) -> None:
+    def report(self, relay: Relay, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
 
-    def note(self, text: str, session: Relay) -> None:
+    def note(self, text: str, relay: Relay) -> None:
         """Say a text that people should know, once; how often it came is said at the end."""
 
 
@@ -122,7 +122,7 @@ class Relay:
         self.listener = listener
         self._metrics = proxy.metrics
         self._meter = proxy.metrics.meter(listener) if proxy.metrics is not None else None
-        timed = proxy.feed is not None or self._meter is not None
+        timed = proxy.log_queue is not None or self._meter is not None
         self.deciding = proxy.deciders.connection(self) if proxy.deciders is not None else None
         self.core = RelayCore(timed=timed, rewritten_answers=proxy.rewritten_answers, interventions=self.deciding)
         self.client = SocketHalf(self, CLIENT, proxy.turns)
@@ -133,13 +133,13 @@ class Relay:
         self.receivers: tuple[Take, Take] = (self._from_client, self.handle_broker_bytes)
         self.write_server: Take = self.write
         self._proxy = proxy
-        self._feed = proxy.feed
+        self._log_queue = proxy.log_queue
         self._both = proxy.both
         self._dialling: asyncio.Task[None] | None = None
         self._early: list[bytes] = []  # bytes that came before the broker was connected
         self._early_end = False
         self.room = MemoryShare(
-            proxy.budget, lambda: bool(self.server.pause_reasons & BUFFER_FULL) and not self.client.lost
+            proxy.shared_memory, lambda: bool(self.server.pause_reasons & BUFFER_FULL) and not self.client.lost
         )
         self._login: BrokerLogin | None = None
         self._ending = False  # the client sends no more, and the broker cannot be told so
@@ -166,7 +166,7 @@ class Relay:
             self.over = True
             side.reset()
             return
-        self._proxy.sessions[self.number] = self
+        self._proxy.relays[self.number] = self
         if self._proxy.paused:
             self.pause(True)
         if self._meter is not None:
@@ -188,15 +188,15 @@ class Relay:
         elif self.over:
             self.server.close()
         else:
-            if self._feed is not None:
-                self._feed.log_opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
-                self._tell_tls(self._feed)
+            if self._log_queue is not None:
+                self._log_queue.log_opened(self.number, self.peer, self.client.local, self.upstream, now_ns())
+                self._log_tls(self._log_queue)
             self._proxy.report(self, f"to {self.upstream}", loud=False)
             if self._both is not None:
-                self._record(self._both)
+                self._log_dialled(self._both)
             self._log_in()
             if self._both is not None:
-                self.receivers = (self._from_client, partial(self._heard, self._both, self.receivers[SERVER]))
+                self.receivers = (self._from_client, partial(self._log_and_handle, self._both, self.receivers[SERVER]))
             self.client.resume_reading(DIALLING)
             early, self._early = self._early, []
             if early:
@@ -204,10 +204,10 @@ class Relay:
             if self._early_end:
                 self.eof_received(self.client)
 
-    def _tell_tls(self, feed: LogQueue) -> None:
+    def _log_tls(self, log_queue: LogQueue) -> None:
         link = self.client.transport.get_extra_info("ssl_object") if self.client.transport is not None else None
         if link is not None and link.cipher() is not None:
-            feed.log_tls(self.number, link.version(), link.cipher()[0], now_ns())
+            log_queue.log_tls(self.number, link.version(), link.cipher()[0], now_ns())
 
     def _log_in(self) -> None:
         """Begin the proxy's own login, where it has one, before anything of the client is sent."""
@@ -215,13 +215,15 @@ class Relay:
         if self._login is not None:
             self.receivers = (self._from_client, self._login.from_server)
             self.write_server = self._login.to_server
-            self._login.begin()
+            self._login.begin_login()
 
-    def _record(self, feed: LogQueue) -> None:
-        """Tell the feed the addresses of the connection between proxy and broker."""
+    def _log_dialled(self, log_queue: LogQueue) -> None:
+        """Tell the log the addresses of the connection between proxy and broker."""
         link = self.server.transport
         assert link is not None
-        feed.log_dialled(self.number, self.server.local, format_address(link.get_extra_info("peername")[:2]), now_ns())
+        log_queue.log_dialled(
+            self.number, self.server.local, format_address(link.get_extra_info("peername")[:2]), now_ns()
+        )
 
     def pause(self, paused: bool) -> None:
         """Stop reading from both sides, or read on, as the log asks for it."""
@@ -231,8 +233,8 @@ class Relay:
             else:
                 side.resume_reading(LOG)
 
-    def _heard(self, feed: LogQueue, take: Take, data: bytes) -> None:
-        feed.log_raw(self.number, SERVER, now_ns(), data)
+    def _log_and_handle(self, log_queue: LogQueue, take: Take, data: bytes) -> None:
+        log_queue.log_raw(self.number, SERVER, now_ns(), data)
         take(data)
 
     def write(self, data: bytes) -> None:
@@ -268,8 +270,8 @@ class Relay:
         if self._meter is not None:
             self._meter.received += len(data)
         commands = self.core.client_bytes(data, now)
-        if self._feed is not None:  # after decisions about its requests: the chunk settles one without an answer
-            self._feed.log_chunk(self.number, CLIENT, now, data)
+        if self._log_queue is not None:  # after decisions about its requests: the chunk settles one without an answer
+            self._log_queue.log_chunk(self.number, CLIENT, now, data)
         if len(commands) == 1 and commands[0][0] == SEND_SERVER:
             self.write_server(commands[0][1])
         else:
@@ -278,7 +280,7 @@ class Relay:
     def handle_broker_bytes(self, data: bytes) -> None:
         """Handle the broker's bytes, without its answers to the proxy's own login."""
         commands = self.core.server_bytes(data, now_ns())
-        if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._feed is None and self._meter is None:
+        if len(commands) == 1 and commands[0][0] == SEND_CLIENT and self._log_queue is None and self._meter is None:
             self.client.transport.write(commands[0][1])  # type: ignore[union-attr]  # the client is there first
         else:
             self._run(commands)
@@ -294,15 +296,15 @@ class Relay:
 
     def tell_fault(self, correlation_id: int, rule: int, action: str, hit: int) -> None:
         """Have the log say that a fault rule has done something to an exchange."""
-        if self._feed is not None:
+        if self._log_queue is not None:
             said = {"rule": rule, "action": action, "hit": hit}
-            self._feed.log_decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
+            self._log_queue.log_decision(self.number, {"id": correlation_id, "fault": said}, now_ns())
 
     def tell_refusal(self, correlation_id: int, by: str, reason: str) -> None:
         """Have the log say which option does not serve a request."""
-        if self._feed is not None:
+        if self._log_queue is not None:
             said = {"by": by, "reason": reason}
-            self._feed.log_decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
+            self._log_queue.log_decision(self.number, {"id": correlation_id, "refused": said}, now_ns())
 
     def _timer_expired(self, side: int) -> None:
         """Go on with a delayed frame, or a piece of one: its time has come."""
@@ -345,30 +347,30 @@ class Relay:
                     where = listeners.addresses_of(found)
                 if self._metrics is not None:
                     self._metrics.rewritten += 1
-                commands += self.core.resolved(command[1], where, now_ns())
+                commands += self.core.resume_after_resolution(command[1], where, now_ns())
             elif what == RESERVE:
                 if self._reserve(command[1]):
                     commands += self.core.reserved(now_ns())
             else:
-                self._do(what, command)
+                self._carry_out(what, command)
 
     def _to_client(self, data: bytes) -> None:
         if self._meter is not None:
             self._meter.sent += len(data)
-        if self._feed is not None:
-            self._feed.log_chunk(self.number, SERVER, now_ns(), data)
+        if self._log_queue is not None:
+            self._log_queue.log_chunk(self.number, SERVER, now_ns(), data)
         if self.client.transport is not None:
             self.client.transport.write(data)
 
-    def _do(self, what: int, command: Command) -> None:
+    def _carry_out(self, what: int, command: Command) -> None:
         if what == RELEASE:
-            self.room.give(command[1])
+            self.room.release_when_drained(command[1])
         elif what == YIELD:
             self._yielded = True
             self._side(command[1]).pause_reading(TURN)
             self._proxy.turns.run_later(partial(self._go_on, command[1]))
         elif what in _DECIDED:
-            self._act(what, command)
+            self._carry_out_decided(what, command)
         elif what == PAUSE_FOR_ANSWERS:
             self._side(command[1]).pause_reading(AWAITS_ANSWERS)
         elif what == RESUME_AFTER_ANSWERS:
@@ -381,14 +383,14 @@ class Relay:
             self._proxy.note(command[1], self)
         elif what == ANSWERED:
             _, correlation_id, sent_ns, first_ns, api_key = command
-            if self._feed is not None:
-                self._feed.log_upstream(self.number, correlation_id, sent_ns, first_ns)
+            if self._log_queue is not None:
+                self._log_queue.log_upstream(self.number, correlation_id, sent_ns, first_ns)
             if self._meter is not None:
                 self._meter.count_answer(api_key, first_ns - sent_ns)
         elif what == CAPPED and self._metrics is not None:
             self._metrics.capped += command[1]
 
-    def _act(self, what: int, command: Command) -> None:
+    def _carry_out_decided(self, what: int, command: Command) -> None:
         """Carry out a command that comes from a decision about a frame."""
         if what == PAUSE_FOR_DECISION:
             self._side(command[1]).pause_reading(AWAITS_DECISION)
@@ -409,13 +411,13 @@ class Relay:
 
     def _reserve(self, size: int) -> bool:
         """Take room for a frame that will be buffered; False: there is none, the broker is not read until then."""
-        if self.room.take(size):
+        if self.room.reserve(size):
             return True
         self.server.pause_reading(AWAITS_ROOM)
-        self.room.wait(size, self._granted)
+        self.room.wait(size, self._read_after_grant)
         return False
 
-    def _granted(self) -> None:
+    def _read_after_grant(self) -> None:
         self.server.resume_reading(AWAITS_ROOM)
         self._run(self.core.reserved(now_ns()))
 
@@ -429,7 +431,7 @@ class Relay:
         """Read from the other side again: the buffer towards this side has room."""
         (self.server if side is self.client else self.client).resume_reading(BUFFER_FULL)
         if side is self.client:
-            self.room.drained()
+            self.room.release_owed()
 
     # Ends
 
@@ -504,8 +506,8 @@ class Relay:
         if self._login is not None:
             self._login.stop()
         self._proxy.report(self, reason, loud=loud)
-        if self._feed is not None:
-            self._feed.log_closed(self.number, how, now_ns(), reason)
+        if self._log_queue is not None:
+            self._log_queue.log_closed(self.number, how, now_ns(), reason)
         self.client.close()
         self.server.close()
         self.room.wait_no_more()
@@ -527,8 +529,8 @@ class Relay:
         return self.over
 
     def _forget(self) -> None:
-        self.room.leave()
+        self.room.release_all()
         if self.deciding is not None:
-            self.deciding.leave()
-        if self._proxy.sessions.pop(self.number, None) is not None and self._meter is not None:
+            self.deciding.end_connection()
+        if self._proxy.relays.pop(self.number, None) is not None and self._meter is not None:
             self._meter.open -= 1

@@ -65,7 +65,7 @@ class Then(IntEnum):
     SWALLOW = 4  # nothing gets through any more in either direction, until the client closes
 
 
-class Delivery(NamedTuple):
+class AnswerDelivery(NamedTuple):
     """How an answer is sent: how many times, how many bytes of it, in pieces of which size, how many bytes a second."""
 
     times: int = 1
@@ -100,7 +100,7 @@ class Decision(NamedTuple):
     frame: bytes | None = None
     reply: bytes | None = None
     delay_ns: int = 0
-    delivery: Delivery | None = None
+    delivery: AnswerDelivery | None = None
     mute_ns: int = 0  # how long nothing more is read from the client
     then: Then = Then.GO_ON
     reason: str = ""
@@ -161,7 +161,9 @@ class DecidedFrames:
     def __init__(self) -> None:
         self._due: tuple[InterceptedExchange, Decision] | None = None
 
-    def _do(self, exchange: InterceptedExchange, decision: Decision | None, now_ns: int, out: list[Command]) -> None:
+    def _do_or_wait(
+        self, exchange: InterceptedExchange, decision: Decision | None, now_ns: int, out: list[Command]
+    ) -> None:
         """Carry a decision out, or wait for it (None) or for its time."""
         if decision is None:
             self._block(out)
@@ -198,13 +200,13 @@ class WantedRule(RequestRule):
 class Prefiltered(NamedTuple):
     """What `possible` said of requests of a rule that have `head` behind their correlation id."""
 
-    route: WantedRule | None  # None: nothing was asked yet
+    rule: WantedRule | None  # None: nothing was asked yet
     head: bytes  # the client id with its size, and where there are tags their count, 0
     least: int  # bytes that such a request has at least, without its size field
     possible: Possible
 
 
-class Routes:
+class RequestRules:
     """API key and version, in one number as on the wire → the rule for such requests (`known`, `find`).
 
     `wants` says whether a decider may want such exchanges; call `forget` when its answers have changed.
@@ -233,25 +235,25 @@ class Routes:
             self.known.clear()
 
 
-UNTOUCHED: Final = Routes()
+UNTOUCHED: Final = RequestRules()
 
 
 class Interventions(Protocol):
     """The deciders of one connection, as its relay sees them."""
 
-    routes: Routes
+    request_rules: RequestRules
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a decider may want: False: none; True: any; else a function that tells.
 
         The function takes the bytes, where the request's size field begins in them, and where the request ends. The
-        result is valid until `routes` forgets.
+        result is valid until `request_rules` forgets.
         """
 
-    def keep(self, size: int) -> bool:
+    def reserve_bytes(self, size: int) -> bool:
         """Whether there is room to keep `size` bytes of a request; the room is taken then."""
 
-    def give(self, size: int) -> None:
+    def release_bytes(self, size: int) -> None:
         """Give back the room of `size` bytes of a request."""
 
     def request(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from decoders.limits import HELD_MAX
 
-BUDGET: Final = HELD_MAX
+SHARED_MEMORY_MAX: Final = HELD_MAX
 
 
 class SharedMemory:
@@ -16,7 +16,7 @@ class SharedMemory:
 
     __slots__ = ("_queue", "total", "used")
 
-    def __init__(self, total: int = BUDGET) -> None:
+    def __init__(self, total: int = SHARED_MEMORY_MAX) -> None:
         self.total = total
         self.used = 0
         self._queue: deque[tuple[Hashable, int, Callable[[], None]]] = deque()
@@ -26,7 +26,7 @@ class SharedMemory:
         """Whether a connection waits for room."""
         return bool(self._queue)
 
-    def take(self, size: int) -> bool:
+    def reserve(self, size: int) -> bool:
         """Take `size` bytes; False where there is no room, or others wait for it."""
         if self._queue or not self._fits(size):
             return False
@@ -57,26 +57,28 @@ class SharedMemory:
             granted()
 
 
-# One connection's share of the memory: taken before a frame is buffered, given back when the client's socket has it.
-#
-# Bytes in a full buffer still take memory, so their room is owed until the buffer has drained.
+# A connection's share
 
 
 class MemoryShare:
-    """One connection's share of the memory; `full` asks whether the client's buffer is full."""
+    """One connection's share of the memory; `full` asks whether the client's buffer is full.
 
-    __slots__ = ("_budget", "_full", "_looked", "_owed", "_taken")
+    Room is taken before a frame is buffered, and given back when the client's socket has the frame: bytes in a full
+    buffer still take memory, so their room is owed until the buffer has drained.
+    """
 
-    def __init__(self, budget: SharedMemory, full: Callable[[], bool]) -> None:
-        self._budget = budget
+    __slots__ = ("_full", "_looked", "_owed", "_shared_memory", "_taken")
+
+    def __init__(self, shared_memory: SharedMemory, full: Callable[[], bool]) -> None:
+        self._shared_memory = shared_memory
         self._full = full
         self._taken = 0
         self._owed = 0  # to be given back when the client's socket has taken what is in its buffer
         self._looked = 0  # bytes in the client's buffer at the last `stalled`
 
-    def take(self, size: int) -> bool:
+    def reserve(self, size: int) -> bool:
         """Take room for a frame; False where there is none."""
-        if self._budget.take(size):
+        if self._shared_memory.reserve(size):
             self._taken += size
             return True
         return False
@@ -84,39 +86,39 @@ class MemoryShare:
     def wait(self, size: int, granted: Callable[[], None]) -> None:
         """Take room for a frame when there is some, then call `granted`."""
 
-        def taken() -> None:
+        def count_granted() -> None:
             self._taken += size
             granted()
 
-        self._budget.wait(self, size, taken)
+        self._shared_memory.wait(self, size, count_granted)
 
-    def give(self, size: int) -> None:
+    def release_when_drained(self, size: int) -> None:
         """Give back the room of a frame that was sent; where the client's buffer is full, once it has drained."""
         if self._full():
             self._owed += size
             self._looked = 0
             return
         self._taken -= size
-        self._budget.release(size)
+        self._shared_memory.release(size)
 
-    def drained(self) -> None:
+    def release_owed(self) -> None:
         """Give back the room that is owed: the client's buffer has room again."""
         if self._owed:
             owed, self._owed = self._owed, 0
             self._looked = 0
-            self.give(owed)
+            self.release_when_drained(owed)
 
-    def stalled(self, left: int) -> bool:
+    def is_stalled(self, left: int) -> bool:
         """Whether the client has taken nothing since the last call; `left` is how many bytes are in its buffer."""
         before, self._looked = self._looked, left if self._owed else 0
         return 0 < before == self._looked
 
     def wait_no_more(self) -> None:
         """Stop waiting for room: the connection ends."""
-        self._budget.forget(self)
+        self._shared_memory.forget(self)
 
-    def leave(self) -> None:
+    def release_all(self) -> None:
         """Give back all room of the connection: the client has gone."""
         size, self._taken, self._owed = self._taken, 0, 0
         if size:
-            self._budget.release(size)
+            self._shared_memory.release(size)

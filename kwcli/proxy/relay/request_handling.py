@@ -78,7 +78,7 @@ def find_rule(number: int) -> RequestRule:
     """The rule for an API key and version, both in one number as on the wire."""
     found = KNOWN.get(number)
     if found is None:
-        key, version = _signed(number >> 16), _signed(number & 0xFFFF)
+        key, version = _to_signed(number >> 16), _to_signed(number & 0xFFFF)
         found = RequestRule(key, version, _reads(key, version), _answer(key, version))
         if key in NAMES:  # a client that makes up numbers fills no memory
             KNOWN[number] = found
@@ -104,7 +104,7 @@ def _answer(key: int, version: int) -> int:
     return REWRITE if is_buffered(key, version) else STREAM
 
 
-def _signed(number: int) -> int:
+def _to_signed(number: int) -> int:
     return number - 0x10000 if number & 0x8000 else number
 
 
@@ -119,9 +119,9 @@ def read_acks(version: int, data: bytes, at: int, end: int) -> int:
         place += size if size != _NULL else 0
         if (size <= _SIZE_MAX or size == _NULL) and place + 4 <= end:
             if version < 3:
-                return _signed(data[place] << 8 | data[place + 1])
+                return _to_signed(data[place] << 8 | data[place + 1])
             if data[place : place + 2] == (_BARE if version >= 9 else _NOBODY):
-                return _signed(data[place + 2] << 8 | data[place + 3])
+                return _to_signed(data[place + 2] << 8 | data[place + 3])
     return _acks(version, data, at, end)
 
 
@@ -135,10 +135,10 @@ def _acks(version: int, data: bytes, at: int, end: int) -> int:
         else:
             if end - at < 2:
                 raise IndexError
-            at += 2 + max(_signed(data[at] << 8 | data[at + 1]), 0)
+            at += 2 + max(_to_signed(data[at] << 8 | data[at + 1]), 0)
     if end - at < 2:
         raise IndexError
-    return _signed(data[at] << 8 | data[at + 1])
+    return _to_signed(data[at] << 8 | data[at + 1])
 
 
 # A client id that is longer than this is not compared.

@@ -57,7 +57,7 @@ from kwcli.proxy.relay.state import (
     SERVER,
     YIELD,
     Command,
-    State,
+    RelayState,
     describe_bytes,
 )
 
@@ -96,8 +96,8 @@ class Requests(DecidedFrames):
         "_interventions",
         "_late",
         "_prefiltered",
+        "_request_rules",
         "_responses",
-        "_routes",
         "_sent",
         "_state",
         "_strange",
@@ -107,12 +107,12 @@ class Requests(DecidedFrames):
 
     _side = CLIENT
 
-    def __init__(self, state: State, responses: Responses, interventions: Interventions | None = None) -> None:
+    def __init__(self, state: RelayState, responses: Responses, interventions: Interventions | None = None) -> None:
         super().__init__()
         self._state = state
         self._responses = responses
         self._interventions = interventions
-        self._routes = UNTOUCHED if interventions is None else interventions.routes
+        self._request_rules = UNTOUCHED if interventions is None else interventions.request_rules
         self._prefiltered: dict[int, Prefiltered] = {}  # by API key and version, in one number
         self._sent = 0  # how many of the bytes at hand were sent to the broker
         self._wanted: tuple[WantedRule, int] | None = None  # rule and correlation id of the request that is collected
@@ -168,7 +168,7 @@ class Requests(DecidedFrames):
         """Carry out the awaited decision about a request."""
         out: list[Command] = []
         if not self._state.closed:
-            self._do(exchange, decision, now_ns, out)
+            self._do_or_wait(exchange, decision, now_ns, out)
             self._unblock(now_ns, out)
         return out
 
@@ -247,7 +247,7 @@ class Requests(DecidedFrames):
                 if not self._blocked:
                     out.append((YIELD, CLIENT))
                 if len(state.in_flight) >= MANY:
-                    self._crowd(out)
+                    self._pause_crowded_client(out)
                 return
             if sasl.phase == phase:
                 break
@@ -262,9 +262,9 @@ class Requests(DecidedFrames):
         if end > sent:
             out.append((SEND_SERVER, data[sent:end] if sent or end < len(data) else data))
         if len(state.in_flight) >= MANY:
-            self._crowd(out)
+            self._pause_crowded_client(out)
 
-    def _crowd(self, out: list[Command]) -> None:
+    def _pause_crowded_client(self, out: list[Command]) -> None:
         """Stop reading from the client, since too many requests are in flight."""
         if not self._state.crowded:
             self._state.crowded = True
@@ -275,7 +275,7 @@ class Requests(DecidedFrames):
         state = self._state
         in_flight = state.in_flight
         end = len(data)
-        known = self._routes.known
+        known = self._request_rules.known
         left = TURN
         while end - at >= _SHORTEST:
             if left <= 0:
@@ -286,74 +286,76 @@ class Requests(DecidedFrames):
             if not 8 <= size <= REQUEST_MAX:
                 self._refuse(data, at, out)
                 return at
-            route = known.get(number) or self._routes.find(number)
+            rule = known.get(number) or self._request_rules.find(number)
             stop = at + SIZE_FIELD + size
             answered: bool | None = True
-            reads = route.reads
+            reads = rule.reads
             if reads >= WANTED:
                 if TYPE_CHECKING:
-                    assert isinstance(route, WantedRule)
+                    assert isinstance(rule, WantedRule)
                 # Inline, since this is all that a rule costs that does not match (tests.bench.proxy --faults).
                 asked, head, least, possible = self._prefiltered.get(number, _NOTHING)
-                if asked is not route or size < least or not data.startswith(head, at + HEAD):
-                    possible = self._possible(route, number, data, at, min(stop, end))
+                if asked is not rule or size < least or not data.startswith(head, at + HEAD):
+                    possible = self._prefilter_request(rule, number, data, at, min(stop, end))
                 wanted = possible and (possible is True or stop > end or possible(data, at, stop))
-                if wanted and self._keep(route, size, out):
+                if wanted and self._reserve_bytes(rule, size, out):
                     left -= DECIDED
-                    at = self._want(route, correlation_id, data, at, now_ns, out)
+                    at = self._intercept(rule, correlation_id, data, at, now_ns, out)
                     if state.closed or self._blocked or self._framer.wanted:
                         return at
                     in_flight = state.in_flight
                     continue
-                route = route.base
-                reads = route.reads
+                rule = rule.base
+                reads = rule.reads
             if reads:
-                answered = self._deep(route, data, at, stop, out)
+                answered = self._read_beyond_header(rule, data, at, stop, out)
                 if answered is None:
                     self._framer.keep_rest(data, at)
                     return at
             state.silent = not answered
             if stop > end:
-                self._begun = (correlation_id, route) if answered else None
+                self._begun = (correlation_id, rule) if answered else None
             elif answered:
-                in_flight.append((correlation_id, route, now_ns))
+                in_flight.append((correlation_id, rule, now_ns))
             at = stop
             if reads == MECHANISM:
                 return at
         if at != end:
-            self._leave(data, at, out)
+            self._keep_rest(data, at, out)
         return at
 
-    def _leave(self, data: bytes, at: int, out: list[Command]) -> None:
+    def _keep_rest(self, data: bytes, at: int, out: list[Command]) -> None:
         """Keep the bytes behind the last request whose header is whole, or refuse them."""
         if len(data) - at >= SIZE_FIELD and not 8 <= SIZE.unpack_from(data, at)[0] <= REQUEST_MAX:
             self._refuse(data, at, out)
         else:
             self._framer.stop_at(data, at)
 
-    def _deep(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
+    def _read_beyond_header(
+        self, rule: RequestRule, data: bytes, at: int, stop: int, out: list[Command]
+    ) -> bool | None:
         """Read more of a request than its header; whether it is answered, None: not known yet, or refused."""
-        if route.reads == ACKS:
-            return self._acks(route, data, at, stop, out)
-        if route.reads == REFUSE:
-            most = highest_version(route.api_key)
+        if rule.reads == ACKS:
+            return self._acks(rule, data, at, stop, out)
+        if rule.reads == REFUSE:
+            most = highest_version(rule.api_key)
             reason = (
-                f"{route} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
+                f"{rule} would be answered with addresses in a layout that kw does not know (it knows up to {most})"
             )
             self._stop(data, at, reason, out)
             return None
-        if route.reads == TELL:
-            name = api(route.api_key).name
+        if rule.reads == TELL:
+            name = api(rule.api_key).name
             text = f"{name} carries addresses of controllers or brokers, which the proxy does not rewrite"
             out.append((NOTE, text))
             return True
-        if route.reads == HINT:
+        if rule.reads == HINT:
             self._hint(request_handling.read_mechanism(data, at, min(stop, len(data))), out)
             return True
-        assert route.reads == MECHANISM
+        assert rule.reads == MECHANISM
         if stop > len(data):
             if stop - at > _JUDGED_MAX:
-                self._stop(data, at, f"a {route} of {in_bytes(stop - at)}", out)
+                self._stop(data, at, f"a {rule} of {in_bytes(stop - at)}", out)
             return None
         mechanism = request_handling.read_mechanism(data, at, stop)
         self._state.sasl.asked(mechanism)
@@ -365,44 +367,44 @@ class Requests(DecidedFrames):
         if hint is not None:
             out.append((NOTE, hint))
 
-    def _acks(self, route: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
+    def _acks(self, rule: RequestRule, data: bytes, at: int, stop: int, out: list[Command]) -> bool | None:
         end = min(stop, len(data))
         try:
-            return request_handling.read_acks(route.version, data, at, end) != 0
+            return request_handling.read_acks(rule.version, data, at, end) != 0
         except (Truncated, IndexError):
             if end == stop:
                 return True  # the request is broken: the broker will say so, or close
             if end - at > _DEEP_MAX:
-                self._stop(data, at, f"a {route} with a header of more than {_DEEP_MAX} bytes", out)
+                self._stop(data, at, f"a {rule} with a header of more than {_DEEP_MAX} bytes", out)
             return None
         except DecodeError:
             return True
 
     # Requests that a decider may want
 
-    def _possible(self, route: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
+    def _prefilter_request(self, rule: WantedRule, number: int, data: bytes, at: int, end: int) -> Possible:
         """Ask which requests deciders may want that have the same header as the request at `at`."""
         assert self._interventions is not None
-        found = request_handling.read_client_id(route.api_key, route.version, data, at, end)
+        found = request_handling.read_client_id(rule.api_key, rule.version, data, at, end)
         if found is None:
             return True
         head, client_id = found
-        possible = self._interventions.possible(route.api_key, route.version, client_id)
-        if self._routes.known.get(number) is route:  # a client that makes up numbers fills no memory
-            self._prefiltered[number] = Prefiltered(route, head, HEAD - SIZE_FIELD + len(head), possible)
+        possible = self._interventions.prefilter_by_header(rule.api_key, rule.version, client_id)
+        if self._request_rules.known.get(number) is rule:  # a client that makes up numbers fills no memory
+            self._prefiltered[number] = Prefiltered(rule, head, HEAD - SIZE_FIELD + len(head), possible)
         return possible
 
-    def _keep(self, route: WantedRule, size: int, out: list[Command]) -> bool:
+    def _reserve_bytes(self, rule: WantedRule, size: int, out: list[Command]) -> bool:
         """Whether there is room to keep a request of this size; where not, a note says so."""
         assert self._interventions is not None
-        if self._interventions.keep(SIZE_FIELD + size):
+        if self._interventions.reserve_bytes(SIZE_FIELD + size):
             return True
-        text = f"a {route.base} passed unchecked: too many bytes of requests are held (--fault, --script)"
+        text = f"a {rule.base} passed unchecked: too many bytes of requests are held (--fault, --script)"
         out.append((NOTE, text))
         return False
 
-    def _want(
-        self, route: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
+    def _intercept(
+        self, rule: WantedRule, correlation_id: int, data: bytes, at: int, now_ns: int, out: list[Command]
     ) -> int:
         """Intercept the request at `at` and ask deciders about it; where the request or `data` ends."""
         size = int(SIZE.unpack_from(data, at)[0])
@@ -412,10 +414,10 @@ class Requests(DecidedFrames):
             self._give_on(data, at, out)
             self._framer.want_frame(size)
             self._framer.collect_frame(data, at)
-            self._wanted = (route, correlation_id)
+            self._wanted = (rule, correlation_id)
             self._sent = end
             return end
-        exchange = self._exchange(route, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out)
+        exchange = self._exchange(rule, correlation_id, data[at:stop] if at or stop < end else data, now_ns, out)
         assert self._interventions is not None
         decision = self._interventions.request(exchange, now_ns)
         if decision is not None and decision[:-1] == PASS[:-1]:
@@ -423,7 +425,7 @@ class Requests(DecidedFrames):
             return stop
         self._give_on(data, at, out)
         self._sent = stop
-        self._do(exchange, decision, now_ns, out)
+        self._do_or_wait(exchange, decision, now_ns, out)
         if self._blocked:
             self._late = (data, stop)
         return stop
@@ -440,10 +442,10 @@ class Requests(DecidedFrames):
             return
         assert self._wanted is not None
         assert self._interventions is not None
-        (route, correlation_id), self._wanted = self._wanted, None
+        (rule, correlation_id), self._wanted = self._wanted, None
         self._sent = 0
-        exchange = self._exchange(route, correlation_id, frame, now_ns, out)
-        self._do(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
+        exchange = self._exchange(rule, correlation_id, frame, now_ns, out)
+        self._do_or_wait(exchange, self._interventions.request(exchange, now_ns), now_ns, out)
         if self._state.closed:
             return
         if self._blocked:
@@ -452,11 +454,11 @@ class Requests(DecidedFrames):
             self._read(data, at, at, now_ns, out)
 
     def _exchange(
-        self, route: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
+        self, rule: WantedRule, correlation_id: int, frame: bytes, now_ns: int, out: list[Command]
     ) -> InterceptedExchange:
         """The exchange that an intercepted request begins."""
-        base = route.base
-        answered = self._deep(base, frame, 0, len(frame), out) if base.reads else True
+        base = rule.base
+        answered = self._read_beyond_header(base, frame, 0, len(frame), out) if base.reads else True
         return InterceptedExchange(base, correlation_id, frame, now_ns, answered=answered is not False)
 
     def _block(self, out: list[Command]) -> None:
@@ -510,7 +512,7 @@ class Requests(DecidedFrames):
 
     def _release(self, exchange: InterceptedExchange) -> None:
         assert self._interventions is not None
-        self._interventions.give(exchange.kept)
+        self._interventions.release_bytes(exchange.kept)
 
     def _tokens(self, data: bytes, begin: int, now_ns: int, out: list[Command]) -> int:
         """Note the bare SASL tokens from `begin` on as in flight; where the last frame known to be a token ends."""

@@ -50,7 +50,7 @@ from kwcli.proxy.relay.state import (
     TIMER,
     YIELD,
     Command,
-    State,
+    RelayState,
     describe_bytes,
 )
 
@@ -105,7 +105,7 @@ class Responses(DecidedFrames):
 
     def __init__(
         self,
-        state: State,
+        state: RelayState,
         after_login: Callable[[int], list[Command]],
         rewritten_answers: RewrittenAnswers,
         interventions: Interventions | None = None,
@@ -163,9 +163,9 @@ class Responses(DecidedFrames):
             self._read(framer.join_kept(data) if framer.kept else data, 0, 0, now_ns, out)
         if self._state.local:
             self.answer(now_ns, out)
-        return self._relieved(out) if self._state.crowded else out
+        return self._resume_client(out) if self._state.crowded else out
 
-    def reserved(self, now_ns: int) -> list[Command]:
+    def resume_after_reservation(self, now_ns: int) -> list[Command]:
         """Go on: there is room for the frame that begins with the waiting bytes."""
         self._blocked = False
         return self._resume(now_ns)
@@ -178,21 +178,21 @@ class Responses(DecidedFrames):
         self._turn = TURN
         return self._resume(now_ns)
 
-    def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
+    def resume_after_resolution(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Rewrite and send the frame with this ticket; nodes of the frame that are not in `where` have no listener."""
         if self._buffered is None or ticket != self._ticket or self._state.closed:
             return []
-        route, frame, reading = self._buffered
+        rule, frame, reading = self._buffered
         assert reading is not None
         self._buffered = None
         self._blocked = False
         try:
             rewritten = self._rewritten_answers.rewrite_answer(reading, frame, where)
         except RewriteFailed as failure:
-            return [*self._freed(), self._state.close(f"{route} cannot be passed on: {failure.text}")]
+            return [*self._release_reserved(), self._state.close(f"{rule} cannot be passed on: {failure.text}")]
         out: list[Command] = []
         if rewritten.stripped:
-            out.append((NOTE, f"addresses of new leaders were left out of a {route}: a node has no listener"))
+            out.append((NOTE, f"addresses of new leaders were left out of a {rule}: a node has no listener"))
         self._send(rewritten.frame, out)
         return out if self._blocked else out + self._resume(now_ns)
 
@@ -206,10 +206,10 @@ class Responses(DecidedFrames):
         waiting = self._state.in_flight
         part = b"" if self._framer.wanted else self._framer.join_held()
         if part and (what := describe_bytes(part)).startswith(":"):  # a TLS alert has seven bytes
-            return [*self._freed(), self._state.close(f"the broker sent no Kafka response{what}")]
+            return [*self._release_reserved(), self._state.close(f"the broker sent no Kafka response{what}")]
         streamed = bool(waiting) and waiting[0][1].answer in (STREAM, TOKEN)
         out: list[Command] = [(SEND_CLIENT, part)] if part and streamed else []
-        out += self._freed()
+        out += self._release_reserved()
         text = "the broker closed the connection"
         if self.busy:
             text += " inside an answer"
@@ -234,7 +234,7 @@ class Responses(DecidedFrames):
             if at:
                 self._read(data, at, at, now_ns, out)
                 if self._state.crowded:
-                    self._relieved(out)
+                    self._resume_client(out)
             else:
                 out = self.feed(data, now_ns)
         if self._state.local:
@@ -260,23 +260,23 @@ class Responses(DecidedFrames):
                 self._yield(data, at, start, out)
                 return
             if not in_flight:
-                self._unasked(data, at, start, out)
+                self._stop_at_unasked(data, at, start, out)
                 return
-            correlation_id, route, sent_ns = in_flight[0]
-            answer = route.answer
+            correlation_id, rule, sent_ns = in_flight[0]
+            answer = rule.answer
             if end - at < _HEAD_SIZE and (answer != TOKEN or end - at < SIZE_FIELD):
                 break
             size, got = _unpack(data, at) if answer != TOKEN else (SIZE.unpack_from(data, at)[0], correlation_id)
             least, most = _SIZES[answer]
             if got != correlation_id or not least <= size <= most:
-                if not self._own(answer, data, at, start, now_ns, out):
+                if not self._send_own_answers(answer, data, at, start, now_ns, out):
                     return
                 start = at
                 continue
             in_flight.popleft()
             self._last = correlation_id
             if timed and answer != TOKEN:
-                out.append((ANSWERED, correlation_id, sent_ns, now_ns, route.api_key))
+                out.append((ANSWERED, correlation_id, sent_ns, now_ns, rule.api_key))
             stop = at + SIZE_FIELD + size
             if answer in _PASSING:
                 at = stop
@@ -286,9 +286,9 @@ class Responses(DecidedFrames):
             if at > start:
                 out.append((SEND_CLIENT, data[start:at]))
             if stop > end:
-                self._begin(route, data[at:], size, out)
+                self._begin_buffering(rule, data[at:], size, out)
                 return
-            self._whole(route, data[at:stop] if at or stop < end else data, now_ns, out)
+            self._handle_whole_frame(rule, data[at:stop] if at or stop < end else data, now_ns, out)
             start = at = stop
             if self._blocked or state.closed:
                 if at < end:
@@ -314,7 +314,7 @@ class Responses(DecidedFrames):
             self._waiting.append(data)
             self._at = at
 
-    def _relieved(self, out: list[Command]) -> list[Command]:
+    def _resume_client(self, out: list[Command]) -> list[Command]:
         """Read from the client again, if few enough requests are in flight."""
         state = self._state
         if len(state.in_flight) < FEWER:
@@ -323,10 +323,10 @@ class Responses(DecidedFrames):
                 out.append((RESUME_AFTER_ANSWERS, CLIENT))
         return out
 
-    def _own(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
+    def _send_own_answers(self, answer: int, data: bytes, at: int, start: int, now_ns: int, out: list[Command]) -> bool:
         """Send our own answers, if they are due instead of the answer at `at`; whether to read on at `at`."""
         if answer != LOCAL:
-            self._out_of_step(data, at, start, out)
+            self._stop_out_of_step(data, at, start, out)
             return False
         if at > start:
             out.append((SEND_CLIENT, data[start:at]))
@@ -338,9 +338,9 @@ class Responses(DecidedFrames):
 
     # Frames that are buffered
 
-    def _begin(self, route: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
+    def _begin_buffering(self, rule: RequestRule, data: bytes, size: int, out: list[Command]) -> None:
         """Buffer a frame that begins with `data`: ask for room."""
-        self._buffered = (route, b"", None)
+        self._buffered = (rule, b"", None)
         self._framer.want_frame(size)
         self._reserved = self._framer.wanted
         self._blocked = True
@@ -352,25 +352,25 @@ class Responses(DecidedFrames):
         if frame is None:
             return
         assert self._buffered is not None
-        route = self._buffered[0]
+        rule = self._buffered[0]
         self._buffered = None
-        self._whole(route, frame, now_ns, out)
+        self._handle_whole_frame(rule, frame, now_ns, out)
         if at < len(data) and not self._state.closed:
             if self._blocked:
                 self._wait(data, at)
             else:
                 self._read(data, at, at, now_ns, out)
 
-    def _whole(self, route: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
+    def _handle_whole_frame(self, rule: RequestRule, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """Ask deciders about a buffered frame that is whole now, or pass it on."""
-        if isinstance(route, InterceptedExchange):
-            self._ask(route, frame, now_ns, out)
+        if isinstance(rule, InterceptedExchange):
+            self._ask_deciders(rule, frame, now_ns, out)
         else:
-            self._pass(route, frame, now_ns, out)
+            self._pass(rule, frame, now_ns, out)
 
     def _pass(
         self,
-        route: RequestRule,
+        rule: RequestRule,
         frame: bytes,
         now_ns: int,
         out: list[Command],
@@ -380,60 +380,62 @@ class Responses(DecidedFrames):
 
         `decided`: the exchange whose answer a decider may have changed or made.
         """
-        if route.answer == REWRITE:
+        if rule.answer == REWRITE:
             try:
-                reading = self._rewritten_answers.read_answer(route.api_key, route.version, frame)
+                reading = self._rewritten_answers.read_answer(rule.api_key, rule.version, frame)
             except RewriteFailed as failure:
-                out += self._freed()
-                out.append(self._state.close(f"{route} cannot be passed on: {failure.text}"))
+                out += self._release_reserved()
+                out.append(self._state.close(f"{rule} cannot be passed on: {failure.text}"))
                 return
             if reading.found:
-                self._buffered = (route, frame, reading)
+                self._buffered = (rule, frame, reading)
                 self._ticket += 1
                 self._blocked = True
-                out.append((RESOLVE, self._ticket, reading.found, self._told(route, frame, decided)))
+                out.append((RESOLVE, self._ticket, reading.found, self._nodes_named_by_broker(rule, frame, decided)))
                 return
-        elif route.answer == CAP:
-            frame, commands = self._rewritten_answers.cap_answer(route.version, frame)
+        elif rule.answer == CAP:
+            frame, commands = self._rewritten_answers.cap_answer(rule.version, frame)
             out += commands
         self._send(frame, out)
-        if route.answer == LOGIN and not self._state.closed:
+        if rule.answer == LOGIN and not self._state.closed:
             self._state.sasl.answered(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
 
-    def _told(self, route: RequestRule, frame: bytes, decided: InterceptedExchange | None) -> Sequence[Endpoint] | None:
+    def _nodes_named_by_broker(
+        self, rule: RequestRule, frame: bytes, decided: InterceptedExchange | None
+    ) -> Sequence[Endpoint] | None:
         """The nodes that the broker named, where the answer is not its own."""
         if decided is None or decided.heard is frame:
             return None
         if decided.heard is None:
             return ()
         try:
-            return self._rewritten_answers.read_answer(route.api_key, route.version, decided.heard).found
+            return self._rewritten_answers.read_answer(rule.api_key, rule.version, decided.heard).found
         except RewriteFailed:
             return ()
 
-    def _freed(self) -> list[Command]:
+    def _release_reserved(self) -> list[Command]:
         size, self._reserved = self._reserved, 0
         return [(RELEASE, size)] if size else []
 
     # Answers that deciders are asked about
 
-    def _ask(self, exchange: InterceptedExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
+    def _ask_deciders(self, exchange: InterceptedExchange, frame: bytes, now_ns: int, out: list[Command]) -> None:
         """Ask the deciders about the broker's answer to a request that was kept."""
         assert self._interventions is not None
-        self._interventions.give(exchange.kept)
+        self._interventions.release_bytes(exchange.kept)
         exchange.response = exchange.heard = frame
         decision = self._interventions.response(exchange, now_ns)
         if decision is None:
             self._asked = exchange
-        self._do(exchange, decision, now_ns, out)
+        self._do_or_wait(exchange, decision, now_ns, out)
 
     def apply_decision(self, exchange: InterceptedExchange, decision: Decision, now_ns: int) -> list[Command]:
         """Carry out the awaited decision about an answer."""
         out: list[Command] = []
         if self._asked is exchange and not self._state.closed and not self._state.withheld:
             self._asked = None
-            self._do(exchange, decision, now_ns, out)
+            self._do_or_wait(exchange, decision, now_ns, out)
             self._unblock(now_ns, out)
         return out
 
@@ -466,7 +468,7 @@ class Responses(DecidedFrames):
         frame = decision.frame if decision.frame is not None else exchange.response
         self._blocked = False
         if not frame:
-            out += self._freed()
+            out += self._release_reserved()
             self.end(decision, out)
         elif decision.delivery is None and not decision.mute_ns and decision.then is Then.GO_ON:
             self._pass(exchange.base, frame, now_ns, out, exchange)
@@ -498,7 +500,7 @@ class Responses(DecidedFrames):
         decision = self._decision
         if decision is None:
             out.append((SEND_CLIENT, frame))
-            out += self._freed()
+            out += self._release_reserved()
             return
         self._steps.extend(decision.delivery.steps(frame) if decision.delivery is not None else [(0, frame)])
         self._step(out)
@@ -515,7 +517,7 @@ class Responses(DecidedFrames):
                 return
             steps.popleft()
             out.append((SEND_CLIENT, piece))
-        out += self._freed()
+        out += self._release_reserved()
         decision, self._decision = self._decision, None
         assert decision is not None
         if decision.mute_ns:
@@ -548,7 +550,7 @@ class Responses(DecidedFrames):
 
     # Bytes that are no answer, or not the one that is due
 
-    def _unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+    def _stop_at_unasked(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         got = _HEAD.unpack_from(data, at)[1] if len(data) - at >= _HEAD_SIZE else None
         if got is not None and got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
@@ -556,18 +558,18 @@ class Responses(DecidedFrames):
             reason = f"the broker sent {in_bytes(len(data) - at)} that answer no request{describe_bytes(data[at:])}"
         self._stop(data, at, start, reason, out)
 
-    def _out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
+    def _stop_out_of_step(self, data: bytes, at: int, start: int, out: list[Command]) -> None:
         size, got = _HEAD.unpack_from(data.ljust(at + _HEAD_SIZE, b"\0"), at)
         in_flight = self._state.in_flight
-        due, route, _ = in_flight[0]
-        if route.answer == TOKEN or not 4 <= size <= FRAME_MAX:
+        due, rule, _ = in_flight[0]
+        if rule.answer == TOKEN or not 4 <= size <= FRAME_MAX:
             reason = f"the broker sent no Kafka response, but a size of {size}{describe_bytes(data[at:])}"
         elif any(got == each for each, _, _ in in_flight):
-            reason = f"the broker answered out of order: correlation id {got} came before {due} ({route})"
+            reason = f"the broker answered out of order: correlation id {got} came before {due} ({rule})"
         elif got == self._last:
             reason = f"the broker answered twice, with correlation id {got}"
         else:
-            reason = f"the broker answered with correlation id {got} where {due} ({route}) was due"
+            reason = f"the broker answered with correlation id {got} where {due} ({rule}) was due"
             reason += describe_bytes(data[at:])
         self._stop(data, at, start, f"{reason}; nothing after that can be rewritten", out)
 

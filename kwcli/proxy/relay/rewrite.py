@@ -170,7 +170,7 @@ def rewrite(
     if missing and not row.optional:
         raise RewriteFailed(f"node {missing[0].node_id} has no listener")
     if missing:
-        return RewrittenFrame(_without(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
+        return RewrittenFrame(_remove_addresses(plan, row, frame, body_at(api_key, version, frame)), stripped=True)
     edits = [(each.at, each.end, _place(*where[each.node_id], plan.flexible)) for each in found]
     if any(field.name == row.array for field in plan.tagged):
         edits += _tag_size(plan, row, frame, body_at(api_key, version, frame), edits)
@@ -201,7 +201,7 @@ def _paths(row: AddressRow, api_key: int, version: int) -> frozenset[str]:
 
 def body_at(api_key: int, version: int, frame: bytes) -> int:
     """Where the body begins, behind the size field and the header."""
-    if not _tagged(api_key, version) and len(frame) >= _UNTAGGED:
+    if not _header_has_tags(api_key, version) and len(frame) >= _UNTAGGED:
         return _UNTAGGED
     if frame[_UNTAGGED : _UNTAGGED + 1] == b"\0":
         return _UNTAGGED + 1
@@ -216,7 +216,7 @@ def body_at(api_key: int, version: int, frame: bytes) -> int:
 
 
 @cache
-def _tagged(api_key: int, version: int) -> bool:
+def _header_has_tags(api_key: int, version: int) -> bool:
     return response_header_version(api_key, version) > 0
 
 
@@ -296,7 +296,7 @@ def _tag_size(
     return [(head.at, head.end, write_uvarint(head.value) + write_uvarint(size))]
 
 
-def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
+def _remove_addresses(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
     """The frame without any address: the tagged field taken out, or the array emptied."""
     spans = _spans(plan, frame, at)
     if any(field.name == row.array for field in plan.tagged):
@@ -309,10 +309,7 @@ def _without(plan: Plan, row: AddressRow, frame: bytes, at: int) -> bytes:
     return splice(frame, [(count.at, end, write_size(0, True, plan.flexible))])
 
 
-# A broker's ApiVersions answer in; the answer without versions of rewritten APIs that the proxy does not know, out.
-#
-# A client that negotiated such a version would get addresses that nobody could replace. Only those APIs are changed,
-# and ApiVersions itself; all others pass, known or not. Numbers keep their size, so this is a splice as well.
+# Versions in ApiVersions
 
 
 _VERSION: Final = 2
@@ -340,6 +337,10 @@ class Served(Protocol):
 def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -> tuple[bytes, list[Cap]]:
     """The frame of an ApiVersions response, capped, and what was cut. Raises RewriteFailed.
 
+    Versions of rewritten APIs that the proxy does not know are cut: a client that negotiated one would get addresses
+    that nobody could replace. Only those APIs are changed, and ApiVersions itself; all others pass, known or not.
+    Numbers keep their size, so this is a splice as well.
+
     The list has only versions that `rewrite` cannot handle, not those that `served` leaves out.
     A broker that does not know the version asked for answers in the layout of version 0.
     """
@@ -357,11 +358,11 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
             failure = failure or without_frames(error)
             continue
         if after == len(frame):
-            return _capped(frame, plan, value, spans, served, after)
+            return _cap_versions(frame, plan, value, spans, served, after)
         if frame[after:] == MOCKED:
             read = read or (plan, value, spans, after)
     if read is not None:
-        return _capped(frame, *read[:3], served, read[3])
+        return _cap_versions(frame, *read[:3], served, read[3])
     if int.from_bytes(frame[at : at + 2], "big") == _UNSUPPORTED_VERSION:
         how = f"UNSUPPORTED_VERSION in a layout that is neither that of {version} nor of 0, as librdkafka's mock does"
         raise RewriteFailed(f"ApiVersions {version} is answered {how}; clients ask again for a lower version")
@@ -369,7 +370,7 @@ def cap_api_versions(frame: bytes, version: int, served: Served | None = None) -
     raise RewriteFailed(f"ApiVersions {version} is answered{reason}")
 
 
-def _capped(
+def _cap_versions(
     frame: bytes, plan: Plan, value: dict[str, Any], spans: list[Span], served: Served | None, end: int
 ) -> tuple[bytes, list[Cap]]:
     rows: list[dict[str, int]] = value["api_keys"]

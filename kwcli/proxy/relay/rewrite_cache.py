@@ -102,7 +102,7 @@ class RewrittenAnswers:
         self.read += 1
         found = endpoints(api_key, version, frame)
         reading = ReadAnswer(api_key, version, found, key)
-        self._keep(key, reading, len(frame) + ENDPOINT_COST * len(found))
+        self._keep_result(key, reading, len(frame) + ENDPOINT_COST * len(found))
         return reading
 
     def rewrite_answer(self, reading: ReadAnswer, frame: bytes, where: Mapping[int, Address]) -> RewrittenFrame:
@@ -116,7 +116,7 @@ class RewrittenAnswers:
         if reading.key is not None and reading.key in self._readings:
             reading.places = places
             reading.made = (made.frame[:_SIZE], made.frame[_HEAD:], made.stripped)
-            self._keep(reading.key, reading, len(frame) + len(made.frame) + ENDPOINT_COST * len(reading.found))
+            self._keep_result(reading.key, reading, len(frame) + len(made.frame) + ENDPOINT_COST * len(reading.found))
         return made
 
     def cap_answer(self, version: int, frame: bytes) -> tuple[bytes, Sequence[Command]]:
@@ -128,7 +128,7 @@ class RewrittenAnswers:
             made, commands = _cap(version, frame, self.served)
             same = None if made is frame else (made[:_SIZE], made[_HEAD:])
             known = _Capped(same, commands)
-            self._keep(key, known, len(frame) + (len(made) if same else 0))
+            self._keep_result(key, known, len(frame) + (len(made) if same else 0))
         if known.made is None:
             return frame, known.commands
         size, rest = known.made
@@ -140,7 +140,7 @@ class RewrittenAnswers:
         self._readings.move_to_end(key)
         return self._readings[key][0]
 
-    def _keep(self, key: Key, value: ReadAnswer | _Capped, size: int) -> None:
+    def _keep_result(self, key: Key, value: ReadAnswer | _Capped, size: int) -> None:
         """Keep a result, or its new size; drop the oldest ones beyond the bound."""
         size += ENTRY_COST
         if key in self._readings:

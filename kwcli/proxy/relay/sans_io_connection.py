@@ -28,7 +28,7 @@ from kwcli.proxy.relay.requests import Requests
 from kwcli.proxy.relay.responses import Responses
 from kwcli.proxy.relay.rewrite import Address
 from kwcli.proxy.relay.rewrite_cache import RewrittenAnswers
-from kwcli.proxy.relay.state import CLIENT, Command, State
+from kwcli.proxy.relay.state import CLIENT, Command, RelayState
 
 
 class RelayCore:
@@ -48,13 +48,13 @@ class RelayCore:
         rewritten_answers: RewrittenAnswers | None = None,
         interventions: Interventions | None = None,
     ) -> None:
-        self._state = State()
+        self._state = RelayState()
         known = RewrittenAnswers() if rewritten_answers is None else rewritten_answers
         self._responses = Responses(self._state, self._logged_in, known, interventions, timed=timed)
         self._requests = Requests(self._state, self._responses, interventions)
         self.client_bytes = self._requests.feed
         self.server_bytes = self._responses.feed
-        self.reserved = self._responses.reserved
+        self.reserved = self._responses.resume_after_reservation
 
     @property
     def in_flight(self) -> int:
@@ -91,9 +91,9 @@ class RelayCore:
         """Go on with a delayed frame: the time that TIMER asked for has passed."""
         return self._requests.timer_expired(now_ns) if side == CLIENT else self._responses.timer_expired(now_ns)
 
-    def resolved(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
+    def resume_after_resolution(self, ticket: int, where: Mapping[int, Address], now_ns: int) -> list[Command]:
         """Answer RESOLVE: `where` has the listeners' addresses by node id; a node without a listener is left out."""
-        return self._responses.resolved(ticket, where, now_ns)
+        return self._responses.resume_after_resolution(ticket, where, now_ns)
 
     def go_on(self, side: int, now_ns: int) -> list[Command]:
         """Handle the rest of a side's bytes, a turn after YIELD."""

@@ -122,11 +122,11 @@ class SocketHalf(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._late or (len(data) > LIGHT and self._turns.waiting):
-            self._later(data)
+            self._receive_later(data)
         else:
             self.owner.receivers[self.side](data)
 
-    def _later(self, data: bytes) -> None:
+    def _receive_later(self, data: bytes) -> None:
         self._late.append(data)
         if len(self._late) == 1:
             self.pause_reading(LATER)

@@ -60,7 +60,7 @@ class Unanswered(InOrder[Entry]):
         """Drop the entry."""
 
 
-class State:
+class RelayState:
     """What both directions share. In `sasl.phase` HANDSHAKE the client's bytes wait for the SaslHandshake 0 answer."""
 
     __slots__ = ("closed", "crowded", "gone", "in_flight", "local", "sasl", "silent", "swallowed", "withheld")

@@ -1,4 +1,13 @@
-"""Bytes between the core and a broker in; the same bytes, with the proxy's own login among them, out."""
+"""Bytes between the core and a broker in; the same bytes, with the proxy's own login among them, out.
+
+The proxy logs in before anything of the client is sent: ApiVersions and SASL, by the session that `kw call` uses as
+well. A login that is about to end is renewed between two requests of the client: later requests wait, while answers to
+earlier ones are passed on. Answers to the proxy have correlation ids that are far from the client's.
+
+A client that begins SASL itself would change the user of the connection, or end its login. It is answered
+ILLEGAL_SASL_STATE, in the order of its requests: in place of its request the broker is sent one that changes nothing,
+and in place of that one's answer the client is sent ours.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +34,7 @@ if TYPE_CHECKING:
     from kwcli.net.session.asyncio_connections import Logins
     from kwcli.proxy.accept_or_refuse import LoginBackoff
 
-# The proxy logs in before anything of the client is sent: ApiVersions and SASL, by the session that `kw call` uses as
-# well. A login that is about to end is renewed between two requests of the client: later requests wait, while answers
-# to earlier ones are passed on. Answers to the proxy have correlation ids that are far from the client's.
-#
-# A client that begins SASL itself would change the user of the connection, or end its login. It is answered
-# ILLEGAL_SASL_STATE, in the order of its requests: in place of its request the broker is sent one that changes nothing,
-# and in place of that one's answer the client is sent ours.
+# Commands
 
 
 # Asks the caller for a mechanism for one login, which may take time to make; answered by `log_in_with`.
@@ -87,10 +90,10 @@ class UpstreamLogin:
         self._told = False
         self._out: list[Command] = []
 
-    def begin(self) -> list[Command]:
+    def begin_login(self) -> list[Command]:
         """Begin the login: the broker is connected."""
         self._out.append((CREDENTIALS,))
-        return self._done()
+        return self._take_commands()
 
     def log_in_with(self, mechanism: Mechanism, now_ns: int) -> list[Command]:
         """Log in with the mechanism that CREDENTIALS asked for."""
@@ -101,22 +104,22 @@ class UpstreamLogin:
         else:
             session.set_correlation_id((self._last_id + _HALF) % _IDS)
             self._converse(session.authenticate_again, now_ns)
-        return self._done()
+        return self._take_commands()
 
     def to_server(self, data: bytes, now_ns: int) -> list[Command]:
         """Send the core's bytes to the broker, or keep them until the login is done."""
         if self._passing:
             self._take_requests(data, now_ns)
         else:
-            self._keep(data)
-        return self._done()
+            self._keep_unsent(data)
+        return self._take_commands()
 
     def end(self) -> list[Command]:
         """End the broker's side, once the login is done: the core has no more bytes for it."""
         self._ending = True
         if self._passing:
             self._out.append((END, SERVER))
-        return self._done()
+        return self._take_commands()
 
     def from_server(self, data: bytes, now_ns: int) -> list[Command]:
         """Handle bytes that the broker sent."""
@@ -124,13 +127,13 @@ class UpstreamLogin:
             self._take_answers(data, now_ns)
         else:
             self._converse(lambda: self._session.feed(data, now_ns), now_ns)
-        return self._done()
+        return self._take_commands()
 
     def server_eof(self) -> list[Command]:
         """Handle the broker's end: CLOSE with a reason, where that ended a login. All else is for the core to do."""
         if not self._passing and self._session.due is not None:
-            self._converse(self._ended, 0)
-        return self._done()
+            self._converse(self._finish_session, 0)
+        return self._take_commands()
 
     # The session
 
@@ -139,7 +142,7 @@ class UpstreamLogin:
         assert hand is not None, "the session has begun without one"
         return hand
 
-    def _ended(self) -> list[Event]:
+    def _finish_session(self) -> list[Event]:
         self._session.finish()
         return []
 
@@ -169,19 +172,19 @@ class UpstreamLogin:
         if self._ending and self._passing:
             self._out.append((END, SERVER))
 
-    def _keep(self, data: bytes) -> None:
+    def _keep_unsent(self, data: bytes) -> None:
         if not self._unsent:
             self._out.append((PAUSE_CLIENT,))
         self._unsent.append(data)
 
-    def _done(self) -> list[Command]:
+    def _take_commands(self) -> list[Command]:
         out, self._out = self._out, []
         return out
 
     # The client's requests: passed on, unless one begins SASL or has to wait for a new login.
 
     @staticmethod
-    def _resumed(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
+    def _resume_frame(framer: Framer, data: bytes, whole: Callable[[bytes], None]) -> tuple[bytes, int, int]:
         """The bytes, behind those kept before; where the next frame begins in them; from where on to pass them on."""
         if framer.wanted:
             frame, at = framer.collect_frame(data)
@@ -192,7 +195,7 @@ class UpstreamLogin:
 
     def _take_requests(self, data: bytes, now_ns: int) -> None:
         framer = self._requests
-        data, begin, start = self._resumed(framer, data, self._answer_for)
+        data, begin, start = self._resume_frame(framer, data, self._answer_for)
         end = len(data)  # what is behind `start` has not been sent yet
         for at, size in framer.frames(data, begin):
             if end - at < _HEAD:
@@ -225,7 +228,7 @@ class UpstreamLogin:
     def _renew(self, rest: bytes) -> None:
         self._passing = False
         self._out.append((CREDENTIALS,))
-        self._keep(rest)
+        self._keep_unsent(rest)
 
     def _answer_for(self, frame: bytes) -> None:
         key, version = int.from_bytes(frame[4:6], "big"), int.from_bytes(frame[6:8], "big", signed=True)
@@ -256,7 +259,7 @@ class UpstreamLogin:
 
     def _take_answers(self, data: bytes, now_ns: int) -> None:
         framer = self._answers
-        data, begin, start = self._resumed(framer, data, lambda frame: self._end_answer(frame, now_ns))
+        data, begin, start = self._resume_frame(framer, data, lambda frame: self._end_answer(frame, now_ns))
         end = len(data)
         for at, size in framer.frames(data, begin):
             if end - at < _ANSWER_HEAD:
@@ -265,7 +268,7 @@ class UpstreamLogin:
             number = int.from_bytes(data[at + 4 : at + 8], "big", signed=True)
             due = self._session.due
             if number in self._mine or (due is not None and due.correlation_id == number):
-                self._give(data[start:at])
+                self._send_to_client(data[start:at])
                 if not 4 <= size <= OPENING_FRAME_MAX:
                     self._out.append((CLOSE, f"sent a frame of {in_bytes(size)} for an answer to the proxy", True))
                     return
@@ -274,9 +277,9 @@ class UpstreamLogin:
                 if frame is None:
                     return
                 self._end_answer(frame, now_ns)
-        self._give(data[start : end - framer.kept])
+        self._send_to_client(data[start : end - framer.kept])
 
-    def _give(self, data: bytes) -> None:
+    def _send_to_client(self, data: bytes) -> None:
         if data:
             self._out.append((SEND_CLIENT, data))
 
@@ -321,9 +324,9 @@ class BrokerLogin:
     """The proxy's login, between a client's connection and the connected socket to its broker."""
 
     def __init__(
-        self, session: Between, address: Address, config: ClientConfig, logins: Logins, backoff: LoginBackoff
+        self, relay: Between, address: Address, config: ClientConfig, logins: Logins, backoff: LoginBackoff
     ) -> None:
-        self._session = session
+        self._relay = relay
         self._address = address
         self._timeout_s = config.timeout_s
         self._logins = logins
@@ -333,17 +336,17 @@ class BrokerLogin:
         self._asking: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self) -> None:
+    def begin_login(self) -> None:
         """Begin the login: the broker is connected."""
-        self._run(self._core.begin())
+        self._run(self._core.begin_login())
 
     def to_server(self, data: bytes) -> None:
         """Send the client's bytes to the broker, or keep them until the login is done."""
-        self._run(self._core.to_server(data, self._session.now_ns()))
+        self._run(self._core.to_server(data, self._relay.now_ns()))
 
     def from_server(self, data: bytes) -> None:
         """Handle bytes that the broker sent."""
-        self._run(self._core.from_server(data, self._session.now_ns()))
+        self._run(self._core.from_server(data, self._relay.now_ns()))
 
     def end(self) -> None:
         """End the broker's side, once the login is done: the client will send nothing more."""
@@ -354,7 +357,7 @@ class BrokerLogin:
         self._run(self._core.server_eof())
 
     def stop(self) -> None:
-        """Stop a login that is not done: the session is over."""
+        """Stop a login that is not done: the relay is over."""
         if self._asking is not None:
             self._asking.cancel()
         if self._timer is not None:
@@ -362,32 +365,32 @@ class BrokerLogin:
             self._timer = None
 
     def _run(self, commands: list[Command]) -> None:
-        session = self._session
+        relay = self._relay
         for command in commands:
             what = command[0]
             if what == SEND_SERVER:
-                session.write(command[1])
+                relay.write(command[1])
             elif what == SEND_CLIENT:
-                session.handle_broker_bytes(command[1])
+                relay.handle_broker_bytes(command[1])
             elif what == CREDENTIALS:
-                self._ask()
+                self._start_mechanism()
             elif what == PAUSE_CLIENT:
-                session.pause_for_login(True)
+                relay.pause_for_login(True)
             elif what == READY:
                 self._ready()
             elif what == NOTE:
-                session.note(command[1])
+                relay.note(command[1])
             elif what == CLOSE:
                 self._close(command[1])
             else:
-                session.end_server()
+                relay.end_server()
 
-    def _ask(self) -> None:
+    def _start_mechanism(self) -> None:
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(self._timeout_s, self._late)
-        self._asking = loop.create_task(self._given())
+        self._timer = loop.call_later(self._timeout_s, self._end_late_login)
+        self._asking = loop.create_task(self._make_mechanism())
 
-    async def _given(self) -> None:
+    async def _make_mechanism(self) -> None:
         try:
             mechanism = await self._logins.make_mechanism(self._address)
         except Failure as failure:
@@ -395,7 +398,7 @@ class BrokerLogin:
             return
         finally:
             self._asking = None
-        self._run(self._core.log_in_with(mechanism, self._session.now_ns()))
+        self._run(self._core.log_in_with(mechanism, self._relay.now_ns()))
 
     def _ready(self) -> None:
         if self._timer is not None:
@@ -403,22 +406,22 @@ class BrokerLogin:
             self._timer = None
         self._through = True
         self._backoff.forget(self._address)
-        self._session.pause_for_login(False)
+        self._relay.pause_for_login(False)
 
-    def _late(self) -> None:
+    def _end_late_login(self) -> None:
         self._close(f"did not finish the login within {self._timeout_s:.3g} s")
 
     def _close(self, text: str) -> None:
         self._end(f"{format_address(self._address)} {text}")
 
     def _end(self, text: str) -> None:
-        """End the session; where its login never succeeded, the next sessions do not try to log in for a while."""
+        """End the relay; where its login never succeeded, the next relays do not try to log in for a while."""
         if self._through:
-            self._session.end(text, loud=True)
+            self._relay.end(text, loud=True)
             return
         pause_s = self._backoff.pause(self._address)
         if pause_s is None:
-            self._session.note(text)
-            self._session.end(text)
+            self._relay.note(text)
+            self._relay.end(text)
         else:
-            self._session.end(f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True)
+            self._relay.end(f"{text}; the next try is in {pause_s:.3g} s, clients are refused until then", loud=True)

@@ -237,7 +237,7 @@ class ScriptExchange:
 
     def answer(self, body: dict[str, Any]) -> None:
         """Answer the request with this body; no broker gets the request. Missing fields take their defaults."""
-        self._only("request", "answered")
+        self._refuse_other_side("request", "answered")
         self.reply = add_size_field(
             encode_response(self.api_key, self.api_version, body, correlation_id=self.correlation_id)
         )
@@ -245,7 +245,7 @@ class ScriptExchange:
 
     def fail(self, error: str | int, message: str | None = None) -> None:
         """Answer the request with an error, by name or number, in every error field of its answer."""
-        self._only("request", "answered")
+        self._refuse_other_side("request", "answered")
         code = find_error(str(error))
         if code is None:
             raise ScriptError(f"{error!r} is no error (kw errors)")
@@ -272,7 +272,7 @@ class ScriptExchange:
         """Hold the exchange until somebody releases it (`kw proxy ctl release`), or its time is up."""
         self.action = "hold"
 
-    def _only(self, side: Side, done: str) -> None:
+    def _refuse_other_side(self, side: Side, done: str) -> None:
         if self._exchanged.side != side:
             raise ScriptError(f"only a {side} can be {done}")
 
@@ -283,7 +283,7 @@ class ScriptExchange:
         """Whether an action was chosen, so that later functions are not called."""
         return self.action != "pass"
 
-    def changed(self) -> tuple[bytes, list[Fill]] | None:
+    def build_changed_frame(self) -> tuple[bytes, list[Fill]] | None:
         """The new frame and where secrets go; None for an unchanged frame. Raises ScriptError, EncodeError."""
         side = self._exchanged.side
         request = self._bodies.get("request")
@@ -313,7 +313,7 @@ class _Body:
             if (
                 place in secrets
                 and part.end > part.at
-                and not _replace(self.value, part.path, partial(_redacted, place))
+                and not _replace(self.value, part.path, partial(_redact_value, place))
             ):
                 self._inside.append(place)
 
@@ -344,7 +344,7 @@ class _Body:
         return [part for part in split_frame(frame, self._side, *self._code).body if part.what == "value"]
 
 
-def _redacted(place: tuple[int, int], old: object) -> object:
+def _redact_value(place: tuple[int, int], old: object) -> object:
     return RedactedValue(*place, text=isinstance(old, str)) if isinstance(old, str | bytes) else old
 
 

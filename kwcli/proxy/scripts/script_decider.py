@@ -237,7 +237,7 @@ class ScriptDecider:
     # The process
 
     def _start(self) -> _Process:
-        return _Process(self.path, self._answered, self._lost)
+        return _Process(self.path, self._handle_answer, self._handle_lost_process)
 
     def _load(self, process: _Process, said: dict[str, Any] | None) -> str | None:
         """Take over the functions that a process has found in the script; an error text where they cannot be used."""
@@ -296,9 +296,9 @@ class ScriptDecider:
     def _stop_loading(self, process: _Process) -> None:
         """Give up a process that takes too long to load the script."""
         if process is self._next and not self._ended:
-            self._loaded(process, None)
+            self._handle_loaded(process, None)
 
-    def _lost(self, process: _Process) -> None:
+    def _handle_lost_process(self, process: _Process) -> None:
         """Handle the end of a process; one that is needed ends by itself only if the script does that (`os._exit`)."""
         if self._ended or (process is not self._process and process is not self._next):
             return
@@ -338,7 +338,9 @@ class ScriptDecider:
         """The functions that frames wait for; empty where no process has the script, nor is being started for it."""
         return self._functions
 
-    def ask(self, exchange: InterceptedExchange, relay: ClientConnection, functions: list[int], *, look: bool) -> None:
+    def queue_exchange(
+        self, exchange: InterceptedExchange, relay: ClientConnection, functions: list[int], *, look: bool
+    ) -> None:
         """Send a frame to the script; the decision comes later."""
         side: Side = "request" if exchange.response is None else "response"
         original = exchange.request if exchange.response is None else exchange.response
@@ -348,10 +350,10 @@ class ScriptDecider:
             told = _secrets(request, "request", code, None)
             secrets = [request[start:stop] for start, stop in told]
             spans = told if side == "request" else _secrets(original, side, code, secrets)
-            request = _starred(request, told)
+            request = _star_spans(request, told)
         frames = request
         if exchange.response is not None:
-            frames += _starred(original, spans)
+            frames += _star_spans(original, spans)
         self._count += 1
         message = {
             "n": self._count,
@@ -377,14 +379,14 @@ class ScriptDecider:
             process.send(pack(job.message, job.frames))
             self._sent += 1
         if self._timer is None and self._jobs:
-            self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._late)
+            self._timer = asyncio.get_running_loop().call_later(self._timeout_s, self._pass_late_frame)
 
     def _disarm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _late(self) -> None:
+    def _pass_late_frame(self) -> None:
         """Pass the frame whose function takes too long, and replace the process."""
         self._timer = None
         job = self._jobs.popleft()
@@ -400,10 +402,10 @@ class ScriptDecider:
         self._replace()
         self._decide(job, PASS)
 
-    def _answered(self, process: _Process, said: dict[str, Any], frame: bytes) -> None:
+    def _handle_answer(self, process: _Process, said: dict[str, Any], frame: bytes) -> None:
         """Take a message of a process: that it has loaded the script, or the answer about the first job."""
         if process is self._next:
-            self._loaded(process, said)
+            self._handle_loaded(process, said)
         if process is not self._process or "n" not in said:
             return
         if not self._jobs or self._jobs[0].message["n"] != said["n"]:
@@ -422,7 +424,7 @@ class ScriptDecider:
             return
         self._act(job, said, frame)
 
-    def _loaded(self, process: _Process, said: dict[str, Any] | None) -> None:
+    def _handle_loaded(self, process: _Process, said: dict[str, Any] | None) -> None:
         """Put the process that was started last to work, or report why the script does not load (None: not in time)."""
         self._next = None
         problem = self._load(process, said)
@@ -466,14 +468,14 @@ class ScriptDecider:
                 return
             decision = decision._replace(reply=frame)
         elif frame:
-            decision = decision._replace(frame=_filled(frame, said["fills"], job))
+            decision = decision._replace(frame=_fill_in_secrets(frame, said["fills"], job))
         word = (
             "changed" if action == "pass" and frame else "delayed" if action == "pass" and decision.delay_ns else action
         )
         if word != "pass":
             self._done[word] += 1
             job.relay.tell_fault(job.exchange.correlation_id, 0, f"script {_DONE[word]}", self._done[word])
-        if action == "hold" and self._held.hold(job.exchange, job.relay, decision._replace(look=job.look)):
+        if action == "hold" and self._held.hold_exchange(job.exchange, job.relay, decision._replace(look=job.look)):
             return
         self._decide(job, decision)
 
@@ -514,14 +516,14 @@ class _ScriptConnection:
         self._relay = relay
         self._watched = WatchedConnection(relay)
 
-    def leave(self) -> None:
+    def end_connection(self) -> None:
         """Forget the held exchanges of this connection, which is over."""
-        self._decider._held.leave(self._relay)
+        self._decider._held.forget_connection(self._relay)
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:
         """Which requests with such a header a function may want."""
         decider = self._decider
-        return self._watched.possible(decider.watching, decider.functions, api_key, version, client_id)
+        return self._watched.prefilter_by_header(decider.watching, decider.functions, api_key, version, client_id)
 
     def request(self, exchange: InterceptedExchange, _now_ns: int) -> Decision | None:
         """Ask the functions that want the request (None: they decide later); else pass it."""
@@ -529,7 +531,7 @@ class _ScriptConnection:
         wanted, look = self._watched.match_request(decider.watching, decider.functions, exchange)
         if not wanted:
             return Decision(look=look)
-        decider.ask(exchange, self._relay, [each.number for each in wanted], look=look)
+        decider.queue_exchange(exchange, self._relay, [each.number for each in wanted], look=look)
         return None
 
     def response(self, exchange: InterceptedExchange, now_ns: int) -> Decision | None:
@@ -538,7 +540,7 @@ class _ScriptConnection:
         wanted = self._watched.match_response(decider.watching, decider.functions, exchange, now_ns)
         if not wanted:
             return PASS
-        decider.ask(exchange, self._relay, [each.number for each in wanted], look=False)
+        decider.queue_exchange(exchange, self._relay, [each.number for each in wanted], look=False)
         return None
 
 
@@ -554,7 +556,7 @@ def _secrets(frame: bytes, side: Side, code: tuple[int, int], told: list[bytes] 
     return find_secrets(frame, side, code, told)[0] if may_have_secret(*code, side) else []
 
 
-def _starred(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
+def _star_spans(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
     if not spans:
         return frame
     out = bytearray(frame)
@@ -563,7 +565,7 @@ def _starred(frame: bytes, spans: list[tuple[int, int]]) -> bytes:
     return bytes(out)
 
 
-def _filled(frame: bytes, fills: list[list[int]], job: _Job) -> bytes:
+def _fill_in_secrets(frame: bytes, fills: list[list[int]], job: _Job) -> bytes:
     """The script's frame with the secrets of the original where they belong."""
     if not fills:
         return frame

@@ -109,7 +109,7 @@ def run_message(script: Script, number: int, functions: list[int], exchanged: Ex
     try:
         exchange = ScriptExchange(exchanged)
         line = run_handlers(handlers, exchange)
-        new = exchange.changed() if exchange.action in ("pass", "hold") else None
+        new = exchange.build_changed_frame() if exchange.action in ("pass", "hold") else None
     except (DecodeError, EncodeError) as error:
         return pack(answer | {"error": f"{script.path}:{line}: {error}"})
     except BaseException as error:

@@ -52,10 +52,10 @@ def own_authority(folder: Path) -> Authority:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         if not private.exists():
             made = issue_certificates.issue_authority(f"kw proxy {socket.gethostname()}")
-            _once(private, made.key_pem + made.certificate_pem)
+            _write_new_file(private, made.key_pem + made.certificate_pem)
         issued = _read(private)
         if not public.exists() or public.read_bytes() != issued.certificate_pem:
-            _put(public, issued.certificate_pem, 0o644)
+            _replace_file(public, issued.certificate_pem, 0o644)
     except OSError as error:
         raise Failure(f"{error.filename or folder} cannot be used: {error.strerror}", Exit.USAGE) from None
     return Authority(issued, public)
@@ -79,7 +79,7 @@ def _read(path: Path) -> Issued:
     return Issued(key, certificate)
 
 
-def _once(path: Path, data: bytes) -> None:
+def _write_new_file(path: Path, data: bytes) -> None:
     """Make a file that only its owner may read, whole or not at all; a file that is there already stays."""
     handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)  # of mode 0600
     try:
@@ -91,7 +91,7 @@ def _once(path: Path, data: bytes) -> None:
         os.unlink(name)
 
 
-def _put(path: Path, data: bytes, mode: int) -> None:
+def _replace_file(path: Path, data: bytes, mode: int) -> None:
     handle, name = tempfile.mkstemp(prefix=path.name, dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

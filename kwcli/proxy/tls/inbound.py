@@ -70,11 +70,7 @@ def _refusal(error: BaseException, trust: str | None, program: str) -> str:
     return f"closed the connection during the TLS handshake{untrusting}"
 
 
-# The hosts of the proxy in, the TLS contexts of its listeners out; and the settings that clients need.
-#
-# Without a certificate of the user's own, one is minted for the advertised hosts by the proxy's authority, and one more
-# for each other name that a client asks for by SNI: a client that reaches the proxy by a name means the proxy. Minted
-# certificates live in memory only, for a month; connections that come when a third of that is left get a new one.
+# Contexts of the listeners
 
 
 _LIFETIME: Final = timedelta(days=30)
@@ -95,7 +91,13 @@ class TlsIn(NamedTuple):
 
 
 class Inbound:
-    """The TLS contexts of listeners; ask for `context` for each new connection."""
+    """The TLS contexts of listeners; ask for `context` for each new connection.
+
+    Without a certificate of the user's own, one is minted for the advertised hosts by the proxy's authority, and one
+    more for each other name that a client asks for by SNI: a client that reaches the proxy by a name means the proxy.
+    Minted certificates live in memory only, for a month; connections that come when a third of that is left get a new
+    one.
+    """
 
     def __init__(self, asked: TlsIn, places: Sequence[str], variables: Mapping[str, str]) -> None:
         """`places` are the hosts that clients are told. Raises Failure (usage) where a file is wrong."""
@@ -131,7 +133,7 @@ class Inbound:
     @property
     def context(self) -> ssl.SSLContext:
         """The TLS context for the next connection."""
-        return self._fixed if self._given else self._for("")
+        return self._fixed if self._given else self._context_for_name("")
 
     def describe_certificate(self) -> tuple[datetime, list[str]]:
         """When the user's certificate ends, and the names that it is for."""
@@ -156,7 +158,7 @@ class Inbound:
             lines.append(f"clients show a certificate that {self._asked.clients} signed")
         return lines
 
-    def _for(self, name: str) -> ssl.SSLContext:
+    def _context_for_name(self, name: str) -> ssl.SSLContext:
         """The context with a certificate for the advertised hosts, and for `name` if not empty."""
         found = self._minted.get(name)
         now = datetime.now(UTC)
@@ -174,13 +176,13 @@ class Inbound:
         chain = made.certificate_pem + issuer.certificate_pem
         context = self._context(Identity(chain.decode(), made.key_pem.decode()))
         if not name:
-            context.sni_callback = self._named
+            context.sni_callback = self._choose_context
         return context
 
-    def _named(self, link: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int | None:
+    def _choose_context(self, link: ssl.SSLObject, name: str | None, _context: ssl.SSLContext) -> int | None:
         if name and name not in self._places:
             try:
-                link.context = self._for(name)
+                link.context = self._context_for_name(name)
             except (ValueError, UnicodeError):
                 return ssl.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
         return None

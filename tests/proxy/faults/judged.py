@@ -18,7 +18,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition, admin
 
 from kwcli.playground.ports import free_ports
-from kwcli.proxy.control.client import ask
+from kwcli.proxy.control.client import send_control_request
 from tests.broker.clients.session import ClientFailed, LongSession, Results, Step
 from tests.broker.clients.steps import values
 from tests.broker.cluster import Cluster
@@ -126,7 +126,7 @@ class FaultyProxy(ProxyProcess):
         return {row["rule"]: row["hit"] for row in rows}
 
     def _ask(self, method: str, path: str, fields: Mapping[str, Any]) -> Any:
-        return ask(self._control, method, path, fields, os.environ)
+        return send_control_request(self._control, method, path, fields, os.environ)
 
 
 def hits_by_rows(output: Path) -> Counter[int]:

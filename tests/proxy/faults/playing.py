@@ -19,7 +19,7 @@ class HoldingAll(ConnectionDeciders):
 
     __slots__ = ()
 
-    def possible(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as they have it
+    def prefilter_by_header(self, api_key: int, version: int, client_id: bytes | None) -> Possible:  # noqa: ARG002  # as they have it
         return True
 
 

@@ -143,7 +143,7 @@ def test_a_file_is_read_again_when_it_changed_and_a_bad_one_leaves_the_rules(tmp
         file.write_text(text)
         os.utime(file, ns=(len(text), len(text)))
         for _ in range(3):
-            rules.look(said.append)
+            rules.read_changed_files(said.append)
         found, said[:] = list(said), []
         return found
 
@@ -161,7 +161,7 @@ def test_a_file_is_read_again_when_it_changed_and_a_bad_one_leaves_the_rules(tmp
     ]
     assert titles() == [(1, "delay 1s"), (4, "blackhole"), (2, "close"), (5, "duplicate answer")]
     file.unlink()
-    rules.look(said.append)
+    rules.read_changed_files(said.append)
     assert said == [f"{file}: No such file or directory; the old rules stay in force"]
 
 

@@ -14,7 +14,7 @@ import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from kwcli.playground.run import MockCluster
-from kwcli.proxy.command import deciders_of
+from kwcli.proxy.command import combine_deciders
 from kwcli.proxy.faults.rule_files import RuleFiles
 from tests.cli.worlds import kw
 from tests.proxy.running import ANSWERS, ASKED, WAIT_S, Running, beat, echo, frame, in_loop, rest, running
@@ -24,7 +24,7 @@ from tests.proxy.test_logged import SCHEMA, Logged
 @asynccontextmanager
 async def faulty(*rules: str) -> AsyncIterator[Running]:
     found = RuleFiles(rules, [], 1, time.time_ns)
-    async with running(echo, deciders=deciders_of(None, found), rules=found) as made:
+    async with running(echo, deciders=combine_deciders(None, found), rules=found) as made:
         yield made
 
 
@@ -62,7 +62,7 @@ async def test_a_client_is_refused_and_the_next_is_not() -> None:
         with pytest.raises(ConnectionResetError):
             await asyncio.wait_for(client[0].readexactly(1), WAIT_S)
         await beat(await proxy.connect(), 1)
-        assert not any(session.over for session in proxy.proxy.sessions.values())
+        assert not any(session.over for session in proxy.proxy.relays.values())
 
 
 @pytest.mark.parametrize("rule", ["blackhole", "lose answer"])
@@ -78,7 +78,7 @@ def test_nothing_comes_until_the_client_closes(rule: str) -> None:
             other = await proxy.connect()
             await beat(other, 2)
             async with asyncio.timeout(WAIT_S):
-                while len(proxy.proxy.sessions) > 1:
+                while len(proxy.proxy.relays) > 1:
                     await asyncio.sleep(0.02)
 
     run()

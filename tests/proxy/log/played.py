@@ -1,4 +1,4 @@
-"""Captures played into a feed: the chunks that a proxy would have seen of that traffic, of any size."""
+"""Captures played into a queue: the chunks that a proxy would have seen of that traffic, of any size."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def chunks_of(name: str) -> list[Chunk]:
     return reassembly.feed(reader.feed(capture_bytes(name)) + reader.finish(), 0) + reassembly.finish()
 
 
-def play(feed: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> None:
-    """Give the chunks to the feed, cut at random if a seed is given."""
+def play(queue: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> None:
+    """Give the chunks to the queue, cut at random if a seed is given."""
     cuts = random.Random(seed)
     known: set[int] = set()
     for half, time_ns, _, data in chunks:
@@ -42,19 +42,19 @@ def play(feed: LogQueue, chunks: list[Chunk], *, seed: int | None = None) -> Non
         number = connection.number
         if number not in known:
             known.add(number)
-            feed.log_opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
+            queue.log_opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
         if isinstance(data, Close):
-            feed.log_closed(number, data.how, time_ns)
+            queue.log_closed(number, data.how, time_ns)
         elif isinstance(data, bytes):
             side = 0 if half is connection.first else 1
             while data:
                 size = len(data) if seed is None else cuts.choice([1, 3, 14, 100, 5000, len(data)])
-                feed.log_chunk(number, side, time_ns, data[:size])
+                queue.log_chunk(number, side, time_ns, data[:size])
                 data = data[size:]
 
 
-def play_with_gaps(feed: LogQueue, chunks: list[Chunk], lost: Container[int]) -> int:
-    """Give the chunks to the feed without those of these numbers, as after an overflow; gives the number of gaps."""
+def play_with_gaps(queue: LogQueue, chunks: list[Chunk], lost: Container[int]) -> int:
+    """Give the chunks to the queue without those of these numbers, as after an overflow; gives the number of gaps."""
     missing: Counter[tuple[int, int]] = Counter()
     known: set[int] = set()
     gaps = 0
@@ -62,7 +62,7 @@ def play_with_gaps(feed: LogQueue, chunks: list[Chunk], lost: Container[int]) ->
     def declare(number: int, side: int, time_ns: int) -> int:
         size = missing.pop((number, side), 0)
         if size:
-            feed.tell(HEAD.pack(MessageKind.GAP + side, number, time_ns, SIZE.size) + SIZE.pack(size))
+            queue.queue_packed(HEAD.pack(MessageKind.GAP + side, number, time_ns, SIZE.size) + SIZE.pack(size))
         return size > 0
 
     for place, (half, time_ns, _, data) in enumerate(chunks):
@@ -70,15 +70,15 @@ def play_with_gaps(feed: LogQueue, chunks: list[Chunk], lost: Container[int]) ->
         number, side = connection.number, int(half is not connection.first)
         if number not in known:
             known.add(number)
-            feed.log_opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
+            queue.log_opened(number, connection.first.source, connection.first.target, connection.first.target, time_ns)
         if isinstance(data, Close):
             gaps += declare(number, CLIENT, time_ns) + declare(number, SERVER, time_ns)
-            feed.log_closed(number, data.how, time_ns)
+            queue.log_closed(number, data.how, time_ns)
         elif isinstance(data, bytes) and place in lost:
             missing[number, side] += len(data)
         elif isinstance(data, bytes):
             gaps += declare(number, side, time_ns)
-            feed.log_chunk(number, side, time_ns, data)
+            queue.log_chunk(number, side, time_ns, data)
     return gaps
 
 
@@ -86,7 +86,7 @@ def logged(folder: Path, plan: LogPlan, chunks: list[Chunk], **how: Any) -> tupl
     """The log's standard output and standard error for these chunks."""
     with (folder / "out").open("w+b") as out, (folder / "err").open("w+b") as err:
         log = start(plan, stdout=out, stderr=err, most=1 << 30)
-        play(log.feed, chunks, **how)
+        play(log.queue, chunks, **how)
         assert log.finish()
         out.seek(0)
         err.seek(0)

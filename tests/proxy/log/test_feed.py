@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Stage:
-    """A feed and the other end of its socket; only `flush` sends."""
+    """A queue and the other end of its socket; only `flush` sends."""
 
     def __init__(self, overflow: Overflow = "drop", most: int = 10_000) -> None:
         ours, self.theirs = socket.socketpair()
@@ -30,21 +30,21 @@ class Stage:
         self.theirs.setblocking(False)
         self.said: list[str] = []
         self.paused: list[bool] = []
-        self.feed = LogQueue(ours, overflow=overflow, most=most, pause=self.paused.append, say=self.said.append)
+        self.queue = LogQueue(ours, overflow=overflow, most=most, pause=self.paused.append, say=self.said.append)
         self._parser = Parser()
 
     def __enter__(self) -> Stage:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.feed.close()
+        self.queue.close()
         self.theirs.close()
 
     def read(self) -> list[Message]:
         """All messages, until nothing more comes."""
         messages: list[Message] = []
         while True:
-            self.feed.flush()
+            self.queue.flush()
             try:
                 data = self.theirs.recv(1 << 16)
             except BlockingIOError:
@@ -54,12 +54,12 @@ class Stage:
 
 def test_what_is_told_arrives() -> None:
     with Stage() as stage:
-        stage.feed.log_opened(7, "a:1", "b:2", "c:3", 10)
-        stage.feed.log_chunk(7, CLIENT, 11, b"question")
-        stage.feed.log_upstream(7, -5, 12, 13)
-        stage.feed.log_chunk(7, SERVER, 14, b"answer")
-        stage.feed.log_raw(7, SERVER, 14, b"raw")
-        stage.feed.log_closed(7, "rst", 15)
+        stage.queue.log_opened(7, "a:1", "b:2", "c:3", 10)
+        stage.queue.log_chunk(7, CLIENT, 11, b"question")
+        stage.queue.log_upstream(7, -5, 12, 13)
+        stage.queue.log_chunk(7, SERVER, 14, b"answer")
+        stage.queue.log_raw(7, SERVER, 14, b"raw")
+        stage.queue.log_closed(7, "rst", 15)
         assert stage.read() == [
             (MessageKind.OPENED, 7, 10, json.dumps(["a:1", "b:2", "c:3"]).encode()),
             (MessageKind.CHUNK, 7, 11, b"question"),
@@ -68,7 +68,7 @@ def test_what_is_told_arrives() -> None:
             (MessageKind.RAW_SERVER, 7, 14, b"raw"),
             (MessageKind.CLOSED, 7, 15, b"rst"),
         ]
-        assert stage.feed.queued_size == 0
+        assert stage.queue.queued_size == 0
         assert stage.said == []
 
 
@@ -85,33 +85,33 @@ class _Wide(socket.socket):
 def test_a_long_queue_is_not_copied_as_a_whole() -> None:
     link = _Wide()
     link.sizes = []
-    feed = LogQueue(link, most=1 << 30)
-    feed.log_opened(1, "a:1", "b:2", "c:3", 1)
+    queue = LogQueue(link, most=1 << 30)
+    queue.log_opened(1, "a:1", "b:2", "c:3", 1)
     chunks = [100, 3 << 20, 100, 100, 1 << 20, *[200_000] * 20, 5]
     for size in chunks:
-        feed.log_chunk(1, SERVER, 2, bytes(size))
-    told = feed.queued_size
-    feed.flush()
+        queue.log_chunk(1, SERVER, 2, bytes(size))
+    told = queue.queued_size
+    queue.flush()
     assert sum(link.sizes) == told
-    assert feed.queued_size == 0
+    assert queue.queued_size == 0
     largest, next_one, *others = sorted(link.sizes, reverse=True)
     assert largest < (3 << 20) + 500
     assert next_one < (1 << 20) + 500
     assert others[0] < 2 * PIECE
-    feed.close()
+    queue.close()
 
 
 def test_too_much_is_left_out_counted_and_declared() -> None:
     with Stage() as stage:
-        stage.feed.log_opened(1, "a:1", "b:2", "c:3", 1)
+        stage.queue.log_opened(1, "a:1", "b:2", "c:3", 1)
         for number in range(100):
-            stage.feed.log_chunk(1, number % 2, number, bytes([number]) * 1000)
-            stage.feed.log_upstream(1, number, 1, 2)
-        assert stage.feed.queued_size < 12_000
+            stage.queue.log_chunk(1, number % 2, number, bytes([number]) * 1000)
+            stage.queue.log_upstream(1, number, 1, 2)
+        assert stage.queue.queued_size < 12_000
         first = stage.read()
-        stage.feed.log_chunk(1, CLIENT, 200, b"after")
-        stage.feed.log_chunk(1, SERVER, 201, b"after")
-        stage.feed.log_closed(1, "fin", 202)
+        stage.queue.log_chunk(1, CLIENT, 200, b"after")
+        stage.queue.log_chunk(1, SERVER, 201, b"after")
+        stage.queue.log_closed(1, "fin", 202)
         rest = stage.read()
     sent = {side: sum(len(content) for kind, _, _, content in first if kind == side) for side in (CLIENT, SERVER)}
     gaps = [
@@ -132,55 +132,55 @@ def test_too_much_is_left_out_counted_and_declared() -> None:
 def test_connections_are_left_out_when_there_is_no_room_even_for_them() -> None:
     with Stage(most=2000) as stage:
         for number in range(200):
-            stage.feed.log_opened(number, "a:1", "b:2", "c:3", 1)
-        assert stage.feed.queued_size < 4200
-        assert 0 < stage.feed.dropped_connections < 200
+            stage.queue.log_opened(number, "a:1", "b:2", "c:3", 1)
+        assert stage.queue.queued_size < 4200
+        assert 0 < stage.queue.dropped_connections < 200
         for number in range(200):
-            stage.feed.log_closed(number, "fin", 2)
-        assert stage.feed.queued_size < 4200
+            stage.queue.log_closed(number, "fin", 2)
+        assert stage.queue.queued_size < 4200
         told = [(kind, number) for kind, number, *_ in stage.read()]
     opened = [number for kind, number in told if kind == MessageKind.OPENED]
-    assert len(opened) == 200 - stage.feed.dropped_connections
+    assert len(opened) == 200 - stage.queue.dropped_connections
     assert [number for kind, number in told if kind == MessageKind.CLOSED] == opened
 
 
 def test_reading_is_paused_where_nothing_may_be_left_out() -> None:
     with Stage("block") as stage:
-        stage.feed.log_opened(1, "a:1", "b:2", "c:3", 1)
+        stage.queue.log_opened(1, "a:1", "b:2", "c:3", 1)
         for number in range(30):
-            stage.feed.log_chunk(1, number % 2, number, bytes([number]) * 1000)
+            stage.queue.log_chunk(1, number % 2, number, bytes([number]) * 1000)
         assert stage.paused == [True]
         chunks = [content for kind, _, _, content in stage.read() if kind in (CLIENT, SERVER)]
         assert chunks == [bytes([number]) * 1000 for number in range(30)]
         assert stage.paused == [True, False]
         assert stage.said == []
-        assert stage.feed.dropped_bytes == 0
+        assert stage.queue.dropped_bytes == 0
 
 
 def test_a_chunk_larger_than_the_bound_is_taken_alone() -> None:
     with Stage() as stage:
-        stage.feed.log_chunk(1, CLIENT, 1, b"x" * 50_000)
+        stage.queue.log_chunk(1, CLIENT, 1, b"x" * 50_000)
         assert [len(content) for *_, content in stage.read()] == [50_000]
-        assert stage.feed.dropped_bytes == 0
+        assert stage.queue.dropped_bytes == 0
 
 
 def test_the_end_of_the_log_is_said_once_and_harms_nobody() -> None:
     with Stage("block") as stage:
         for number in range(30):
-            stage.feed.log_chunk(1, CLIENT, number, b"x" * 1000)
+            stage.queue.log_chunk(1, CLIENT, number, b"x" * 1000)
         stage.theirs.close()
-        stage.feed.flush()
+        stage.queue.flush()
         for _ in range(3):
-            stage.feed.log_opened(2, "a:1", "b:2", "c:3", 1)
-            stage.feed.log_chunk(2, CLIENT, 1, b"x" * 1000)
-            stage.feed.log_upstream(2, 1, 1, 1)
-            stage.feed.log_closed(2, "fin", 1)
-            stage.feed.flush()
+            stage.queue.log_opened(2, "a:1", "b:2", "c:3", 1)
+            stage.queue.log_chunk(2, CLIENT, 1, b"x" * 1000)
+            stage.queue.log_upstream(2, 1, 1, 1)
+            stage.queue.log_closed(2, "fin", 1)
+            stage.queue.flush()
         assert stage.paused == [True, False]
         assert stage.said == ["the log has ended; clients go on without it"]
-        assert not stage.feed.alive
-        assert stage.feed.queued_size == 0
-        assert not stage.feed.finish()
+        assert not stage.queue.alive
+        assert stage.queue.queued_size == 0
+        assert not stage.queue.finish()
 
 
 @settings(max_examples=60, deadline=None)
@@ -193,17 +193,17 @@ def test_bytes_and_gaps_add_up(steps: list[tuple[int, int, int, bool]]) -> None:
     with Stage(most=5000) as stage:
         told: list[Message] = []
         for number in range(3):
-            stage.feed.log_opened(number, "a:1", "b:2", "c:3", 1)
+            stage.queue.log_opened(number, "a:1", "b:2", "c:3", 1)
         for at, (number, side, size, reads) in enumerate(steps):
             data = bytes((at + place) % 251 for place in range(size))
             streams[number, side] = streams.get((number, side), b"") + data
-            stage.feed.log_chunk(number, side, at, data)
+            stage.queue.log_chunk(number, side, at, data)
             if reads:
                 told += stage.read()
         for number in range(3):
-            stage.feed.log_closed(number, "fin", 99)
+            stage.queue.log_closed(number, "fin", 99)
         told += stage.read()
-        left_out = stage.feed.dropped_bytes
+        left_out = stage.queue.dropped_bytes
     places = dict.fromkeys(streams, 0)
     gaps = 0
     for kind, number, _, content in told:
@@ -223,12 +223,12 @@ def test_a_loop_sends_by_itself(tmp_path: Path) -> None:
     async def run() -> None:
         with (tmp_path / "out").open("wb") as out:
             log = start(LogPlan(NDJSON), stdout=out)
-        log.feed.attach(asyncio.get_running_loop())
-        play(log.feed, chunks_of("tour.pcapng"))
+        log.queue.attach(asyncio.get_running_loop())
+        play(log.queue, chunks_of("tour.pcapng"))
         end = time.monotonic() + 60
-        while log.feed.queued_size and time.monotonic() < end:
+        while log.queue.queued_size and time.monotonic() < end:
             await asyncio.sleep(0.01)
-        assert log.feed.queued_size == 0
+        assert log.queue.queued_size == 0
         assert await asyncio.to_thread(log.finish)
 
     asyncio.run(run())
@@ -241,8 +241,8 @@ def test_a_slow_log_leaves_a_gap_and_says_so(tmp_path: Path) -> None:
     chunks = chunks_of("first-steps.pcapng")
     with (tmp_path / "out").open("w+b") as out, (tmp_path / "err").open("w+b") as err:
         log = start(LogPlan(NDJSON._replace(quiet=False), write=str(path)), stdout=out, stderr=err, most=100_000)
-        play(log.feed, chunks)
-        assert log.feed.dropped_bytes > 10_000
+        play(log.queue, chunks)
+        assert log.queue.dropped_bytes > 10_000
         assert log.finish()
         out.seek(0)
         err.seek(0)
@@ -251,7 +251,7 @@ def test_a_slow_log_leaves_a_gap_and_says_so(tmp_path: Path) -> None:
     logged = {row["reason"] for row in rows if row["kind"] == "skipped"}
     assert sum(row["kind"] == "exchange" for row in rows) > 20
     assert logged <= {"lost", "garbage"}
-    assert f"{log.feed.dropped_exchanges} answers left out" in summary
+    assert f"{log.queue.dropped_exchanges} answers left out" in summary
     from tests.proxy.log.played import sniffed
 
     read = sniffed(path)

@@ -97,16 +97,16 @@ def test_both_sides(tmp_path: Path) -> None:
     log = start(LogPlan(NDJSON, write=str(path), record="both"), stdout=subprocess.DEVNULL)
     chunks = [chunk for chunk in chunks_of("tour.pcapng") if chunk[0].connection.number == 2]
     connection = chunks[0][0].connection
-    play(log.feed, chunks[:0])
-    log.feed.log_opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
-    log.feed.log_dialled(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
+    play(log.queue, chunks[:0])
+    log.queue.log_opened(9, "[::1]:5000", "[::1]:19093", "192.0.2.7:9092", 1)
+    log.queue.log_dialled(9, "192.0.2.1:777", "192.0.2.7:9092", 2)
     for half, time_ns, _, data in chunks:
         side = CLIENT if half is connection.first else SERVER
         if isinstance(data, bytes):
-            log.feed.log_raw(9, side, time_ns, data)
-            log.feed.log_chunk(9, side, time_ns, data)
+            log.queue.log_raw(9, side, time_ns, data)
+            log.queue.log_chunk(9, side, time_ns, data)
         elif isinstance(data, Close):
-            log.feed.log_closed(9, data.how, time_ns)
+            log.queue.log_closed(9, data.how, time_ns)
     assert log.finish()
     rows = [json.loads(line) for line in kw("sniff", str(path), "-o", "ndjson").out.splitlines()]
     by_broker = {
@@ -180,7 +180,7 @@ def test_what_is_around_a_gap_is_right_in_rows_and_file(name: str, seed: int, tm
     path = tmp_path / "x.pcapng"
     with (tmp_path / "out").open("w+b") as out:
         log = start(LogPlan(NDJSON, write=str(path)), stdout=out, most=1 << 30)
-        gaps = play_with_gaps(log.feed, chunks, lost)
+        gaps = play_with_gaps(log.queue, chunks, lost)
         assert log.finish()
         out.seek(0)
         rows = _by_status(records(out.read()))
@@ -202,7 +202,7 @@ def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> Non
     keeping = Recorder(env, LogPlan(NDJSON, write=str(tmp_path / "x.pcapng")))
     told = conversation(6)
     ends = json.dumps(["127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092"]).encode()
-    keeping.take([(MessageKind.OPENED, 1, 1, ends)])
+    keeping.record_messages([(MessageKind.OPENED, 1, 1, ends)])
     assert keeping._files is not None
     keeping._files.close()
     keeping._files = None
@@ -210,7 +210,7 @@ def test_a_gap_of_one_connection_costs_no_rows_of_another(tmp_path: Path) -> Non
     messages += [(MessageKind.GAP, 1, 3, SIZE.pack(10_000))]
     for side, time_ns, data in told:
         messages += [(side, 1, time_ns, data), (side, 2, time_ns, data)]
-    keeping.take(messages)
+    keeping.record_messages(messages)
     keeping.finish()
     rows = [json.loads(line) for line in env.stdout.getvalue().splitlines()]  # type: ignore[attr-defined]
     assert sum(row["client"].endswith(":5001") and row["status"] == "complete" for row in rows) == 6
@@ -222,13 +222,13 @@ def test_rows_and_file_find_their_step_again_behind_a_gap(tmp_path: Path) -> Non
     path = tmp_path / "x.pcapng"
     with (tmp_path / "out").open("w+b") as out:
         log = start(LogPlan(NDJSON, write=str(path)), stdout=out, most=300_000)
-        log.feed.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
+        log.queue.log_opened(1, "127.0.0.1:5000", "127.0.0.1:19093", "127.0.0.1:9092", told[0][1])
         for number, (side, time_ns, data) in enumerate(told):
-            log.feed.log_chunk(1, side, time_ns, data)
+            log.queue.log_chunk(1, side, time_ns, data)
             if number % 50 == 0:
-                log.feed.flush()
-        log.feed.log_closed(1, "fin", told[-1][1] + 1)
-        dropped = log.feed.dropped_bytes
+                log.queue.flush()
+        log.queue.log_closed(1, "fin", told[-1][1] + 1)
+        dropped = log.queue.dropped_bytes
         assert log.finish()
         out.seek(0)
         rows = records(out.read())

@@ -171,7 +171,7 @@ def _killed(log: Log) -> None:
 
 
 def _faulty(log: Log) -> None:
-    log.feed._sock.send(HEAD.pack(200, 0, 0, 0))  # no message: the process raises ValueError
+    log.queue._sock.send(HEAD.pack(200, 0, 0, 0))  # no message: the process raises ValueError
 
 
 @pytest.mark.parametrize("fail", [_killed, _faulty])
@@ -185,13 +185,13 @@ def test_the_rows_go_on_after_it(fail: Callable[[Log], None], tmp_path: Path) ->
         return [json.loads(line) for line in out.read_bytes().splitlines()]
 
     async def run(log: Log) -> None:
-        log.feed.attach(asyncio.get_running_loop())
-        play(log.feed, chunks)
+        log.queue.attach(asyncio.get_running_loop())
+        play(log.queue, chunks)
         await until(lambda: len(rows()) > 150)
         first = log.process
         fail(log)
         await until(lambda: log.process is not first)
-        play(log.feed, chunks)
+        play(log.queue, chunks)
         assert await asyncio.to_thread(log.finish)
         assert log.failed  # something may be missing
 
@@ -217,9 +217,9 @@ def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
     half = len(chunks) // 2
 
     async def run(log: Log) -> None:
-        log.feed.attach(asyncio.get_running_loop())
-        play(log.feed, chunks[:half])
-        await until(lambda: log.feed._taken_size > 0 and not log.feed._sent and not log.feed.queued_size)
+        log.queue.attach(asyncio.get_running_loop())
+        play(log.queue, chunks[:half])
+        await until(lambda: log.queue._taken_size > 0 and not log.queue._sent and not log.queue.queued_size)
         first = log.process
         first.kill()
         await until(lambda: log.process is not first)
@@ -229,9 +229,9 @@ def test_an_open_connection_goes_on_after_it(tmp_path: Path) -> None:
             if connection.number not in begun:
                 begun.add(connection.number)
                 ends = connection.first
-                log.feed.log_opened(connection.number, ends.source, ends.target, ends.target, time_ns)
+                log.queue.log_opened(connection.number, ends.source, ends.target, ends.target, time_ns)
             assert isinstance(data, bytes)
-            log.feed.log_chunk(connection.number, CLIENT if source is connection.first else SERVER, time_ns, data)
+            log.queue.log_chunk(connection.number, CLIENT if source is connection.first else SERVER, time_ns, data)
         assert await asyncio.to_thread(log.finish)
 
     with out.open("wb") as file:

@@ -1,4 +1,4 @@
-"""Traffic played into the feed: the log's rows are those that `kw sniff` gives for a capture of that traffic."""
+"""Traffic played into the queue: the log's rows are those that `kw sniff` gives for a capture of that traffic."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_what_the_broker_took_is_told(tmp_path: Path) -> None:
         log = start(LogPlan(NDJSON), stdout=out)
         (_, begun_ns, _, request), *_ = chunks
         assert isinstance(request, bytes)
-        play(log.feed, chunks[:1])
+        play(log.queue, chunks[:1])
         correlation_id = int.from_bytes(request[8:12], "big")
-        log.feed.log_upstream(1, correlation_id, begun_ns + 1_000, begun_ns + 251_000)
+        log.queue.log_upstream(1, correlation_id, begun_ns + 1_000, begun_ns + 251_000)
         for half, time_ns, _, data in chunks[1:]:
             if isinstance(data, bytes):
-                log.feed.log_chunk(1, int(half is not half.connection.first), time_ns, data)
+                log.queue.log_chunk(1, int(half is not half.connection.first), time_ns, data)
         assert log.finish()
         out.seek(0)
         rows = [json.loads(line) for line in out]
@@ -75,14 +75,14 @@ def test_a_ctrl_c_does_not_end_it(tmp_path: Path) -> None:
     chunks = chunks_of("tour.pcapng")
     with (tmp_path / "out").open("w+b") as out:
         log = start(LogPlan(NDJSON), stdout=out)
-        play(log.feed, chunks[:50])
+        play(log.queue, chunks[:50])
         log.process.send_signal(signal.SIGINT)
         log.process.send_signal(signal.SIGTERM)
         seen = {chunk[0].connection.number for chunk in chunks[:50]}
         for half, time_ns, _, data in chunks[50:]:
             number = half.connection.number
             if isinstance(data, bytes) and number in seen:
-                log.feed.log_chunk(number, int(half is not half.connection.first), time_ns, data)
+                log.queue.log_chunk(number, int(half is not half.connection.first), time_ns, data)
         assert log.finish()
         out.seek(0)
         assert len(out.readlines()) > 20
@@ -96,7 +96,7 @@ def test_nobody_reads_the_rows(tmp_path: Path) -> None:
     with (tmp_path / "err").open("w+b") as err:
         log = start(LogPlan(NDJSON), stdout=writer, stderr=err)
         os.close(writer)
-        play(log.feed, chunks_of("tour.pcapng"))
+        play(log.queue, chunks_of("tour.pcapng"))
         log.finish()
         assert log.process.returncode == 0
         err.seek(0)
