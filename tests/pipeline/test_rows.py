@@ -16,6 +16,7 @@ from decoders.messages.exchange_json import to_json_dict
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.pipeline.tables.schemas import ROWS, SCHEMAS
 from kwcli.pipeline.tables.split_batches import split_by_table
+from kwcli.pipeline.tables.stored_exchanges import StoredRowReader
 from tests.captures.shipped import CLEAN, NEGATIVE, segments
 from tests.pipeline.rows import batch_of, settled_for_tables
 
@@ -115,3 +116,13 @@ def test_the_tables_have_their_schemas(name: str) -> None:
             assert field.nullable or not part.column(field.name).null_count
     total = sum(found[table].num_rows for table in ("exchanges", "skipped") if table in found)
     assert total == batch.num_rows
+
+
+def test_columns_say_what_they_can_of_a_row_without_bodies() -> None:
+    """Keys of the record that columns have are read back from them: also the early layout of a side."""
+    row = next(row for row in batch_of(settled_for_tables(segments("tour.pcapng"))).to_pylist() if row["api_key"] == 1)
+    said = {"request_layout": "4.0", "closed": "rst", "retransmitted": True, "envelope": 7}
+    record = to_json_dict(StoredRowReader().read({**row, **said}))
+    assert record["layout"] == {"request": "4.0"}
+    assert (record["closed"], record["retransmitted"], record["envelope"]) == ("rst", True, {"correlation_id": 7})
+    assert not {"layout", "closed", "retransmitted", "envelope"} & to_json_dict(StoredRowReader().read(row)).keys()
