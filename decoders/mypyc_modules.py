@@ -34,6 +34,7 @@ MODULES: Final = (
     "decoders/schema/codegen_support.py",
     "decoders/schema/plan_walker.py",
     "decoders/schema/projection.py",
+    "decoders/records/read_rows_v2.py",
     "decoders/records/read_batch_v2.py",
     "decoders/records/read.py",
     "decoders/records/summary.py",

@@ -10,8 +10,9 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from decoders.capture.links import LINKS, UNSUPPORTED
-from decoders.capture.packets import FUSED_SIZE, UNSAID, Dissector, Shape, shapes
+from decoders.capture.packets import Dissector
 from decoders.capture.secrets_blocks import SECRETS, SECTION, TLS_KEY_LOG
+from decoders.capture.tcp_headers import FUSED_SIZE, UNSAID, Shape, shapes
 from decoders.errors import DecodeError, LimitExceeded, Malformed, Truncated, without_frames
 from decoders.limits import BLOCK_MAX, INTERFACES_MAX, PACKET_MAX
 from decoders.mypyc_modules import mypyc_attr

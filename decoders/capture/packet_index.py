@@ -11,7 +11,8 @@ from typing import Final
 
 from decoders.capture.files import BLOCK_HEAD, ENHANCED, PACKET_AT, TICK_MAX, TIME_MAX, CaptureReader, Pcap, Pcapng
 from decoders.capture.links import Link
-from decoders.capture.packets import Dissector, Shape
+from decoders.capture.packets import Dissector
+from decoders.capture.tcp_headers import Shape
 from decoders.limits import BLOCK_MAX, PACKET_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.tcp.chunks import Segment

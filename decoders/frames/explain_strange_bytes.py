@@ -1,4 +1,8 @@
-"""A strange size, or strange bytes, in; what they are in another protocol out, in words for people."""
+"""Strange bytes in; findings out, best first: what the bytes are, and what to do about it.
+
+Looked for in this order: marks of other protocols (the table of protocols/signatures.py), Kafka itself, SASL tokens,
+files and compressions, a size field of the wrong byte order, a Kafka frame that begins further on.
+"""
 
 from __future__ import annotations
 
@@ -11,212 +15,17 @@ from decoders.apis import NAMES, api
 from decoders.frames.header_checks import FITS, HEAD, YES, request_verdict
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
-from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
 from decoders.protocols.detect_sasl import find_token
 from decoders.protocols.signatures import (
     CERTAIN,
     LIKELY,
-    MARKS,
     Finding,
     Signature,
     text_of,
 )
 from decoders.tls.explain_first_record import remedy_of_tls
-from decoders.tls.handshake import VERSIONS
 from decoders.wire.readable_text import in_bytes
-
-__all__ = [
-    "STARTS",
-    "USUAL_MAX",
-    "Finding",
-    "Start",
-    "explain_bytes",
-    "explain_line",
-    "explain_number",
-    "explain_size",
-    "number_of",
-]
-
-_RECORDS: Final = {0x14: "change of cipher", 0x15: "alert", 0x16: "handshake", 0x17: "encrypted data"}
-# Sizes up to this are usual for Kafka's own frames, and need no explanation.
-USUAL_MAX: Final = 1 << 20
-# Beyond this no broker takes a message: socket.request.max.bytes, unless it was set.
-SIZE_MAX: Final = 104_857_600
-_DIGITS: Final = r"-?0x[0-9a-f]{5,8}|-\d[\d,_]*|\d[\d,_]{3,}"
-_SIZED: Final = re.compile(
-    r"(?:size|length|bytes|receive[ds]?|(?<!th)read|packet|frame|correlation ?id(?: for response)?)"
-    rf"\D{{0,12}}?({_DIGITS})\b",
-    re.IGNORECASE,
-)
-_NUMBER: Final = re.compile(r"(?<![\w.:-])(-?\d{5,10}|0x[0-9a-f]{8}|-?\d{1,3}(?:,\d{3}){2,3})(?![\w:-])", re.IGNORECASE)
-_NUMBER_ALONE: Final = re.compile(r"-?(?:0x[0-9a-f]{1,8}|\d{1,10}|\d{1,3}(?:[,_]\d{3}){1,3})", re.IGNORECASE)
-# Words of log lines about a size that cannot be one; other lines may have large numbers as well.
-_COMPLAINT: Final = re.compile(
-    r"invalid|unreasonable|too (?:large|big|small|long)|larger|exceed|corrupt|negative|unexpected|does not match|"
-    r"when expecting|illegal",
-    re.IGNORECASE,
-)
-_KEYED: Final = re.compile(r"api[ _]?key[\s:=]+(-?\d{1,5})\b", re.IGNORECASE)
-
-
-class Start(NamedTuple):
-    """What four bytes begin: the name of its mark, and what exactly it is."""
-
-    name: str
-    detail: str
-
-
-# First four bytes → what they begin; TLS records and other text are found by their form.
-STARTS: Final[dict[bytes, Start]] = {
-    b"GET ": Start("HTTP/1", "a GET request"),
-    b"POST": Start("HTTP/1", "a POST request"),
-    b"PUT ": Start("HTTP/1", "a PUT request"),
-    b"HEAD": Start("HTTP/1", "a HEAD request"),
-    b"DELE": Start("HTTP/1", "a DELETE request"),
-    b"OPTI": Start("HTTP/1", "an OPTIONS request"),
-    b"PATC": Start("HTTP/1", "a PATCH request"),
-    b"TRAC": Start("HTTP/1", "a TRACE request"),
-    b"CONN": Start("HTTP/1", "a CONNECT request"),
-    b"HTTP": Start("HTTP/1", "an answer"),
-    b"PRI ": Start("HTTP/2", "client's preface"),
-    b"SSH-": Start("SSH", "banner"),
-    b"AMQP": Start("AMQP", "protocol header"),
-    b"PROX": Start("PROXY protocol", "version 1"),
-    b"\r\n\r\n": Start("PROXY protocol", "version 2"),
-    b"220 ": Start("mail or FTP server", "greeting"),
-    b"220-": Start("mail or FTP server", "greeting"),
-    b"*1\r\n": Start("Redis", "a command"),
-    b"*2\r\n": Start("Redis", "a command"),
-    b"*3\r\n": Start("Redis", "a command"),
-    b"-ERR": Start("Redis", "an error"),
-    b"PING": Start("Redis", "PING"),
-    b"INFO": Start("NATS", "server's greeting"),
-    b"ruok": Start("ZooKeeper", "word ruok"),
-    b"stat": Start("ZooKeeper", "word stat"),
-    b"mntr": Start("ZooKeeper", "word mntr"),
-    b"srvr": Start("ZooKeeper", "word srvr"),
-    b"\0\3\0\0": Start("PostgreSQL", "protocol version 3.0 of a start-up packet"),
-    b"\4\xd2\x16\x2f": Start("PostgreSQL", "request for TLS"),
-}
-_REMEDIES: Final = {mark.name: mark.remedy for mark in reversed(MARKS)}
-_STATED: Final = {
-    -1: "a null length",
-    SIZE_MAX: "the default of socket.request.max.bytes",
-    100_000_000: "the default of librdkafka's receive.message.max.bytes",
-    1 << 30: "the default of log.segment.bytes",
-    2147483647: "the largest possible size",
-}
-
-
-def explain_number(number: int) -> list[Finding]:
-    """Findings about a number that was read as a size or an id, best first; empty where its bytes are nothing known."""
-    if not -(1 << 31) <= number < 1 << 32:
-        return []
-    data = (number & 0xFFFFFFFF).to_bytes(4, "big")
-    return list(dict.fromkeys(_explain_four_bytes(int.from_bytes(data, "big", signed=True), data)))
-
-
-def explain_size(number: int) -> list[Finding]:
-    """Findings about a number that was read as a size and whose bytes are nothing known; empty beyond 32 bits."""
-    if 0 <= number <= SIZE_MAX:
-        return [Finding("Kafka", f"a size of {in_bytes(number)}, which is possible for a message", "")]
-    if not -(1 << 31) <= number < 1 << 32:
-        return []
-    data = (number & 0xFFFFFFFF).to_bytes(4, "big").hex(" ")
-    return [
-        Finding(
-            "lost framing",
-            f"the bytes {data} are no possible size, and no known protocol begins with them",
-            "the reader is at a wrong place in the stream: bytes before it were lost, added or left unread",
-        )
-    ]
-
-
-def _explain_four_bytes(number: int, data: bytes) -> Iterator[Finding]:
-    if number in _STATED:
-        yield Finding("Kafka", _STATED[number], "")
-        return
-    record = int.from_bytes(data[1:3], "big")
-    if data[0] in _RECORDS and record in VERSIONS:
-        detail = f"a {_RECORDS[data[0]]}, {VERSIONS[record]} record" if data[0] != 0x15 else "an alert"
-        yield Finding(TLS, detail.replace("a encrypted", "encrypted"), _REMEDIES[TLS])
-    elif data[0] & 0x80 and data[2:] == b"\1\3":
-        yield Finding(TLS, "a hello in the form of SSL 2", _REMEDIES[TLS])
-    elif data[:2] in (b"\xff\xfb", b"\xff\xfd", b"\xff\xf4"):
-        yield Finding("Telnet", "its control bytes", _REMEDIES["Telnet"])
-    start = STARTS.get(data)
-    if start is not None:
-        yield Finding(start.name, start.detail, _REMEDIES[start.name])
-    elif all(32 <= byte < 127 for byte in data):
-        yield Finding("text", f'"{text_of(data)}"', "somebody sent text where a size was expected")
-    elif data[0] not in _RECORDS or record not in VERSIONS:
-        yield from _explain_as_kafka(data)
-
-
-def _explain_as_kafka(data: bytes) -> Iterator[Finding]:
-    """A size of the wrong byte order, a request's head read as a size, an ordinary size."""
-    turned = int.from_bytes(data, "little")
-    if data[0] and 8 <= turned <= USUAL_MAX:
-        yield Finding(
-            "wrong byte order",
-            f"a size of {turned} written little-endian",
-            "Kafka writes all numbers big-endian (network byte order)",
-        )
-    key, version = data[0] << 8 | data[1], data[2] << 8 | data[3]
-    if key and key in NAMES and version in api(key).versions:
-        yield Finding(
-            "lost framing",
-            f"the head of a {api(key).name} {version} request read as a size",
-            "the four bytes of the size field before it are missing",
-        )
-
-
-def explain_line(line: str, *, alone: bool = False) -> list[Finding]:
-    """Findings about the numbers in a line of a log: those called a size if there are any, else all large ones.
-
-    A size whose bytes are nothing known is told where the line complains of it, or is the only line (`alone`).
-    """
-    sizes = [_to_int(text) for text in _SIZED.findall(line)]
-    for number in sizes or map(_to_int, _NUMBER.findall(line)):
-        found = explain_number(number)
-        if found:
-            return found
-    if alone or _COMPLAINT.search(line):
-        strange = next((number for number in sizes if not 0 <= number <= SIZE_MAX), None)
-        if strange is not None:
-            return explain_size(strange)
-    if alone and sizes:
-        return explain_size(sizes[0])
-    keys = _KEYED.search(line)
-    return _explain_key(int(keys[1])) if keys is not None else []
-
-
-def _explain_key(key: int) -> list[Finding]:
-    """Findings about an API key that no API has: two bytes of something else."""
-    if key in NAMES or not -(1 << 15) <= key < 1 << 16:
-        return []
-    data = (key & 0xFFFF).to_bytes(2, "big")
-    text = f', the text "{text_of(data)}"' if all(32 <= byte < 127 for byte in data) else ""
-    remedy = "the bytes after the size are no Kafka request: another protocol, or a wrong place in the stream"
-    return [Finding("lost framing", f"no API has the key {key} (bytes {data.hex(' ')}{text})", remedy)]
-
-
-def _to_int(text: str) -> int:
-    digits = text.replace(",", "").replace("_", "")
-    return int(digits, 16) if "x" in digits.lower() else int(digits)
-
-
-def number_of(text: str) -> int | None:
-    """The number that a text is, `369295617`, `-720899`, `0x16030100`, `1,195,725,856`; None where it is none."""
-    return _to_int(text) if _NUMBER_ALONE.fullmatch(text.strip()) else None
-
-
-# Strange bytes in; findings out, best first: what the bytes are, and what to do about it.
-#
-# Looked for in this order: marks of other protocols (the table of protocols/signatures.py), Kafka itself, SASL tokens,
-# files and compressions, a size field of the wrong byte order, a Kafka frame that begins further on.
-
 
 # How far from the start another frame is looked for.
 SEARCH_MAX: Final = 1 << 16

@@ -21,7 +21,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.records.codecs import CODEC_MASK, CODEC_NAMES
 from decoders.records.json_form import DeferredRecords, Failures
 from decoders.records.model import LOG_APPEND, LOG_OVERHEAD, Budget, Form, Row, TooLarge, blank_batch, set_error
-from decoders.records.read_batch_v2 import Problem, inflate_within_budget, wrap_int64
+from decoders.records.read_batch_v2 import Problem, inflate_within_budget
+from decoders.records.read_rows_v2 import wrap_int64
 from decoders.wire.readable_text import in_bytes
 
 # offset, size, crc, magic, attributes

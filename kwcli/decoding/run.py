@@ -7,17 +7,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from decoders.apis import NAMES, api
-from decoders.frames.explain_strange_bytes import (
-    Finding,
-    explain_bytes,
-    explain_line,
-    explain_number,
-    explain_size,
-    number_of,
-)
+from decoders.frames.explain_strange_bytes import explain_bytes
+from decoders.frames.explain_strange_numbers import explain_line, explain_number, explain_size, number_of
 from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
+from decoders.protocols.signatures import Finding
 from kwcli.decoding.inputs import InputBytes, gather
 from kwcli.decoding.messages import MessageHints, NamedMessage, doubt_of, find_messages
 from kwcli.decoding.output import MessageOutput, failure_text

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from decoders.capture.files import CaptureReader
-from decoders.capture.packets import Fragments
+from decoders.capture.fragments import Fragments
 from decoders.capture.pcapng_writer import PcapngWriter
 from decoders.limits import FRAGMENTED_MAX
 from decoders.tcp.chunks import Segment

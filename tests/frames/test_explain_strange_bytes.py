@@ -11,7 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from decoders.capture.files import CaptureReader
-from decoders.frames.explain_strange_bytes import STARTS, explain_bytes, explain_line, explain_number, number_of
+from decoders.frames.explain_strange_bytes import explain_bytes
+from decoders.frames.explain_strange_numbers import STARTS, explain_line, explain_number, number_of
 from decoders.protocols.signatures import MARKS
 from decoders.records.model import Record
 from decoders.records.write import encode_batch

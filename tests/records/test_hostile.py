@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from decoders import Batch, DecodeError, decode_records
 from decoders.limits import BATCH_INFLATED_MAX, MIB
 from decoders.records import Budget, Record, batch_json, batches_json, encode_batch, read_batches, summarize
-from decoders.records import read_batch_v2 as fast
-from decoders.records import read_batch_v2 as plain
 from decoders.records.codecs import NAMES, deflate
+from decoders.records.read_rows_v2 import fast_rows, plain_rows, wide_rows
 from decoders.wire.readable_text import in_bytes
 from tests.records.making import batch, message, record, varint
 from tests.records.test_codecs import BOMBS, lz4_claim
@@ -59,7 +58,7 @@ def check(data: bytes) -> list[Batch]:
 def by_the_plain_reader(payload: bytes, count: int) -> tuple[list[Record], tuple[str, str] | None]:
     out: list[Record] = []
     try:
-        for row in plain.plain_rows(payload, 0, len(payload), count, 0, 1000, Budget()):
+        for row in plain_rows(payload, 0, len(payload), count, 0, 1000, Budget()):
             out.append(Record(*row))
     except DecodeError as failure:
         return out, (failure.reason, failure.text)
@@ -71,9 +70,9 @@ def test_the_fast_reader_takes_every_usual_batch(made: list[Record]) -> None:
     payload = encode_batch(made)[61:]
     base, first = (made[0][0], made[0][1] or 0) if made else (0, 0)
     arguments = 0, len(payload), len(made), base, first
-    quick = [Record(*row) for row in fast.fast_rows(payload, *arguments, Budget())]
-    wide = [Record(*row) for row in fast.wide_rows(payload, *arguments, Budget())]
-    slow = [Record(*row) for row in plain.plain_rows(payload, *arguments, Budget())]
+    quick = [Record(*row) for row in fast_rows(payload, *arguments, Budget())]
+    wide = [Record(*row) for row in wide_rows(payload, *arguments, Budget())]
+    slow = [Record(*row) for row in plain_rows(payload, *arguments, Budget())]
     assert quick == wide == slow == made
 
 
