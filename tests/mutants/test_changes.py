@@ -1,0 +1,41 @@
+"""What the changes of a module are: rows of a line before and the lines that take its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.mutants.changes import find_mutants
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = a < b", {"x = a <= b"}),
+        ("x = a is not b", {"x = a is b"}),
+        ("x = a not in b", {"x = a in b"}),
+        ("x = a < b < c", {"x = a <= b < c", "x = a < b <= c"}),
+        ("x = a + b", {"x = a - b"}),
+        ("x = a and b or c", {"x = a or b or c", "x = a and b and c"}),
+        ("x = not (a)", {"x = (a)"}),
+        ("x = True", {"x = False"}),
+        ("x = 'é' + f(1)", {"x = 'é' - f(1)", "x = 'é' + f(2)"}),
+        ("f(a)", {"pass"}),
+        ("x += y", {"pass"}),
+        ("def f(): return a", {"def f(): return None"}),
+        ("def f(): return None", set()),
+        ("if a: pass", {"if not (a): pass"}),
+        ("x = a if b else c", {"x = a if not (b) else c"}),
+        ("x: int = a", set()),
+        ("assert a == 1", set()),
+        ("'''A docstring.'''", set()),
+        ("__all__ = ['a']", set()),
+        ("x = f'{1 + 2}'", set()),
+    ],
+)
+def test_a_line_is_changed_in_each_place(before: str, after: set[str]) -> None:
+    assert {mutant.text for mutant in find_mutants(before)} == after
+
+
+def test_a_mutant_knows_its_function() -> None:
+    found = list(find_mutants("x = 1\n\ndef f():\n    return g(2)\n"))
+    assert [(mutant.line, mutant.function) for mutant in found] == [(1, 0), (4, 3), (4, 3)]
