@@ -72,7 +72,6 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
     },
     "kwcli/calling/": {"screen": "output", "stop": "destination", "stops": "destinations", "tape": "builder"},
     "kwcli/replay/": {"tape": "exchange_builder"},
-    "kwcli/mock/": {"feed": "log_queue"},
     "kwcli/net/session/": {"way": "connector"},
     "kwcli/proxy/": {"budget": "shared_memory", "route": "rule", "routes": "request_rules"},
     "kwcli/proxy/command.py": {"feed": "queue"},

@@ -1,8 +1,8 @@
 """Frames of a connection in, the filters that match them out, judged by what is known at that moment.
 
 `Watching` is the state that all connections share, `WatchedConnection` the state of one. Before a request is
-intercepted, `possible` says by its header and bytes whether a filter may match it (decoders/filters/prefilter.py). A
-request that is intercepted becomes an exchange, which filters are asked about.
+intercepted, `prefilter_by_header` says by its header and bytes whether a filter may match it
+(decoders/filters/prefilter.py). A request that is intercepted becomes an exchange, which filters are asked about.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Watching:
         topics: Topics | None = None,
         wants_changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`wants_changed` is called when topic names or client software are learnt: then `possible` may differ."""
+        """`wants_changed` is called when topic names or client software are learnt: then prefilters may differ."""
         self.wants_changed = wants_changed
         filters = tuple(filters)
         self.api_readers = ApiReaders(FilterNeeds(filters))

@@ -52,7 +52,7 @@ class ProxyPorts:
         return self._base
 
     def port(self, node_id: int) -> int | None:
-        """The port of this node; None where there are no ports left. Call `keep` afterwards."""
+        """The port of this node; None where there are no ports left. Call `write_ports_file` afterwards."""
         if node_id < 0:
             return None
         if node_id < SMALL:

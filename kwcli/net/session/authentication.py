@@ -1,4 +1,4 @@
-"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like `session.negotiate`.
+"""A SASL mechanism in, the conversation that authenticates with it out, as a generator like `negotiation.negotiate`.
 
 A broker that has SaslAuthenticate carries tokens in it (KIP-152); older ones take bare tokens after SaslHandshake 0,
 and 0.9 takes bare GSSAPI tokens from the first byte on.

@@ -3,11 +3,11 @@
 The problem. Faults, scripts and people want to change, answer, hold up or lose single frames; all others must pass as
 fast and as unchanged as without them.
 
-The idea. `Routes` says for each API and version whether a decider may want such exchanges; the relay looks that up
-together with the rule that it needs anyway. For those that a decider may want, `Interventions.possible` says once for a
-connection and a client id whether none of them is wanted after all, or by which bytes of a request to tell. A frame
-that nobody wants streams through. A frame that a decider may want is intercepted: kept until it is whole, and shown to
-the connection's `Interventions`, which returns a `Decision`, or None and decides later:
+The idea. `RequestRules` says for each API and version whether a decider may want such exchanges; the relay looks that
+up together with the rule that it needs anyway. For those that a decider may want, `Interventions.prefilter_by_header`
+says once for a connection and a client id whether none of them is wanted after all, or by which bytes of a request to
+tell. A frame that nobody wants streams through. A frame that a decider may want is intercepted: kept until it is
+whole, and shown to the connection's `Interventions`, which returns a `Decision`, or None and decides later:
 
 ```
 request ──▶ nobody wants it: as it came                answer ◀── nobody wants it: as it came
@@ -26,7 +26,8 @@ What always holds:
   An answer that replaces it is rewritten, too, with the listeners that there are: what a decider says of brokers and
   topics is for this client alone, and only what the broker itself said is learnt (`InterceptedExchange.heard`).
 - A request whose answer is wanted (`Decision.look`) is kept until then: `InterceptedExchange.request`. All connections
-  together keep a bounded number of bytes (`keep`); beyond it an exchange passes as if nobody wanted it, with a message.
+  together keep a bounded number of bytes (`reserve_bytes`); beyond it an exchange passes as if nobody wanted it, with
+  a message.
 - No clock, no socket, no waiting: times come in with the bytes, delays go out as TIMER.
 
 What is given up: SaslHandshake 0 and the bare tokens behind it are never shown, and a request whose answer could not be
@@ -198,7 +199,7 @@ class WantedRule(RequestRule):
 
 
 class Prefiltered(NamedTuple):
-    """What `possible` said of requests of a rule that have `head` behind their correlation id."""
+    """What `prefilter_by_header` said of requests of a rule that have `head` behind their correlation id."""
 
     rule: WantedRule | None  # None: nothing was asked yet
     head: bytes  # the client id with its size, and where there are tags their count, 0

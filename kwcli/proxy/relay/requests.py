@@ -81,7 +81,7 @@ _JUDGED_MAX: Final = 64 * 1024
 TURN: Final = 128
 # A request that is decided about counts as this many of them.
 DECIDED: Final = 16
-# For an API and version that `possible` was not asked about yet.
+# For an API and version that `prefilter_by_header` was not asked about yet.
 _NOTHING: Final = Prefiltered(None, b"", 0, True)
 
 

@@ -14,7 +14,7 @@ Command = tuple[Any, ...]
 SEND_SERVER: Final = 0  # data
 SEND_CLIENT: Final = 1  # data
 # Ticket, endpoints in an answer, None or endpoints that the broker named where a decider changed or made the answer:
-# listen for the nodes that the broker named, then call `resolved(ticket, where, now_ns)`.
+# listen for the nodes that the broker named, then call `resume_after_resolution(ticket, where, now_ns)`.
 RESOLVE: Final = 2
 RESERVE: Final = 3  # size: call `reserved(now_ns)` when there is room for that; read nothing before
 RELEASE: Final = 4  # size: what was reserved has gone to the client
