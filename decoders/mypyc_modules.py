@@ -3,7 +3,7 @@
 mypyc compiles the modules from their sources as they stand; without it they run as they are. A module belongs here when
 much of the time goes into it on real traffic (`python -m tests.bench.real`), or when such a module uses one of its
 classes: compiled code reads attributes of compiled classes at their place in memory, and attributes of other classes
-slower than the interpreter does. Not here: schema/codec.py, which exchanges the code of functions.
+slower than the interpreter does. Not here: schema/lazy_decoder.py, which exchanges the code of functions.
 
 The rules for sources that are compiled: `kw help contributing`.
 """

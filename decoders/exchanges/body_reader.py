@@ -32,8 +32,10 @@ from decoders.protocol_facts.keys import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from decoders.schema.codec import CRUDE, TRAILING, Projector, decode, decode_partial, projector
+from decoders.schema.codec import TRAILING, decode, decode_partial
+from decoders.schema.codegen_support import CRUDE
 from decoders.schema.large_body import read_known
+from decoders.schema.lazy_decoder import Projector, projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import hide_secrets
 from decoders.wire.primitives import uuid_text

@@ -19,10 +19,12 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.public_configs import is_public
 from decoders.schema import codec
-from decoders.schema.codec import CRUDE, TRAILING, json_decoder
+from decoders.schema.codec import TRAILING
+from decoders.schema.codegen_support import CRUDE
 from decoders.schema.json_form import MESSAGE, PUBLIC, json_bytes, redacted_json
 from decoders.schema.large_body import BodyReader, check_message
 from decoders.schema.large_body import decode_partial_large as partial_body
+from decoders.schema.lazy_decoder import json_decoder
 from decoders.schema.model import Plan, Side
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.conceal import Conceal, make_secret_concealer, redact_text

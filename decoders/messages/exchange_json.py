@@ -35,8 +35,8 @@ from decoders.messages.body_json import (
 )
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import FETCH
-from decoders.schema.codec import projector
 from decoders.schema.json_form import cell_text, json_bytes, json_text, redacted_json
+from decoders.schema.lazy_decoder import projector
 from decoders.schema.model import Plan, Side
 from decoders.tls.facts import TlsInfo
 

@@ -23,7 +23,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
 from decoders.records.read import first_batch
-from decoders.schema.codec import CRUDE
+from decoders.schema.codegen_support import CRUDE
 from decoders.schema.large_body import LargeWalker, check_message
 from decoders.schema.model import Plan, PlanField, Side, Versions, resolve
 from decoders.schema.plan_walker import Span, Walker

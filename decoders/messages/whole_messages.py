@@ -16,8 +16,10 @@ from decoders.protocol_facts.headers import (
 )
 from decoders.protocol_facts.keys import API_VERSIONS
 from decoders.protocol_facts.names import current_names
-from decoders.schema.codec import CRUDE, decode, decoder, encode
+from decoders.schema.codec import decode, encode
+from decoders.schema.codegen_support import CRUDE
 from decoders.schema.json_form import Makers, from_json
+from decoders.schema.lazy_decoder import decoder
 from decoders.schema.model import Message, Plan, Side, resolve
 from decoders.schema.plan_walker import walk
 

@@ -7,7 +7,7 @@ declaration (text)
   └ model.py: parse        once                    → Message: fields with version ranges
       └ model.py: resolve  one version             → Plan: the fields of that version, in order
           ├ plan_walker.py   interpret the plan: slow, exact; gives paths, spans and the error  (the oracle)
-          ├ codec.py         the first messages: by the walker, no code is generated
+          ├ lazy_decoder.py  the first messages: by the walker, no code is generated
           ├ decoder_codegen.py  many of a kind: Python source of one function (codegen_support.py writes its lines)
           │   ├ values       as Python values
           │   ├ JSON form    json_form.py: what records show

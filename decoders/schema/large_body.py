@@ -25,9 +25,10 @@ from typing import Any, Final, Protocol
 
 from decoders.errors import DecodeError, LimitExceeded, without_frames
 from decoders.limits import METRICS_SIZE_MAX, PIECE, VALUE_WHOLE_MAX, VALUES_MAX
-from decoders.schema.codec import CRUDE, JsonDecoder, find_failure, json_decoder, projector, trailing_error
-from decoders.schema.codegen_support import unpack_many
+from decoders.schema.codec import find_failure, trailing_error
+from decoders.schema.codegen_support import CRUDE, unpack_many
 from decoders.schema.json_form import Hook, JsonForm
+from decoders.schema.lazy_decoder import JsonDecoder, json_decoder, projector
 from decoders.schema.model import FIXED, Plan, PlanField, least_element
 from decoders.schema.plan_walker import Walker, at_path, weight
 from decoders.schema.projection import SIZED

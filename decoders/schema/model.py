@@ -169,7 +169,7 @@ class Plan:
     """A struct or message at one version: plain fields in wire order, tagged ones by ascending tag.
 
     Plans are compared by identity. `absent` holds declared fields that this version lacks, `made` the functions that
-    codec.py has generated for this plan, `written` how much was encoded before an encoder was generated.
+    lazy_decoder.py has made for this plan, `written` how much was encoded before an encoder was generated.
     """
 
     __slots__ = ("absent", "fields", "flexible", "made", "name", "tagged", "version", "written")

@@ -14,7 +14,7 @@ from decoders import EncodeError, Exchange
 from decoders.messages.body_json import Options, hooks_of, table
 from decoders.messages.exchange_json import to_json_dict
 from decoders.messages.whole_messages import encode_json
-from decoders.schema.codec import json_decoder
+from decoders.schema.lazy_decoder import json_decoder
 from decoders.schema.model import Side
 from tests.captures.shipped import CLEAN, capture_bytes
 from tests.sampling import sampled

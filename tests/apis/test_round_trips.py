@@ -9,8 +9,9 @@ import pytest
 
 from decoders.apis import KEYS, api
 from decoders.errors import DecodeError
-from decoders.schema.codec import decode, decode_exactly, encode, json_decoder
+from decoders.schema.codec import decode, decode_exactly, encode
 from decoders.schema.json_form import to_json
+from decoders.schema.lazy_decoder import json_decoder
 from tests.apis.everything import Declared, all_layouts, layouts
 from tests.schema.values import random_value, without_defaults
 

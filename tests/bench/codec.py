@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from decoders.apis import KEYS, api
-from decoders.schema.codec import decoder, encoder, json_decoder, projector
+from decoders.schema.lazy_decoder import decoder, encoder, json_decoder, projector
 from decoders.schema.model import Plan, PlanField, Side, resolve
 from decoders.schema.plan_walker import write
 from tests.bench.peers import kafka_python, kio

@@ -15,7 +15,8 @@ from decoders.exchanges.exchange import SESSION_PATHS, Exchange, rfc3339
 from decoders.exchanges.learned_names import TOPIC_ID_SOURCES, TopicIdSource
 from decoders.exchanges.topic_arrays import RECORD_ARRAYS
 from decoders.messages.body_json import error_finder, errors_in
-from decoders.schema.codec import encode, projector
+from decoders.schema.codec import encode
+from decoders.schema.lazy_decoder import projector
 from decoders.schema.model import Plan, Side, resolve
 from decoders.schema.projection import parse_want
 from decoders.wire.units import parse_time

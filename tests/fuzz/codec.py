@@ -10,7 +10,8 @@ from functools import cache
 from random import Random
 
 from decoders.errors import DecodeError
-from decoders.schema.codec import decode, decode_exactly, encode, encoder
+from decoders.schema.codec import decode, decode_exactly, encode
+from decoders.schema.lazy_decoder import encoder
 from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import write
 from tests.apis.everything import all_layouts

@@ -17,8 +17,9 @@ from decoders.records.codecs import NAMES, deflate
 from decoders.records.read import DeferredBatches, deferrable_batches
 from decoders.records.write import encode_message_set
 from decoders.schema import large_body
-from decoders.schema.codec import decode_partial, json_decoder
+from decoders.schema.codec import decode_partial
 from decoders.schema.json_form import json_bytes
+from decoders.schema.lazy_decoder import json_decoder
 from decoders.schema.plan_walker import write
 from decoders.wire.deferred_json import DeferredText, json_pieces
 from tests.apis.everything import all_layouts

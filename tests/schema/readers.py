@@ -10,8 +10,10 @@ from typing import Any
 from decoders.errors import DecodeError
 from decoders.limits import PARTS_MAX
 from decoders.schema import projection
-from decoders.schema.codec import CRUDE, LazyDecoder, build_decoder, decoder, json_decoder, projector
+from decoders.schema.codegen_support import CRUDE
+from decoders.schema.compile_functions import build_decoder
 from decoders.schema.json_form import to_json
+from decoders.schema.lazy_decoder import LazyDecoder, decoder, json_decoder, projector
 from decoders.schema.model import Plan
 from decoders.schema.plan_walker import walk
 from decoders.schema.projection import ALL, Mode, parse_want

@@ -15,18 +15,10 @@ from hypothesis import strategies as st
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.schema import projection
-from decoders.schema.codec import (
-    decode,
-    decode_partial,
-    decoder,
-    decoder_source,
-    encode,
-    encoder,
-    encoder_source,
-    json_decoder,
-    projector,
-)
+from decoders.schema.codec import decode, decode_partial, encode
+from decoders.schema.compile_functions import decoder_source, encoder_source
 from decoders.schema.json_form import to_json
+from decoders.schema.lazy_decoder import decoder, encoder, json_decoder, projector
 from decoders.schema.model import Plan, resolve
 from decoders.schema.plan_walker import walk, write
 from decoders.schema.projection import Mode, parse_want

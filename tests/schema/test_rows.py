@@ -9,7 +9,9 @@ import pytest
 
 from decoders.errors import DecodeError, LimitExceeded, Truncated
 from decoders.limits import VALUES_MAX
-from decoders.schema.codec import CRUDE, decode, decode_exactly, decoder, encode, encoder, json_decoder, projector
+from decoders.schema.codec import decode, decode_exactly, encode
+from decoders.schema.codegen_support import CRUDE
+from decoders.schema.lazy_decoder import decoder, encoder, json_decoder, projector
 from decoders.schema.model import Plan, parse_message, resolve
 from decoders.schema.plan_walker import write
 from tests.schema.readers import generated

@@ -13,7 +13,9 @@ from decoders.limits import FRAME_MAX
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import response_header_plan, response_header_version
 from decoders.protocol_facts.keys import API_VERSIONS, DESCRIBE_CLUSTER
-from decoders.schema.codec import CRUDE, Projector, decoder, encode, projector
+from decoders.schema.codec import encode
+from decoders.schema.codegen_support import CRUDE
+from decoders.schema.lazy_decoder import Projector, decoder, projector
 from decoders.schema.model import Plan, Side, Versions, resolve
 from decoders.schema.plan_walker import UNKNOWN, Span, walk
 from decoders.wire.primitives import write_size, write_uvarint

@@ -1,0 +1,146 @@
+"""Plan in, the functions that decode, project and encode it out; each is made once.
+
+A decoder is a function from the start, but its code is generated only when messages come again: the walker reads the
+first messages of each kind, since generating code costs as much as walking some thirty small messages.
+
+All functions either end exactly where the message ends, or raise one of `CRUDE`; the walker then says what is wrong
+and where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from decoders.errors import DecodeError
+from decoders.schema.codegen_support import Crude
+from decoders.schema.compile_functions import build_decoder, build_encoder
+from decoders.schema.json_form import Hook, to_json
+from decoders.schema.model import Plan
+from decoders.schema.plan_walker import walk
+from decoders.schema.projection import ALL, Mode, Want, parse_want, project
+
+# A decoder's code is generated after this many calls, or this many bytes.
+CALLS: Final = 20
+BYTES: Final = 4000
+
+
+class LazyDecoder:
+    """Decodes with the walker until `generate` is worth its cost; `function` then gets the generated code."""
+
+    def __init__(
+        self, plan: Plan, want: Want, mode: Mode, names: dict[str, object], generate: Callable[[], CodeType]
+    ) -> None:
+        self._plan = plan
+        self._want = want
+        self._mode = mode
+        self._generate = generate
+        self._calls = 0
+        self._bytes = 0
+        self._done = False
+        names["start"] = self
+        template = _start_json if mode.json else _start
+        self.function: Callable[..., Any] = FunctionType(template.__code__, names, "decode")
+
+    def generate_code(self) -> None:
+        """Generate the code unless it is already generated."""
+        if not self._done:
+            self._done = True
+            self.function.__code__ = self._generate()
+
+    def __call__(self, buf: bytes, at: int, end: int, *table: Any) -> Any:
+        self._calls += 1
+        self._bytes += max(end - at, 0)
+        if self._calls > CALLS or self._bytes > BYTES:
+            self.generate_code()
+            return self.function(buf, at, end, *table)
+        try:
+            if self._mode.projection:
+                return project(self._plan, self._want, self._mode.errors, buf, at, end)
+            value, after = walk(self._plan, buf, at, end)
+        except DecodeError as failure:
+            raise Crude from failure
+        if self._mode.json:
+            value = to_json(self._plan, value, self._mode.hooks, *table, reveal=self._mode.reveal)
+        return value, after
+
+
+def _start(buf: bytes, at: int, end: int) -> Any:
+    return start(buf, at, end)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
+
+
+def _start_json(buf: bytes, at: int, end: int, table: Any) -> Any:
+    return start(buf, at, end, table)  # type: ignore[name-defined]  # noqa: F821 - a global of the decoder
+
+
+Decoder = Callable[[bytes, int, int], tuple[dict[str, Any], int]]
+JsonDecoder = Callable[[bytes, int, int, Mapping[str, Hook]], tuple[dict[str, Any], int]]
+Errors = list[tuple[str, int]]
+Encoder = Callable[[Mapping[str, Any]], bytes]
+Projector = Callable[[bytes, int, int], tuple[dict[str, Any], Errors | None, int]]
+
+
+def decoder(plan: Plan, *, raw_uuids: bool = False) -> Decoder:
+    """The function that reads `buf[at:end]`, where `end <= len(buf)`, as Python values and the offset after them.
+
+    The function raises one of CRUDE where the bytes are no such message. A message that ends before `end` is no
+    failure: compare the offset. `raw_uuids` leaves UUIDs as 16 bytes (to compare speed with libraries that do).
+    """
+    key = ("decode", raw_uuids)
+    return plan.made.get(key) or _make_function(plan, key, ALL, Mode(raw_uuids=raw_uuids))
+
+
+def json_decoder(plan: Plan, hooks: Mapping[str, str] | None = None, reveal: bool = False) -> JsonDecoder:
+    """The function that reads `buf[at:end]` in JSON form (json_form.py); its last argument is the table of hooks."""
+    key = ("json", frozenset((hooks or {}).items()), reveal)
+    return plan.made.get(key) or _make_function(plan, key, ALL, Mode(json=True, reveal=reveal, hooks=dict(hooks or {})))
+
+
+def projector(plan: Plan, paths: frozenset[str], errors: bool) -> Projector:
+    """The function that reads only the fields that `paths` name (see projection.py), and checks the bytes of the
+    others.
+
+    The function returns the view, a list of (path with indices, code) of the error codes that are not 0 (None where
+    all are 0, or `errors` is not set), and the offset after the message. It fails exactly when the decoder does.
+    Secrets are redacted in a view unless their path ends in `:raw`.
+    """
+    key = ("project", paths, errors)
+    made = plan.made.get(key)
+    if made is None:
+        errors = errors and has_errors(plan)
+        made = _make_function(plan, key, parse_want(plan, paths), Mode(projection=True, errors=errors, reveal=False))
+    return made
+
+
+def encoder(plan: Plan) -> Encoder:
+    """The function that encodes complete values; for others it raises one of ENCODE_CRUDE (then ask plan_walker.py)."""
+    made = plan.made.get("encode")
+    if made is None:
+        made = plan.made["encode"] = build_encoder(plan)
+    return made
+
+
+def has_errors(plan: Plan) -> bool:
+    """Whether a message has any error code field."""
+    return any(
+        (field.kind == "int16" and not field.array and field.name.endswith("error_code"))
+        or (field.plan is not None and has_errors(field.plan))
+        for field in (*plan.fields, *plan.tagged)
+    )
+
+
+def _make_function(plan: Plan, key: tuple[object, ...], want: Want, mode: Mode) -> Callable[..., Any]:
+    """Make a decoder or projector that begins with the walker, and keep it in `plan.made`."""
+    purpose = str(key[0])
+    if mode.raw_uuids:
+        function: Callable[..., Any] = build_decoder(plan, purpose, want, mode)
+    else:
+        names: dict[str, object] = {}
+
+        def generate() -> CodeType:
+            return build_decoder(plan, purpose, want, mode, names).__code__
+
+        function = LazyDecoder(plan, want, mode, names, generate).function
+    plan.made[key] = function
+    return function
