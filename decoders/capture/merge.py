@@ -30,8 +30,8 @@ def number_of(packet: int) -> int:
     return packet & _NUMBERS
 
 
-# The segments of several captures in, one sequence by packet time out.
-#
+# Merging by packet time
+
 # Each capture keeps its own order, whatever its clock does: of the captures' next segments the earliest goes first.
 
 

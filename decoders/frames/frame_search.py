@@ -27,7 +27,7 @@ from typing import Any, Final
 from decoders.frames.header_checks import FITS, NO, RESPONSE, YES
 from decoders.limits import FRAME_MAX
 
-# Bytes of a direction that has lost its step in, the offsets where a cheap look allows a frame out.
+# Places where a frame may begin
 
 
 # A size up to 128 MiB, a key up to 127, a version up to 31, a correlation id, a client id of up to 1023 bytes or null.

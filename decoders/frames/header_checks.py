@@ -114,8 +114,8 @@ def skip_header_tags(data: bytes, at: int, end: int) -> int:
     return at
 
 
-# Bytes that may be a Kafka frame in, a verdict out: the head is a prefilter only, the body decides.
-#
+# Verdicts about bytes that may be a frame
+
 # A whole body must decode to its last byte. A body whose end is not there yet must decode as far as it is there: with
 # `BODY_SHOWN` bytes of it the verdict is FITS, with less only the head counts (HEAD).
 

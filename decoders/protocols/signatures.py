@@ -10,8 +10,8 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocols import TLS
 from decoders.wire.readable_text import printable
 
-# The first bytes of other protocols in, a short description out: a request line, a banner, a greeting.
-#
+# Descriptions of first bytes
+
 # A description has nothing that may be a secret (paths without their query, commands without their arguments), and
 # nothing that a terminal could take for a command.
 
@@ -120,8 +120,8 @@ def describe_zookeeper(data: bytes) -> str:
     return "connect request" if data[3] in (0x2C, 0x2D) else "connect response"
 
 
-# The first bytes of a connection in, the name of the protocol out when it is a well-known one that is not Kafka.
-#
+# Signatures of other protocols
+
 # Certain marks end the search at once; the others only give a name to a connection that proved not to be Kafka, because
 # by themselves they could be a Kafka frame (PostgreSQL's start-up packet looks like Metadata 0).
 # frames/explain_strange_bytes.py reads the same table, for a description of the bytes and a remedy.

@@ -69,8 +69,8 @@ def _control_kind(key: bytes | None) -> tuple[str | None, int | None, str]:
     return name, version, structure
 
 
-# The value of a record of `__cluster_metadata` in, whether it holds a secret out.
-#
+# Secrets of `__cluster_metadata`
+
 # A KRaft record begins with three unsigned varints: frame version, type, version of the type. SCRAM credentials and the
 # values of configs that are not known to be public are secret; so are values that cannot be read.
 
@@ -98,7 +98,7 @@ def holds_secret(value: bytes) -> bool:
     return not is_public(name.decode("utf-8", "replace"))
 
 
-# Rows in, JSON-ready dicts of records out (bytes as text where they are text, else base64).
+# Records in JSON form
 
 
 # How many rows are converted together, so that the lists made on the way stay small.

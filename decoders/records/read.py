@@ -87,8 +87,8 @@ def _read_json(data: bytes, at: int, size: int) -> tuple[Any, int]:
     return json_bytes(data[start : start + length]), start + length
 
 
-# A records field of any magic in, its batches out: as JSON-ready dicts, or as Batch and Record.
-#
+# Batches of any magic
+
 # A batch that cannot be read is a value with an error, never an exception. A batch that cannot be stepped over (its
 # size is impossible) takes the rest of the buffer with it.
 

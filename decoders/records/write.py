@@ -109,8 +109,8 @@ def _int32_sized(data: bytes | None) -> tuple[bytes, ...]:
     return (_NULL_SIZE,) if data is None else (_INT32.pack(len(data)), data)
 
 
-# Records and the header of their batch in, the bytes of the batch out, as Kafka's Java code writes them.
-#
+# Batches of magic 2, as Kafka's Java code writes them
+
 # Magic 2 is written here, the message sets of magic 0 and 1 by `encode_message_set`.
 
 
@@ -249,8 +249,8 @@ def _varint_sized(data: bytes | None) -> bytes:
     return _NULL_VARINT if data is None else write_varint(len(data)) + data
 
 
-# The JSON form of a records field in (a list of batches with their records), its bytes out.
-#
+# Batches from JSON form
+
 # Fields that follow from the records are not read: `size`, `crc`, `record_count`. Details that the JSON form does not
 # hold are lost: how exactly the batch was compressed, the original timestamps of records that the broker stamped
 # (`log_append`), the rest of a batch that was cut off.

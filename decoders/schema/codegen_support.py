@@ -311,8 +311,8 @@ def read_tags_json(buf: bytes, at: int, end: int, into: dict[str, Any], left: li
     return at
 
 
-# Reading steps in, lines of Python out: shared by the generators of decoders and projections.
-#
+# Lines of generated functions
+
 # A `Unit` is the module that is being generated (functions and constants); a `Body` is one reading function of it. A
 # body collects fixed-width pieces into runs: each run is one `unpack_from` with a cached struct. A string whose size is
 # known to be short is unpacked together with the run after it, by a struct looked up by that size. `shift` counts bytes

@@ -217,8 +217,8 @@ def _size(field: PlanField, value: Any) -> int:
     return len(value) if isinstance(value, bytes) else FIXED.get(field.kind, 0)
 
 
-# JSON form in, Python values that can be encoded out, with exact errors.
-#
+# Values from JSON form
+
 # A bytes or records field may hold batches or a structure instead of text and base64: the caller's `Makers` encode
 # these. The JSON value itself shows which one it is, so that no table of fields is needed on the way back.
 

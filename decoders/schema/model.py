@@ -196,11 +196,10 @@ class Plan:
         return f"Plan({self.name!r}, {self.version})"
 
 
-# The text of a declaration in, model objects out: the words that declarations are written in.
-#
+# The notation of declarations
+
 # A declaration is one text block. Its head lines give a word and its value; a section (`request`, `response`, `fields`,
 # `struct NAME VERSIONS`, `early SIDE VERSION in RELEASE…`) holds one field a line, children indented below:
-#
 #     api 1 Fetch                     or: message ConsumerProtocolSubscription
 #     versions 0-18
 #     flexible 12+                    `none` if no version is
@@ -211,14 +210,12 @@ class Plan:
 #         cluster_id   string    12+  null 12+  tag 0  = null  ignorable
 #         topics       []struct  0+
 #             topic    string    0-12  is topicName  was name
-#
 #     NAME TYPE VERSIONS then any of: `null V` nullable versions · `tag N [V]` tagged (in V, else in all its versions) ·
 #     `= LITERAL` default (JSON, no blanks) · `ignorable` · `key` map key · `inflexible` never compact · `secret` ·
 #     `secret unless FIELD` (a config value: unless FIELD, a sibling before it, holds a name known to be public) ·
 #     `is ENTITY` · `means SET` words for numbers (decoders/protocol_facts/enums.py) · `was NAME[,NAME]` older names ·
 #     `since RELEASE` a tagged field that this release added to versions that were already released.
 #     TYPE is a primitive, `struct`, a common struct's name, or [] of these.
-#
 # The other sections of an API (FACTS) are kept as text, which may go on in indented lines: each is read by the module
 # that uses it, when it is first asked for. A line of them that begins with `#` is a note for people.
 
@@ -438,7 +435,7 @@ def parse_message(text: str) -> Message:
     return head.message(head.name, head.sections.get("fields"))
 
 
-# Declaration and version in, plan out: which fields the version has, in what form, with what default.
+# Plans of versions
 
 
 # The default value that stands for "every field of the struct at its default".

@@ -52,8 +52,8 @@ class BytePart(NamedTuple):
     means: str = ""  # as Field.means
 
 
-# Plan and bytes in, Python values out, slowly and exactly: with the path and the byte span of everything read.
-#
+# Reading, slowly and exactly: with the path and the byte span of everything
+
 # The walker says where a message is broken, hex views are built on it, and generated code is tested against it. It
 # fails exactly when generated code fails. With spans it raises LimitExceeded beyond PARTS_MAX of them.
 
@@ -288,8 +288,8 @@ def walk(plan: Plan, buf: bytes, at: int, end: int, spans: list[Span] | None = N
     return walker.root, walker.read(plan, at, end)
 
 
-# Plan and values in, bytes out, slowly and exactly: fills in defaults and says which field is wrong.
-#
+# Writing, slowly and exactly: fills in defaults and says which field is wrong
+
 # Generated encoders take complete values of the right types; all other values are encoded here.
 
 

@@ -32,8 +32,8 @@ from decoders.schema.json_form import redacted_json
 from decoders.schema.model import FIXED, Field, Plan, PlanField
 from decoders.schema.plan_walker import UNKNOWN, Span, walk
 
-# Which fields of a message a decoder keeps, and in what form.
-#
+# Wants: the fields that a decoder keeps, and in what form
+
 # A `Want` says what is kept of a field: None skips it (its bytes are still checked), ALL keeps it whole, a dict keeps
 # the named fields of a struct, a word is a form (`span`: where the bytes are; `raw`: the value even of a secret;
 # `count`: the number of elements of an array).
@@ -123,8 +123,8 @@ def _check_word(field: PlanField, word: str, path: str) -> None:
         raise ValueError(f"{path!r}: this form is not for {field.kind}{'[]' if field.array else ''}")
 
 
-# Projections made from the values that the walker reads, for messages too rare to generate code for.
-#
+# Projections by the walker, for messages too rare to generate code for
+
 # The tests compare generated projections with these.
 
 
@@ -214,8 +214,8 @@ def error_codes(plan: Plan, value: dict[str, Any], place: str = "") -> Iterator[
             yield here, inner
 
 
-# A path into a body in (`a`, `a.b`, `a[].b`, `a[2].b[]`), a function that finds the path's value in a body out.
-#
+# Getters of paths: `a`, `a.b`, `a[].b`, `a[2].b[]`
+
 # The value of a path through arrays is a flat list. It is None where a field on the way is missing, or has another type
 # because an older version uses the name otherwise. Text lines use many getters: measured by `python -m
 # tests.bench.sniff`.

@@ -73,8 +73,8 @@ def write_varlong(value: int) -> bytes:
 
 _ONE_BYTE = [bytes([value]) for value in range(0x80)]
 
-# Primitive types one at a time: bytes and an offset in, a Python value out; a Python value in, bytes out.
-#
+# Primitive types one at a time
+
 # This is the plain, exact form that the walker uses; generated code packs and unpacks the same types in groups.
 
 
