@@ -185,7 +185,7 @@ class Audit:
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
         for key, versions in offered_in(exchange).items():
-            self._offers.take((exchange.connection_info.broker, key), (versions.low, versions.high))
+            self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`. Raises LimitExceeded."""
@@ -221,7 +221,7 @@ class Audit:
             lacking = [
                 {"api": api(key).name, "api_key": key, "offers": _pair(offered.get(key)), "speaks": _pair(speaks[key])}
                 for key in _CLIENT_APIS
-                if key in speaks and not _common(speaks[key], offered.get(key))
+                if key in speaks and not _overlaps(speaks[key], offered.get(key))
             ]
             rows.append({"broker": broker, "verdict": "breaks" if lacking else "works", "apis": lacking})
         return sorted(rows, key=lambda row: row["verdict"])
@@ -240,7 +240,7 @@ class Audit:
         """
         for number, (_, texts) in enumerate(groupby(self._uses.texts(), name_of)):
             if wanted is None or number in wanted:
-                used = [each for text in texts for each in self._uses.of(text)]
+                used = [each for text in texts for each in self._uses.uses_of(text)]
                 yield number, _clients_of(used)
 
 
@@ -261,7 +261,7 @@ class AuditVerdicts:
         """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
         for number, clients in self._audit.clients():
             for at, (who, client) in enumerate(clients):
-                verdict = _judged(client, _software(who), self._offers, self._target)[0]
+                verdict = _judge_client(client, _software(who), self._offers, self._target)[0]
                 self.counts[verdict] += 1
                 heap = self._heavy.get(verdict)
                 if heap is None:
@@ -286,7 +286,7 @@ class AuditVerdicts:
             for number, clients in self._audit.clients(self._shown[verdict]) if self._shown[verdict] else ():
                 some = []
                 for at, (who, client) in enumerate(clients):
-                    judged = _judged(client, _software(who), self._offers, self._target)
+                    judged = _judge_client(client, _software(who), self._offers, self._target)
                     if judged[0] == verdict and (heavy is None or (number, at) in heavy):
                         some.append(self._row(who, client, judged))
                 yield from sorted(some, key=str) if len(some) > 1 else some
@@ -365,7 +365,7 @@ def offered_in(exchange: Exchange) -> dict[int, Versions]:
 _Judged = tuple[str, str, list[_Use]]
 
 
-def _judged(
+def _judge_client(
     client: _Client,
     software: Mapping[str, str | None] | None,
     offers: Mapping[str, Mapping[int, Versions]],
@@ -375,13 +375,13 @@ def _judged(
     broken: list[_Use] = []
     unsure: list[tuple[_Use, str]] = []
     for use in client.uses:
-        verdict, reason = _of_use(use, client, software, offers.get(use.broker, {}), target)
+        verdict, reason = _judge_use(use, client, software, offers.get(use.broker, {}), target)
         if verdict == "breaks":
             broken.append(use)
         elif verdict == "unknown":
             unsure.append((use, reason))
     if broken:
-        why = _told(broken, target)
+        why = _describe_breaks(broken, target)
         if any(use.key in _DROPPED for use in broken):
             why += "; brokers send them to each other as long as ZooKeeper is used: migrate to KRaft first"
         elif any(use.key == FETCH for use in broken) and client.copies:
@@ -391,13 +391,13 @@ def _judged(
         return "unknown", unsure[0][1], [use for use, _ in unsure]
     if _library_speaks(software, target):
         return "works", "its library speaks versions that are served", []
-    lacking = _not_seen({use.key for use in client.uses})
+    lacking = _describe_unseen({use.key for use in client.uses})
     if lacking:
         return "unknown", f"not seen: {lacking}", []
     return "works", "all versions that it used are served", []
 
 
-def _of_use(
+def _judge_use(
     use: _Use,
     client: _Client,
     software: Mapping[str, str | None] | None,
@@ -414,11 +414,11 @@ def _of_use(
     if not client.asks:
         return "breaks", ""
     offer = offered.get(use.key)
-    if offer is not None and _common(offer, served):
+    if offer is not None and _overlaps(offer, served):
         return "breaks", ""
     speaks = _spoken_by(software, use.key)
     if speaks is not None:
-        return ("works", "") if _common(speaks, served) else ("breaks", "")
+        return ("works", "") if _overlaps(speaks, served) else ("breaks", "")
     if _library_speaks(software, target):
         return "works", ""
     name = api(use.key).name
@@ -440,7 +440,7 @@ def _is_gone(key: int, target: AuditTarget) -> bool:
 _DROPPED: Final = frozenset(key for key in HISTORY if history(key) and RELEASES[-1] not in history(key))
 
 
-def _common(one: Versions | None, other: Versions | None) -> bool:
+def _overlaps(one: Versions | None, other: Versions | None) -> bool:
     return one is not None and other is not None and bool(one & other)
 
 
@@ -469,7 +469,7 @@ def _library_speaks(software: Mapping[str, str | None] | None, target: AuditTarg
     if release is not None:
         speaks = spoken(release)
         return all(
-            _common(speaks[key], target.serves.get(key))
+            _overlaps(speaks[key], target.serves.get(key))
             for key in _CLIENT_APIS
             if key in speaks and key in target.serves
         )
@@ -486,7 +486,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in _NUMBER.findall(version)[:3])
 
 
-def _not_seen(keys: set[int]) -> str:
+def _describe_unseen(keys: set[int]) -> str:
     """Words for the role of a client that was not seen from its beginning; empty where there is none."""
     if not keys & {API_VERSIONS, METADATA}:
         return "how it connects"
@@ -497,7 +497,7 @@ def _not_seen(keys: set[int]) -> str:
     return ""
 
 
-def _told(broken: Iterable[_Use], target: AuditTarget) -> str:
+def _describe_breaks(broken: Iterable[_Use], target: AuditTarget) -> str:
     """The versions that break, most used first: `Fetch 2 (4 to 17 are served), Produce 1 (3 to 12 are served)`."""
     counts: defaultdict[int, int] = defaultdict(int)
     lows: dict[int, set[int]] = defaultdict(set)

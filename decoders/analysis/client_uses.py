@@ -96,10 +96,10 @@ class ClientUses:
             row = self._before[row]
 
     def texts(self) -> list[str]:
-        """The clients as texts for `of`, in the order of their names, those with one name one after the other."""
+        """The clients as texts for `uses_of`, in the order of their names, those with one name one after the other."""
         return sorted(self._clients)
 
-    def of(self, text: str) -> list[Used]:
+    def uses_of(self, text: str) -> list[Used]:
         """What a client of `texts` used."""
         client, uses = _client_of(text), self._use_list()
         return [
@@ -114,7 +114,7 @@ class ClientUses:
 
     def __iter__(self) -> Iterator[Used]:
         for text in self._clients:
-            yield from self.of(text)
+            yield from self.uses_of(text)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has counted."""
@@ -138,7 +138,7 @@ class ClientUses:
 
 def name_of(text: str) -> str:
     """The client id of a client among `texts`, or where it has none its host."""
-    return _plain(text.partition(_END)[0])
+    return _unescape(text.partition(_END)[0])
 
 
 # A text of a client has its name first, so that texts in order are in the order of names.
@@ -158,9 +158,9 @@ def _text_of(client: AuditedClient) -> str:
 
 def _client_of(text: str) -> AuditedClient:
     named, host, *rest = text.split(_END)
-    client_id = _plain(named) if host[0] == "=" else None if host[0] == "-" else ""
-    software, version = (None if part == "-" else _plain(part[1:]) for part in rest or "--")
-    return AuditedClient(client_id, _plain(host[1:]), software, version)
+    client_id = _unescape(named) if host[0] == "=" else None if host[0] == "-" else ""
+    software, version = (None if part == "-" else _unescape(part[1:]) for part in rest or "--")
+    return AuditedClient(client_id, _unescape(host[1:]), software, version)
 
 
 def _escape(text: str) -> str:
@@ -169,5 +169,5 @@ def _escape(text: str) -> str:
     return text
 
 
-def _plain(text: str) -> str:
+def _unescape(text: str) -> str:
     return text.replace("\1\3", "\0").replace("\1\2", "\1") if "\1" in text else text

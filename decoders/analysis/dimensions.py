@@ -197,18 +197,19 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
         def one_list(exchange: Exchange) -> Sequence[Key]:
             head = [get(exchange) for get in before]
             tail = [get(exchange) for get in after]
-            return [(*head, value, *tail) for value in _once(get_list(exchange))]
+            return [(*head, value, *tail) for value in _deduplicate(get_list(exchange))]
 
         return one_list
     if lists:
 
-        def several(exchange: Exchange) -> Sequence[Key]:
+        def keys_of_lists(exchange: Exchange) -> Sequence[Key]:
             values = [
-                _once(get(exchange)) if row.several else (get(exchange),) for get, row in zip(gets, rows, strict=True)
+                _deduplicate(get(exchange)) if row.several else (get(exchange),)
+                for get, row in zip(gets, rows, strict=True)
             ]
             return list(product(*values))
 
-        return several
+        return keys_of_lists
     if len(gets) == 1:
         get = gets[0]
         return lambda exchange: ((get(exchange),),)
@@ -221,7 +222,7 @@ def _by_partition(names: Sequence[str], bucket_ns: int) -> Keys:
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
     def keys(exchange: Exchange) -> Sequence[Key]:
-        found = _once(_partitions(exchange))
+        found = _deduplicate(_partitions(exchange))
         pairs = [(None, None) if pair is None else pair for pair in found]
         made = []
         for other in others(exchange):
@@ -233,7 +234,7 @@ def _by_partition(names: Sequence[str], bucket_ns: int) -> Keys:
     return keys
 
 
-def _once(values: Sequence[Any]) -> Sequence[Any]:
+def _deduplicate(values: Sequence[Any]) -> Sequence[Any]:
     """Each value once; None alone where there is no value."""
     if len(values) < 2:
         return values or (None,)
@@ -265,7 +266,7 @@ class Metric(NamedTuple):
     join: Join = add_amounts
 
 
-def _nothing(_key: int, _side: Side) -> frozenset[str]:
+def _need_nothing(_key: int, _side: Side) -> frozenset[str]:
     return frozenset()
 
 
@@ -283,7 +284,7 @@ def _throttle(exchange: Exchange) -> int | None:
     return throttle_ns(exchange) or None
 
 
-def _unmeasured(_exchange: Exchange) -> None:
+def _measure_nothing(_exchange: Exchange) -> None:
     """No value: `Statistics` counts error codes and records itself, by topic and partition."""
 
 
@@ -295,14 +296,14 @@ def _server(name: str, text: str) -> Metric:
         took = None if said is None else said.get(name)
         return None if took is None else round(took * 1e6)
 
-    return Metric(text, "ms", 10**6, measure, _nothing, max)
+    return Metric(text, "ms", 10**6, measure, _need_nothing, max)
 
 
 METRICS: Final[dict[str, Metric]] = {
-    "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency, _nothing, max),
-    "bytes": Metric("bytes of request and response", "bytes", 1, _bytes, _nothing),
-    "errors": Metric("error codes in responses that have any", "codes", 1, _unmeasured, _nothing),
-    "records": Metric("records produced or fetched", "records", 1, _unmeasured, RECORDS.needed_paths),
+    "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency, _need_nothing, max),
+    "bytes": Metric("bytes of request and response", "bytes", 1, _bytes, _need_nothing),
+    "errors": Metric("error codes in responses that have any", "codes", 1, _measure_nothing, _need_nothing),
+    "records": Metric("records produced or fetched", "records", 1, _measure_nothing, RECORDS.needed_paths),
     "throttle": Metric("throttle time of responses that have one", "ms", 10**6, _throttle, throttle_needs, max),
     "total": _server("total_ms", "time in the broker, by its request log"),
     "queue": _server("request_queue_ms", "time in the broker's request queue"),

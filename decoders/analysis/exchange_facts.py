@@ -99,7 +99,7 @@ def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None
         return
     raw = exchange.raw(array.side)
     for element, part in partitions_in(exchange.view(array.side), array):
-        yield element, part.get(array.number), _held(raw, part.get(array.records))
+        yield element, part.get(array.number), _count_records(raw, part.get(array.records))
 
 
 def waited_ns(exchange: Exchange) -> int | None:
@@ -213,7 +213,7 @@ def _is_empty(records: Any) -> bool:
     return not records or (records.__class__ is tuple and not records[1])
 
 
-def _held(raw: bytes | None, records: Any) -> RecordTotals:
+def _count_records(raw: bytes | None, records: Any) -> RecordTotals:
     if records.__class__ is tuple and raw is not None:
         at, size = records
         alone = read_sole_batch(raw, at, size, checked=True)

@@ -75,7 +75,7 @@ class HeavyKeys:
         self._once_before: set[int] = set()
         self.left_out = DistinctCount()
 
-    def begin(self, key: Key, weight: int = 1) -> bool:
+    def admit_key(self, key: Key, weight: int = 1) -> bool:
         """Whether the fold takes a key of this weight that it does not have; if not, it counts with the others."""
         if not self.left_out:
             return True
@@ -122,18 +122,18 @@ class HeavyKeys:
             self._floor += other._floor
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self._floor, list(self._begun.items()), self.left_out.state()]
 
     @classmethod
-    def of(cls, state: object) -> HeavyKeys:
+    def make_resumed(cls, state: object) -> HeavyKeys:
         """What `state` gave, again. Raises DecodeError."""
         made = cls()
         made._floor, begun, left_out = fields(state, int, list, bytes)
         for item in begun:
             key, floor = fields(item, tuple, int)
             made._begun[key] = floor
-        made.left_out = DistinctCount.of(left_out)
+        made.left_out = DistinctCount.make_resumed(left_out)
         return made
 
 
@@ -181,11 +181,11 @@ class DistinctCount:
         return max(round(found), 1)
 
     def state(self) -> bytes:
-        """The state, for `of`."""
+        """The state, for `make_resumed`."""
         return bytes(self._registers)
 
     @classmethod
-    def of(cls, state: bytes) -> DistinctCount:
+    def make_resumed(cls, state: bytes) -> DistinctCount:
         """What `state` gave, again. Raises DecodeError."""
         if len(state) not in (0, _SIZE):
             raise Malformed(f"a count of different keys has {_SIZE} registers, not {len(state)}")

@@ -56,17 +56,17 @@ class OverTime:
         if shift > self._shift:
             self._shift = shift
             self._found = self._empty(self.by)
-            self._take(before)
+            self._add_groups(before)
 
-    def _take(self, other: Statistics) -> None:
+    def _add_groups(self, other: Statistics) -> None:
         """Add groups whose slices are not wider."""
         width = self.bucket_ns
-        self._found.take_regrouped(other, lambda key: (key[0] // width * width, *key[1:]))
+        self._found.add_regrouped(other, lambda key: (key[0] // width * width, *key[1:]))
 
     def merge(self, other: Self) -> None:
         """Add the counts of `other`, which stays unchanged. Raises LimitExceeded."""
         self._fit(other._shift)
-        self._take(other._found)
+        self._add_groups(other._found)
         self._fit()
 
     def export(self) -> bytes:
@@ -86,15 +86,15 @@ class OverTime:
 
     def by_slice(self) -> Statistics:
         """The statistics by slice alone, with all values of the further dimensions together."""
-        return self._into(self._empty(()), lambda key: key[:1])
+        return self._regroup_into(self._empty(()), lambda key: key[:1])
 
     def by_dimensions(self, by: Sequence[str]) -> Statistics:
         """The statistics by some of the further dimensions, with all slices together."""
         at = [1 + self.by.index(name) for name in by]
-        return self._into(Statistics(by, "latency"), lambda key: tuple([key[each] for each in at]))
+        return self._regroup_into(Statistics(by, "latency"), lambda key: tuple([key[each] for each in at]))
 
-    def _into(self, whole: Statistics, key_of: Callable[[Key], Key]) -> Statistics:
-        whole.take_regrouped(self._found, key_of)
+    def _regroup_into(self, whole: Statistics, key_of: Callable[[Key], Key]) -> Statistics:
+        whole.add_regrouped(self._found, key_of)
         return whole
 
     def rows(self) -> list[Row]:

@@ -124,15 +124,15 @@ class Portrait:
                 room = None if room is None else room - new
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self.statistics.state(), self.first, self.last, sorted(self.cut), self.facets]
 
     @classmethod
-    def of(cls, state: object) -> Portrait:
+    def make_resumed(cls, state: object) -> Portrait:
         """A portrait from its `state`. Raises DecodeError."""
         made = cls()
         statistics, made.first, made.last, cut, facets = fields(state, list, int, int, list, dict)
-        made.statistics = GroupStatistics.of(statistics)
+        made.statistics = GroupStatistics.make_resumed(statistics)
         if not all(isinstance(facet, str) for facet in cut):
             raise Malformed("facets that are no names")
         made.cut = set(cut)
@@ -206,7 +206,7 @@ class Portraits(ABC):
         """The portrait to count a new key in, which may be that of the others."""
         if is_full(len(self._found)):
             self._leave_out()
-        if not self._heavy.begin(key):
+        if not self._heavy.admit_key(key):
             return self._others
         portrait = self._found[key] = Portrait()
         return portrait
@@ -225,12 +225,12 @@ class Portraits(ABC):
     def drop(self, key: tuple[Any, ...]) -> None:  # noqa: B027 - nothing for most
         """Give up what the fold has of a key besides its portrait."""
 
-    def chosen(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
+    def choose_portraits(self) -> tuple[dict[tuple[Any, ...], Portrait], Portrait, int]:
         """The portraits that have rows, the numbers of all others, and about how many others there are."""
         if fits(len(self._found)):
             return self._found, self._others, self._heavy.left_out.count()
         kept, light = heaviest(self._weights())
-        others, left_out = Portrait.of(self._others.state()), DistinctCount()
+        others, left_out = Portrait.make_resumed(self._others.state()), DistinctCount()
         left_out.merge(self._heavy.left_out)
         for key in light:
             left_out.add(key)
@@ -281,9 +281,9 @@ class Portraits(ABC):
         items, heavy, others = fields(unpack(state), list, list, list)
         for item in items:
             key, portrait = fields(item, tuple, list)
-            self._found[key] = made = Portrait.of(portrait)
+            self._found[key] = made = Portrait.make_resumed(portrait)
             self._names += made.size()
-        self._heavy, self._others = HeavyKeys.of(heavy), Portrait.of(others)
+        self._heavy, self._others = HeavyKeys.make_resumed(heavy), Portrait.make_resumed(others)
 
 
 def _add_numbers(others: Portrait, portrait: Portrait) -> None:
@@ -373,10 +373,10 @@ class Clients(Portraits):
 
         A client says its software once: its exchanges without a software count for its software, if it has just one.
         """
-        found, others, count = self.chosen()
+        found, others, count = self.choose_portraits()
         rows = [
             self._row(client_id, None if name is None else {"name": name, "version": version}, portrait)
-            for (_, client_id, name, version), portrait in in_order(self._joined(found))
+            for (_, client_id, name, version), portrait in in_order(self._join_unnamed(found))
         ]
         rows.sort(key=lambda row: -row["count"])
         return rows + ([self._row(None, None, others) | {"connections": None, "others": count}] if count else [])
@@ -398,7 +398,7 @@ class Clients(Portraits):
             **({"cut": sorted(portrait.cut)} if portrait.cut else {}),
         }
 
-    def _joined(self, portraits: dict[tuple[Any, ...], Portrait]) -> dict[tuple[Any, ...], Portrait]:
+    def _join_unnamed(self, portraits: dict[tuple[Any, ...], Portrait]) -> dict[tuple[Any, ...], Portrait]:
         known: dict[Any, list[tuple[Any, ...]]] = {}
         for key in portraits:
             if key[2] is not None:
@@ -458,15 +458,15 @@ class Brokers(Portraits):
     def learn(self, exchange: Exchange) -> None:
         """Learn what an answer says of brokers."""
         for key, versions in offered_in(exchange).items():
-            self._offers.take((exchange.connection_info.broker, key), (versions.low, versions.high))
+            self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):
             return
         for node in listed_nodes(answer):
-            self._advertised.take((node.address, node.id, node.rack), (1, exchange.time_ns))
+            self._advertised.join_amounts((node.address, node.id, node.rack), (1, exchange.time_ns))
         controller = answer.get("controller_id")
         if isinstance(controller, int) and controller >= 0:
-            self._controllers.take((controller,), (1, exchange.time_ns))
+            self._controllers.join_amounts((controller,), (1, exchange.time_ns))
 
     def keys(self, exchange: Exchange) -> Iterable[tuple[Any, ...]]:
         """The broker."""
@@ -502,7 +502,7 @@ class Brokers(Portraits):
 
     def rows(self) -> list[Row]:
         """A row for each broker that was talked to, then those that are only advertised; by node id and address."""
-        portraits, others, count = self.chosen()
+        portraits, others, count = self.choose_portraits()
         offers: dict[str, dict[int, Versions]] = {}
         for row in self._offers.rows():
             offers.setdefault(row["broker"], {})[row["api_key"]] = Versions(row["low"], row["high"])
@@ -510,7 +510,7 @@ class Brokers(Portraits):
         nodes = {place: row for row in advertised for place in _places(row["address"])}
         controllers = [row["node_id"] for row in sorted(self._controllers.rows(), key=lambda row: row["last"])]
         found = [
-            self._known(address, nodes.get(address), controllers)
+            self._broker_row(address, nodes.get(address), controllers)
             | {"release": str(likeness(offers[address])) if address in offers else None}
             | _numbers_of(portrait)
             for (address,), portrait in in_order(portraits)
@@ -519,15 +519,15 @@ class Brokers(Portraits):
         nothing = common_numbers(GroupStatistics())
         for place, row in {row["address"]: row for row in advertised}.items():
             if not reached & {*_places(place)}:
-                known = self._known(place, row, controllers)
+                known = self._broker_row(place, row, controllers)
                 more = {"release": None, "clients": [], "apis": {}, **nothing, "first": None, "last": None}
                 found.append({**known, **more})
         found.sort(key=lambda row: (row["node_id"] is None, row["node_id"] or 0, row["broker"]))
         if count:
-            found.append(self._known(None, None, ()) | {"release": None} | _numbers_of(others) | {"others": count})
+            found.append(self._broker_row(None, None, ()) | {"release": None} | _numbers_of(others) | {"others": count})
         return found
 
-    def _known(self, address: str | None, node: Row | None, controllers: Sequence[int]) -> Row:
+    def _broker_row(self, address: str | None, node: Row | None, controllers: Sequence[int]) -> Row:
         """What is known of an address from the answers of brokers; the latest answer holds."""
         number = None if node is None else node["node_id"]
         return {

@@ -183,20 +183,20 @@ def _is_held_back(value: Any) -> bool:
     return isinstance(value, dict) and bool(value.get("redacted"))
 
 
-def _salted(exchange: Exchange) -> Iterator[str]:
+def _salted_passwords(exchange: Exchange) -> Iterator[str]:
     for each in structs(exchange.view("request"), "upsertions"):
         if _is_held_back(each.get("salted_password")):
             yield str(each.get("name"))
 
 
 def _hmac(side: Side) -> Callable[[Exchange], Iterator[str]]:
-    def found(exchange: Exchange) -> Iterator[str]:
+    def token_ids(exchange: Exchange) -> Iterator[str]:
         body = _body(exchange, side)
         for each in (body, *structs(body, "tokens")):
             if _is_held_back(each.get("hmac")):
                 yield str(each.get("token_id") or "")
 
-    return found
+    return token_ids
 
 
 def _values(exchange: Exchange) -> Iterator[str]:
@@ -212,7 +212,7 @@ _HMAC: Final = "HMACs of delegation tokens"
 # Answers to DescribeConfigs are not in the table: brokers leave secret values out of them.
 # API key → what secrets it carries, the function that names them, and the paths it reads.
 _SECRETS: Final[dict[int, tuple[str, Callable[[Exchange], Iterator[str]], Side, tuple[str, ...]]]] = {
-    51: ("salted passwords of SCRAM users", _salted, "request", ("upsertions",)),
+    51: ("salted passwords of SCRAM users", _salted_passwords, "request", ("upsertions",)),
     38: (_HMAC, _hmac("response"), "response", ("hmac", "token_id")),
     39: (_HMAC, _hmac("request"), "request", ("hmac",)),
     40: (_HMAC, _hmac("request"), "request", ("hmac",)),
@@ -255,53 +255,55 @@ class Security:
         exchange.read_sides()
         info, key = exchange.connection_info, exchange.api_key
         clear, host, user = info.tls is None, host_of(info.client), exchange.user
-        listener = self._seen.at("listener", info.broker, int(clear))
+        listener = self._seen.get_or_make("listener", info.broker, int(clear))
         listener.count_exchange(exchange)
         listener.count_name("clients", client_of(exchange.client_id, info.client))
         listener.count_name("hosts", host)
         if user is not None:
             listener.count_name("users", user)
         if info.tls is not None:
-            its = self._seen.at("tls", info.broker, info.tls["version"], info.tls["cipher"])
+            its = self._seen.get_or_make("tls", info.broker, info.tls["version"], info.tls["cipher"])
             its.count_exchange(exchange)
             its.count_name("clients", host)
         if exchange.is_token or key in (SASL_HANDSHAKE, SASL_AUTHENTICATE):
             listener.add("logins", 1)
-            self._login(exchange, clear=clear)
+            self._observe_login(exchange, clear=clear)
         elif key == API_VERSIONS:
             listener.add("begun", user is None)
         elif key is not None:
             if user is None:
                 listener.add("nameless", 1)
             else:
-                self._seen.at("in", user, host).count_exchange(exchange)
-            self._administered(exchange, key, clear=clear)
+                self._seen.get_or_make("in", user, host).count_exchange(exchange)
+            self._observe_administration(exchange, key, clear=clear)
 
-    def _login(self, exchange: Exchange, *, clear: bool) -> None:
+    def _observe_login(self, exchange: Exchange, *, clear: bool) -> None:
         info, key = exchange.connection_info, exchange.api_key
         host, mechanism, user = host_of(info.client), exchange.mechanism or "", exchange.user
         error = _body(exchange, "response").get("error_code", 0)
         if key == SASL_HANDSHAKE:
             if error == _UNSUPPORTED_MECHANISM:
                 asked = str(_body(exchange, "request").get("mechanism") or "")
-                self._who(self._seen.at("mechanism", info.broker, host, asked), exchange)
+                self._count_client(self._seen.get_or_make("mechanism", info.broker, host, asked), exchange)
             return
         if clear and mechanism:
-            its = self._who(self._seen.at("crossed", info.broker, mechanism), exchange)
+            its = self._count_client(self._seen.get_or_make("crossed", info.broker, mechanism), exchange)
             if user is not None:
                 its.count_name("users", user)
         refused = bool((exchange.extra or {}).get("sasl", {}).get("refusal"))
         silent = exchange.is_token and exchange.response_size is None and exchange.closed in ("fin", "rst")
         if error or refused or silent:
-            self._who(self._seen.at("refused", user, host, mechanism), exchange).count_name("brokers", info.broker)
+            self._count_client(self._seen.get_or_make("refused", user, host, mechanism), exchange).count_name(
+                "brokers", info.broker
+            )
 
     @staticmethod
-    def _who(its: Observation, exchange: Exchange) -> Observation:
+    def _count_client(its: Observation, exchange: Exchange) -> Observation:
         its.count_exchange(exchange)
         its.count_name("clients", client_of(exchange.client_id, exchange.connection_info.client))
         return its
 
-    def _administered(self, exchange: Exchange, key: int, *, clear: bool) -> None:
+    def _observe_administration(self, exchange: Exchange, key: int, *, clear: bool) -> None:
         """Observe secrets that an exchange carries, and rights that it changes."""
         broker = exchange.connection_info.broker
         by = exchange.user or client_of(exchange.client_id, exchange.connection_info.client)
@@ -309,11 +311,13 @@ class Security:
             what, names, *_ = _SECRETS[key]
             found = list(names(exchange))
             if found:
-                its = self._who(self._seen.at("secret", broker, what, exchange.api_reader.name), exchange)
+                its = self._count_client(
+                    self._seen.get_or_make("secret", broker, what, exchange.api_reader.name), exchange
+                )
                 for name in found:
                     its.count_name("names", name)
         if key in (30, 31):
-            self._rights(exchange, key, by)
+            self._observe_rights(exchange, key, by)
         elif key == 51:
             refused = {
                 each.get("user") for each in structs(exchange.view("response"), "results") if each.get("error_code")
@@ -335,7 +339,7 @@ class Security:
             if key != 41 or owners:
                 self._change("token", exchange, by, _TOKEN_DONE[key], owners or [""])
 
-    def _rights(self, exchange: Exchange, key: int, by: str) -> None:
+    def _observe_rights(self, exchange: Exchange, key: int, by: str) -> None:
         if key == 30:
             results = [each.get("error_code") for each in structs(exchange.view("response"), "results")]
             rows = [
@@ -357,7 +361,7 @@ class Security:
 
     def _change(self, kind: str, exchange: Exchange, by: str, how: str, names: list[str]) -> None:
         if names:
-            its = self._who(self._seen.at(kind, by, how), exchange)
+            its = self._count_client(self._seen.get_or_make(kind, by, how), exchange)
             for name in filter(None, names):
                 its.count_name("names", name)
 
@@ -367,11 +371,11 @@ class Security:
         if skipped.reason != "tls" or found is None:
             return
         info, time_ns = skipped.connection_info, skipped.time_ns
-        its = self._seen.at("tls", info.broker, found["version"], found["cipher"])
+        its = self._seen.get_or_make("tls", info.broker, found["version"], found["cipher"])
         _count(its, time_ns)
         its.count_name("clients", host_of(info.client))
         for whose, subject, issuer, expires in _CERTIFICATE.findall(skipped.detail):
-            _count(self._seen.at("certificate", info.broker, whose, subject, issuer, expires), time_ns)
+            _count(self._seen.get_or_make("certificate", info.broker, whose, subject, issuer, expires), time_ns)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has seen; `other` stays unchanged."""
@@ -387,7 +391,11 @@ class Security:
 
     def rows(self) -> list[Row]:
         """A row for each finding, worst first."""
-        rows = [row for look in (_crossed, _listeners, _logins, _encrypted, _changed) for row in look(self._seen)]
+        rows = [
+            row
+            for look in (_crossed_rows, _listener_rows, _login_rows, _encryption_rows, _change_rows)
+            for row in look(self._seen)
+        ]
         if self._seen.left_out:
             rows.append(_row("left-out", Observation(), {}))
         return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
@@ -438,27 +446,27 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
     }
 
 
-def _named(seen: Observation, facet: str) -> list[str]:
+def _list_names(seen: Observation, facet: str) -> list[str]:
     return most_named(seen.names.get(facet, {}))[:_LISTED]
 
 
-def _crossed(seen: Observations) -> Iterator[Row]:
+def _crossed_rows(seen: Observations) -> Iterator[Row]:
     """Rows for logins and secrets that crossed without TLS."""
-    for (broker, mechanism), its in seen.of("crossed"):
-        values = {"broker": broker, "mechanism": mechanism, "users": _named(its, "users") or None}
+    for (broker, mechanism), its in seen.items_of_kind("crossed"):
+        values = {"broker": broker, "mechanism": mechanism, "users": _list_names(its, "users") or None}
         yield _row(_CROSSING.get(mechanism, "login-in-clear"), its, values)
-    for (broker, what, name), its in seen.of("secret"):
+    for (broker, what, name), its in seen.items_of_kind("secret"):
         if what:
             yield _row("secret-in-clear", its, {"broker": broker, "secret": what, "api": name})
         else:
-            yield _row("config-in-clear", its, {"broker": broker, "api": name, "configs": _named(its, "names")})
+            yield _row("config-in-clear", its, {"broker": broker, "api": name, "configs": _list_names(its, "names")})
 
 
-def _listeners(seen: Observations) -> Iterator[Row]:
-    for (broker, clear), its in seen.of("listener"):
+def _listener_rows(seen: Observations) -> Iterator[Row]:
+    for (broker, clear), its in seen.items_of_kind("listener"):
         local = all(map(_is_loopback, its.names.get("hosts", {})))
         if clear:
-            values = {"broker": broker, "users": _named(its, "users") or None}
+            values = {"broker": broker, "users": _list_names(its, "users") or None}
             yield _row("plaintext", its, values, "note" if local else None)
         sums = its.sums
         if sums.get("begun") and sums.get("nameless") and not sums.get("logins") and not its.names.get("users"):
@@ -472,8 +480,8 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _logins(seen: Observations) -> Iterator[Row]:
-    for (user, host, mechanism), its in seen.of("refused"):
+def _login_rows(seen: Observations) -> Iterator[Row]:
+    for (user, host, mechanism), its in seen.items_of_kind("refused"):
         taken = user is not None and seen.get("in", user, host) is not None
         many = its.count >= FAILURES_MANY and not taken
         values = {
@@ -481,31 +489,31 @@ def _logins(seen: Observations) -> Iterator[Row]:
             "address": host,
             "mechanism": mechanism or "an unknown mechanism",
         }
-        yield _row("login-failed", its, {**values, "brokers": _named(its, "brokers")}, "error" if many else None)
-    for (broker, host, mechanism), its in seen.of("mechanism"):
+        yield _row("login-failed", its, {**values, "brokers": _list_names(its, "brokers")}, "error" if many else None)
+    for (broker, host, mechanism), its in seen.items_of_kind("mechanism"):
         yield _row("mechanism-refused", its, {"broker": broker, "address": host, "mechanism": mechanism})
 
 
-def _encrypted(seen: Observations) -> Iterator[Row]:
-    for (broker, version, cipher), its in seen.of("tls"):
+def _encryption_rows(seen: Observations) -> Iterator[Row]:
+    for (broker, version, cipher), its in seen.items_of_kind("tls"):
         values = {"broker": broker, "version": version, "cipher": cipher}
         old = version not in ("1.2", "1.3")
         yield _row("tls-old" if old else "cipher-weak" if _WEAK.search(cipher) else "tls", its, values)
-    for (broker, whose, subject, issuer, expires), its in seen.of("certificate"):
+    for (broker, whose, subject, issuer, expires), its in seen.items_of_kind("certificate"):
         values = {"broker": broker, "whose": whose, "subject": subject, "issuer": issuer, "expires": expires}
         left = datetime.fromisoformat(expires).replace(tzinfo=UTC).timestamp() - its.last / _NS
         soon = "certificate-expires" if left < EXPIRES_SOON_DAYS * 86_400 else "certificate"
         yield _row("certificate-expired" if left < 0 else soon, its, values)
 
 
-def _changed(seen: Observations) -> Iterator[Row]:
+def _change_rows(seen: Observations) -> Iterator[Row]:
     """Rows for changes of rights, users and tokens."""
-    for (by, _), its in seen.of("open"):
-        yield _row("acl-open", its, {"by": by, "acls": _named(its, "names")})
-    for (by, how), its in seen.of("acl"):
-        yield _row("acl-changed", its, {"by": by, "how": how, "acls": _named(its, "names")})
-    for (by, _), its in seen.of("users"):
-        yield _row("users-changed", its, {"by": by, "users": _named(its, "names")})
-    for (by, how), its in seen.of("token"):
-        owners = _named(its, "names")
+    for (by, _), its in seen.items_of_kind("open"):
+        yield _row("acl-open", its, {"by": by, "acls": _list_names(its, "names")})
+    for (by, how), its in seen.items_of_kind("acl"):
+        yield _row("acl-changed", its, {"by": by, "how": how, "acls": _list_names(its, "names")})
+    for (by, _), its in seen.items_of_kind("users"):
+        yield _row("users-changed", its, {"by": by, "users": _list_names(its, "names")})
+    for (by, how), its in seen.items_of_kind("token"):
+        owners = _list_names(its, "names")
         yield _row("delegation-token", its, {"by": by, "how": how, "owners": owners or None})

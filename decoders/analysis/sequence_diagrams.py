@@ -47,7 +47,7 @@ class _Ladder:
         self.first: list[_Step] = []
         self.trouble: list[_Step] = []
 
-    def keep(self, step: _Step, *, failed: bool) -> None:
+    def keep_step(self, step: _Step, *, failed: bool) -> None:
         """Keep a step if it is among the earliest of its list; what is kept does not depend on the order of calls."""
         kept = self.trouble if failed else self.first
         most = LADDER_FAILED_MAX if failed else LADDER_FIRST_MAX
@@ -70,7 +70,7 @@ class Ladders:
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and keep it as a step if it is among the first, or the first failed, of its connection."""
         info = exchange.connection_info
-        ladder = self._at((info.began_ns, info.client, info.broker), info.number)
+        ladder = self._find_ladder((info.began_ns, info.client, info.broker), info.number)
         if ladder is None:
             return
         ladder.count += 1
@@ -82,9 +82,9 @@ class Ladders:
         kept = ladder.trouble if failed else ladder.first
         if len(kept) < (LADDER_FAILED_MAX if failed else LADDER_FIRST_MAX) or order < kept[-1][:2]:
             names = [error_name(code) for _, code in errors]
-            ladder.keep((*order, pack(_step(exchange, names, status))), failed=failed)
+            ladder.keep_step((*order, pack(_step(exchange, names, status))), failed=failed)
 
-    def _at(self, identity: _Identity, number: int) -> _Ladder | None:
+    def _find_ladder(self, identity: _Identity, number: int) -> _Ladder | None:
         """The ladder of a connection; None where LADDERS_MAX others began before it."""
         ladder = self._found.get(identity)
         if ladder is None:
@@ -102,15 +102,15 @@ class Ladders:
     def merge(self, other: Self) -> None:
         """Add the connections that `other` has kept."""
         for identity, theirs in other._found.items():
-            mine = self._at(identity, theirs.number)
+            mine = self._find_ladder(identity, theirs.number)
             if mine is not None:
                 mine.number = min(mine.number, theirs.number)
                 mine.count += theirs.count
                 mine.failed += theirs.failed
                 for step in theirs.first:
-                    mine.keep(step, failed=False)
+                    mine.keep_step(step, failed=False)
                 for step in theirs.trouble:
-                    mine.keep(step, failed=True)
+                    mine.keep_step(step, failed=True)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -127,10 +127,10 @@ class Ladders:
         for item in items:
             identity, number, count, failed, first, trouble = fields(item, tuple, int, int, int, list, list)
             began, client, broker = fields(identity, int, str, str)
-            ladder = self._at((began, client, broker), number)
+            ladder = self._find_ladder((began, client, broker), number)
             if ladder is not None:
                 ladder.count, ladder.failed = count, failed
-                ladder.first, ladder.trouble = list(map(_checked, first)), list(map(_checked, trouble))
+                ladder.first, ladder.trouble = list(map(_check_step, first)), list(map(_check_step, trouble))
 
     def rows(self) -> list[Row]:
         """A row for each connection, in the order of their beginnings; `steps` are in the order of their times.
@@ -151,7 +151,7 @@ class Ladders:
         ]
 
 
-def _checked(step: object) -> _Step:
+def _check_step(step: object) -> _Step:
     """A step of a state. Raises DecodeError."""
     time, place, values = fields(step, int, int, bytes)
     fields(unpack(values), *_KINDS)

@@ -79,12 +79,12 @@ class Slowest:
         where = (info.client, info.broker, info.began_ns, exchange.place, exchange.time_ns)
         if len(heap) >= self.most and took == heap[0][0] and where > heap[0][1].place[:5]:
             return
-        kept = (*_kept(exchange, took), *(getattr(exchange, name) for name in self.more))
+        kept = (*_make_item(exchange, took), *(getattr(exchange, name) for name in self.more))
         if self._bodies is not None:
             kept = (*kept, self._bodies(exchange))
-        self._take(took, (*where, pack(kept)), kept)
+        self._add_item(took, (*where, pack(kept)), kept)
 
-    def _take(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
+    def _add_item(self, took: int, place: _Place, kept: tuple[Any, ...]) -> None:
         item = (took, _Reversed(place), kept)
         if len(self._heap) < self.most:
             heappush(self._heap, item)
@@ -96,7 +96,7 @@ class Slowest:
         if (self.most, self.more, self._bodies is None) != (other.most, other.more, other._bodies is None):
             raise ValueError("lists of different lengths do not merge")
         for took, place, kept in other._heap:
-            self._take(took, place.place, kept)
+            self._add_item(took, place.place, kept)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -112,7 +112,7 @@ class Slowest:
             fields(place, str, str, int, int, int, bytes)
             bodies = () if self._bodies is None else (bytes,)
             fields(kept, *_KINDS, *(str | None for _ in self.more), *bodies)
-            self._take(took, place, kept)
+            self._add_item(took, place, kept)
 
     def rows(self) -> list[Row]:
         """A row for each exchange, the slowest first, with keys of the exchange record."""
@@ -123,7 +123,7 @@ class Slowest:
         return [_row(names, kept[:-1]) | orjson.loads(kept[-1]) for _, _, kept in ordered]
 
 
-def _kept(exchange: Exchange, took: int) -> tuple[Any, ...]:
+def _make_item(exchange: Exchange, took: int) -> tuple[Any, ...]:
     packets = exchange.packets
     return (
         *(

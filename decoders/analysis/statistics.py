@@ -165,12 +165,12 @@ class GroupStatistics:
             merge_slices(self.slices, join_slices(other.slices, by, join), join)
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         sums = [getattr(self, name) for name in _SUMS]
         return [sums, self.low, self.high, dict(self.codes), dict(self.bins()), dict(self.slices)]
 
     @classmethod
-    def of(cls, state: object) -> GroupStatistics:
+    def make_resumed(cls, state: object) -> GroupStatistics:
         """Statistics from their `state`. Raises DecodeError."""
         group = cls()
         sums, group.low, group.high, codes, bins, slices = fields(state, list, int, int, dict, dict, dict)
@@ -292,12 +292,12 @@ class Statistics:
         records = records_by_partition(exchange) if self.metric == "records" else {}
         return _Parts(codes_by_partition(exchange) if exchange.error_codes else {}, records)
 
-    def _about(self, key: Key) -> Partition:
+    def _partition_of(self, key: Key) -> Partition:
         topic = None if self._topic is None else key[self._topic]
         return topic, None if self._partition is None else key[self._partition]
 
     def _count_errors(self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _Parts | None) -> int:
-        about = self._about(key)
+        about = self._partition_of(key)
         found = codes(exchange, about[0]) if parts is None else parts.codes_of(about)
         if self._error is not None:
             found = [code for code in found if error_name(code) == key[self._error]]
@@ -307,7 +307,7 @@ class Statistics:
         return len(found)
 
     def _count_records(self, group: GroupStatistics, exchange: Exchange, key: Key, parts: _Parts | None) -> int | None:
-        about = self._about(key)
+        about = self._partition_of(key)
         contents = records_of(exchange, about[0]) if parts is None else parts.records.get(about)
         if contents is None:
             return None
@@ -320,14 +320,14 @@ class Statistics:
         if self._time is None:
             if is_full(len(self._groups), 1):
                 self._leave_out()
-            if not self._heavy.begin(key, weight):
+            if not self._heavy.admit_key(key, weight):
                 return self._others_of(self._others, key)
         else:
             line = self._line(key)
             if line not in self._lines:
                 if is_full(len(self._lines), 1):
                     self._leave_out()
-                if not self._heavy.begin(line, weight):
+                if not self._heavy.admit_key(line, weight):
                     return self._others_of(self._others, key)
             self._make_room(1)
             self._lines[line] += 1
@@ -425,7 +425,7 @@ class Statistics:
             self._coarsen(shift)
         return self._shift - shift
 
-    def take(
+    def add_groups(
         self, groups: Iterable[tuple[Key, GroupStatistics]], first_ns: int, last_ns: int, shift: int = SHIFT_MIN
     ) -> None:
         """Add groups that were counted elsewhere in this time; their time slices are 2^shift ns wide.
@@ -436,7 +436,7 @@ class Statistics:
         for key, group in groups:
             (self._groups.get(key) or self._new(key, group.count)).merge(group, by, self._row.join)
 
-    def take_regrouped(self, other: Statistics, key_of: Callable[[Key], Key]) -> None:
+    def add_regrouped(self, other: Statistics, key_of: Callable[[Key], Key]) -> None:
         """Add the groups of `other`, which are without slices, under other keys; its others stay others.
 
         Statistics by no dimension but `time` have no others: all groups count.
@@ -453,7 +453,7 @@ class Statistics:
             else:
                 groups.append((key, group))
         if groups or other._others:  # without groups there is no time to add either
-            self.take(groups, other.first_ns, other.last_ns)
+            self.add_groups(groups, other.first_ns, other.last_ns)
 
     def _parameters(self) -> list[object]:
         return [list(self.by), self.metric, self.bucket_ns, self.over_time]
@@ -475,13 +475,13 @@ class Statistics:
         for item in groups:
             parts, group = fields(item, list, list)
             key = tuple(fields(parts, *(str | int | None for _ in self.by)))
-            self._groups[key] = GroupStatistics.of(group)
+            self._groups[key] = GroupStatistics.make_resumed(group)
             if self._time is not None:
                 self._lines[self._line(key)] += 1
         for item in others:
             time, group = fields(item, int | None, list)
-            self._others[time] = GroupStatistics.of(group)
-        self._heavy = HeavyKeys.of(heavy)
+            self._others[time] = GroupStatistics.make_resumed(group)
+        self._heavy = HeavyKeys.make_resumed(heavy)
 
     def rows(self) -> list[Row]:
         """A row for each group, in the order of their keys: the dimensions, then the same numbers for every group.
@@ -492,14 +492,14 @@ class Statistics:
 
     def rows_of_groups(self) -> list[tuple[Row, GroupStatistics]]:
         """The rows with their groups."""
-        groups, others, left_out = self._chosen()
-        found = [(self._made(key, group), group) for key, group in in_order(groups)]
+        groups, others, left_out = self._choose_groups()
+        found = [(self._make_row(key, group), group) for key, group in in_order(groups)]
         for time in sorted(others, key=lambda each: each or 0):
             key = tuple([time if at == self._time else None for at in range(len(self.by))])
-            found.append((self._made(key, others[time]) | {"others": left_out.count()}, others[time]))
+            found.append((self._make_row(key, others[time]) | {"others": left_out.count()}, others[time]))
         return found
 
-    def _chosen(self) -> tuple[Mapping[Key, GroupStatistics], dict[int | None, GroupStatistics], DistinctCount]:
+    def _choose_groups(self) -> tuple[Mapping[Key, GroupStatistics], dict[int | None, GroupStatistics], DistinctCount]:
         """The groups that have rows, and the others."""
         if fits(len(self._groups if self._time is None else self._lines)):
             return self._groups, self._others, self._heavy.left_out
@@ -518,7 +518,7 @@ class Statistics:
                 self._add_to_others(others, key, group)
         return shown, others, left_out
 
-    def _made(self, key: Key, group: GroupStatistics) -> Row:
+    def _make_row(self, key: Key, group: GroupStatistics) -> Row:
         row: Row = dict(zip(self.by, key, strict=True))
         timed = "time" in row
         if timed:
@@ -546,14 +546,14 @@ class Statistics:
     def _distribution(self, group: GroupStatistics) -> dict[str, Any]:
         per = self._row.per_unit
 
-        def scaled(value: int) -> int | float:
+        def scale_value(value: int) -> int | float:
             return value if per == 1 else value / per
 
-        out: dict[str, Any] = {"values": group.values, "sum": scaled(group.total)}
+        out: dict[str, Any] = {"values": group.values, "sum": scale_value(group.total)}
         if not group.values:
             return out | dict.fromkeys(("min", *(f"p{percent}" for percent in PERCENTS), "max"))
         found = {"min": group.low, **group.percentiles(), "max": group.high}
-        return out | {name: scaled(value) for name, value in found.items()}
+        return out | {name: scale_value(value) for name, value in found.items()}
 
 
 def count_by_name(found: Counter[int]) -> dict[str, int]:

@@ -36,7 +36,7 @@ class Tally:
         self._noun = noun or f"groups by {', '.join(self.by)}"
         self._found: dict[tuple[Any, ...], list[int]] = {}
 
-    def take(self, key: tuple[Any, ...], amounts: Sequence[int]) -> None:
+    def join_amounts(self, key: tuple[Any, ...], amounts: Sequence[int]) -> None:
         """Join amounts into those of a key. Raises LimitExceeded when there are too many keys."""
         before = self._found.get(key)
         if before is not None:
@@ -52,7 +52,7 @@ class Tally:
         if self._parameters() != other._parameters():
             raise ValueError("tallies of different keys or amounts do not merge")
         for key, amounts in other._found.items():
-            self.take(key, amounts)
+            self.join_amounts(key, amounts)
 
     def _parameters(self) -> list[object]:
         return [list(self.by), list(self.amounts)]
@@ -68,7 +68,7 @@ class Tally:
             raise Malformed("the state of a tally of other keys or amounts")
         for item in items:
             key, amounts = fields(item, tuple, list)
-            self.take(
+            self.join_amounts(
                 tuple(fields(key, *(_PART for _ in self.by))), list(fields(amounts, *(int for _ in self.amounts)))
             )
 
@@ -83,7 +83,7 @@ def sums(*names: str) -> dict[str, Join]:
     return dict.fromkeys(names, add_amounts)
 
 
-# Exchanges in, which versions of which APIs each client uses out: what an upgrade of the brokers would break.
+# Versions that clients use
 
 
 USE: Final = ("address", "client_id", "software", "software_version", "api_key", "api_version")
@@ -107,7 +107,7 @@ class ClientVersions(Tally):
         software = exchange.client_software
         name, its = (software["name"], software["version"]) if software else (None, None)
         use = (host_of(exchange.connection_info.client), exchange.client_id, name, its, key, version)
-        self.take(use, (1, exchange.time_ns, exchange.time_ns))
+        self.join_amounts(use, (1, exchange.time_ns, exchange.time_ns))
 
     def rows(self) -> list[Row]:
         """A row for each client, API and version, in that order."""
@@ -124,7 +124,7 @@ def _row(row: Row) -> Row:
     }
 
 
-# Sizes of record batches in, how large those of each topic are out: batches, bytes, records, codecs.
+# Sizes of record batches
 
 
 Key = tuple[str | None, str | None]
@@ -154,18 +154,22 @@ class TopicBatches:
         self.counts.merge(other.counts, 0, add_amounts)
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         amounts = [self.batches, self.records, self.size]
         return [amounts, dict(self.codecs), self.sizes.state(), self.counts.state()]
 
     @classmethod
-    def of(cls, state: object) -> TopicBatches:
+    def make_resumed(cls, state: object) -> TopicBatches:
         """The batches of a topic from their `state`. Raises DecodeError."""
         amounts, codecs, sizes, counts = fields(state, list, dict, list, list)
         made = cls(*fields(amounts, int, int, int))
         for item in codecs.items():
             fields(item, str, int)
-        made.codecs, made.sizes, made.counts = Counter(codecs), GroupStatistics.of(sizes), GroupStatistics.of(counts)
+        made.codecs, made.sizes, made.counts = (
+            Counter(codecs),
+            GroupStatistics.make_resumed(sizes),
+            GroupStatistics.make_resumed(counts),
+        )
         return made
 
     def row(self) -> Row:
@@ -191,7 +195,7 @@ class BatchSizes:
     def __init__(self) -> None:
         self._found: dict[Key, TopicBatches] = {}
 
-    def take(self, key: Key, batches: TopicBatches) -> None:
+    def add_batches(self, key: Key, batches: TopicBatches) -> None:
         """Add batches of an API and a topic. The fold may keep and change `batches`. Raises LimitExceeded."""
         before = self._found.get(key)
         if before is not None:
@@ -204,7 +208,7 @@ class BatchSizes:
     def merge(self, other: BatchSizes) -> None:
         """Add the batches of `other`, which stays unchanged. Raises LimitExceeded."""
         for key, batches in other._found.items():
-            self.take(key, TopicBatches.of(batches.state()))
+            self.add_batches(key, TopicBatches.make_resumed(batches.state()))
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -216,7 +220,7 @@ class BatchSizes:
         for item in items:
             key, batches = fields(item, tuple, list)
             api, topic = fields(key, str | None, str | None)
-            self.take((api, topic), TopicBatches.of(batches))
+            self.add_batches((api, topic), TopicBatches.make_resumed(batches))
 
     def rows(self) -> list[Row]:
         """A row for each API and topic, in that order."""

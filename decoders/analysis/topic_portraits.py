@@ -85,15 +85,15 @@ class Written:
             self.count(number, *amounts)
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self.batches.state(), self.first, self.last, self.partitions]
 
     @classmethod
-    def of(cls, state: object) -> Written:
+    def make_resumed(cls, state: object) -> Written:
         """What was written, from its `state`. Raises DecodeError."""
         made = cls()
         batches, made.first, made.last, partitions = fields(state, list, int, int, dict)
-        made.batches = TopicBatches.of(batches)
+        made.batches = TopicBatches.make_resumed(batches)
         for number, amounts in partitions.items():
             if not isinstance(number, int):
                 raise Malformed("a partition without a number")
@@ -256,12 +256,12 @@ class TopicPortraits(Portraits):
         kinds = (bytes, list, list, list, list, bytes, bool)
         portraits, written, others, ids, leaders, offsets, self._learns = fields(unpack(state), *kinds)
         super().resume(portraits)
-        self._written_to_others = Written.of(others)
+        self._written_to_others = Written.make_resumed(others)
         if self._learns_offsets:
             self._offsets.resume(offsets)
         for item in written:
             topic, its = fields(item, str, list)
-            self._written[topic] = Written.of(its)
+            self._written[topic] = Written.make_resumed(its)
         for item in ids:
             topic, told = fields(item, str, tuple)
             time_ns, identity = fields(told, int, str)
@@ -273,7 +273,7 @@ class TopicPortraits(Portraits):
 
     def rows(self) -> list[Row]:
         """A row for each topic, those with the most exchanges first."""
-        found, others, count = self.chosen()
+        found, others, count = self.choose_portraits()
         partitions: dict[str, set[int]] = {}
         for topic, number in (*self._leaders, *self._offsets.ends):
             partitions.setdefault(topic, set()).add(number)

@@ -195,7 +195,7 @@ def _mark_plain(chunks: Iterable[Chunk]) -> bool:
     return True
 
 
-# Captures in, exchanges out: the library's call for whole captures.
+# Whole captures
 
 
 PIECE_SIZE: Final = 1 << 20

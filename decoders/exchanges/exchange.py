@@ -74,7 +74,7 @@ def rfc3339(time_ns: int) -> str:
     return f"{_second(second)}.{digits[1:] if fraction % 1000 else digits[1:7]}Z"
 
 
-# Settled exchanges and skipped runs in, the counts of the closing line out.
+# Counts
 
 
 class Summary:
@@ -576,7 +576,7 @@ def session_of(request: object, response: object) -> FetchSession | None:
     return {"id": int(identity), "epoch": int(epoch), "incremental": epoch > 0}
 
 
-# A connection that is over in, its summary out: how it ended, who spoke, which bytes are missing.
+# Ends of connections
 
 # The attributes that `Ended.export` gives, in this order.
 ENDED_KEYS: Final = (

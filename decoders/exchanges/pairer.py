@@ -152,7 +152,7 @@ class Context(PairingContext):
             self.budget.held -= len(data) - HEAD_KEPT
 
 
-# Chunks in, exchanges out: one loop without calls.
+# The loop without calls
 
 
 def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandler) -> None:  # noqa: C901 - one loop, no calls
@@ -255,10 +255,7 @@ def take_chunks(context: Context, chunks: Iterable[Chunk], unusual: UnusualHandl
                 context.shed(direction)
 
 
-# Chunks in, settled exchanges and skipped runs out, in the order in which they settle (a stage: feed, finish, …).
-#
-# A connection is undecided until frames/detect.py recognises it as Kafka; then its chunks so far are taken as if they
-# came now. A connection to an endpoint known as a broker, or to a port that was named, is Kafka from its first byte.
+# The stage
 
 
 NOTHING_DECODES: Final = "nothing in it decodes as a request or its response"
@@ -273,7 +270,12 @@ FOREVER: Final = 1 << 63
 
 
 class Pairer:
-    """Chunks in, settled rows out. `ports`, if given, are Kafka without a look, no others; `needs`: fields of views."""
+    """Chunks in, settled rows out, in the order in which they settle (a stage: feed, finish, …).
+
+    `ports`, if given, are Kafka without a look, no others; `needs`: fields of views. A connection is undecided until
+    frames/detect.py recognises it as Kafka; then its chunks so far are taken as if they came now. A connection to an
+    endpoint known as a broker, or to a port that was named, is Kafka from its first byte.
+    """
 
     def __init__(
         self, ports: Iterable[int] | None = None, needs: Needs | None = None, *, connections: bool = False

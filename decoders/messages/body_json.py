@@ -86,7 +86,7 @@ def _lines(plan: Plan, owner: str, path: str, depth: int) -> Iterator[str]:
             yield from below
 
 
-# A side of an exchange in, its JSON-ready body out, with secrets redacted and records as batches.
+# Bodies
 
 
 RECORDS: Final = "records"
@@ -273,7 +273,7 @@ def body_json(
             pass
         else:
             found = api_reader.try_layouts(
-                side, data, lambda layout: _decoded(api_reader, side, layout.plan, data, at, len(data), options)
+                side, data, lambda layout: _decode_body(api_reader, side, layout.plan, data, at, len(data), options)
             )
             if found is not None:
                 return found[0], None, found[1].release, found[1].plan
@@ -296,14 +296,14 @@ def trailing_json(exchange: Exchange, plan: Plan, options: Options) -> Any:
     return redacted_json(len(tail)) if _secret(plan) and not options.reveal_secrets else json_bytes(tail)
 
 
-def _decoded(
+def _decode_body(
     api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
     """The body and the offset after it; None where it cannot be read."""
     assert api_reader.key is not None
     decode = json_decoder(plan, hooks_of(api_reader.key, side), options.reveal_secrets)
     if options.deferred and end - at > BODY_WHOLE_MAX:
-        return _deferred(api_reader, side, plan, data, at, end, options)
+        return _decode_deferred(api_reader, side, plan, data, at, end, options)
     piece = api_reader.key in PIECES
     hooks = table(options, metadata=piece) if _has_records(api_reader.key, side) else _NO_RECORDS
     try:
@@ -316,7 +316,7 @@ def _decoded(
     return body, after
 
 
-def _deferred(
+def _decode_deferred(
     api_reader: ApiReader, side: Side, plan: Plan, data: bytes, at: int, end: int, options: Options
 ) -> tuple[dict[str, Any], int] | None:
     """The body with long arrays deferred, and the offset after it; None where it cannot be read."""
@@ -389,15 +389,7 @@ def _secret(plan: Plan) -> bool:
     )
 
 
-# An exchange in, its error messages out without the secrets that the broker repeats in them.
-#
-# A broker that refuses a value says why, and repeats the value (`Invalid value … for configuration …`), even where the
-# value is redacted in the same exchange. So where there is an error message, the secrets of both sides are read once
-# more, in clear, and each secret that is found in a message becomes `{redacted N}`.
-#
-# The long arrays of a large body are deferred: secrets are collected while the arrays are read once more, and messages
-# are concealed whenever they are read. Only the secrets are held, SECRETS_MAX at most.
-
+# Error messages
 
 # The APIs with a secret in one of their sides and an error message in their answer.
 ECHOING: Final = frozenset({19, 32, 33, 36, 44, 51, 88, 89})
@@ -407,7 +399,15 @@ _CLEAR: Final = Options(reveal_secrets=True, deferred=True)
 
 
 def conceal_of(exchange: Exchange) -> Conceal | None:
-    """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated."""
+    """The function that takes the secrets of an exchange out of a text; None without secrets that could be repeated.
+
+    A broker that refuses a value says why, and repeats the value (`Invalid value … for configuration …`), even where
+    the value is redacted in the same exchange. So where there is an error message, the secrets of both sides are read
+    once more, in clear, and each secret that is found in a message becomes `{redacted N}`.
+
+    The long arrays of a large body are deferred: secrets are collected while the arrays are read once more, and
+    messages are concealed whenever they are read. Only the secrets are held, SECRETS_MAX at most.
+    """
     if exchange.api_reader.key not in ECHOING or exchange.response_raw is None:
         return None
     return _conceal(exchange, {side: body_json(exchange, side, _SHOWN)[0] for side in SIDES})
@@ -463,7 +463,7 @@ def _hide(body: Any, conceal: Conceal) -> None:
             waiting += each
         elif isinstance(each, dict):
             if each.get(MESSAGE):
-                each[MESSAGE] = _hidden(each[MESSAGE], conceal)
+                each[MESSAGE] = _conceal_message(each[MESSAGE], conceal)
             for name, item in each.items():
                 if isinstance(item, DeferredList):
                     each[name] = DeferredEach(item, partial(_hide, conceal=conceal))
@@ -478,7 +478,7 @@ def hide_messages(body: dict[str, Any], conceal: Conceal) -> dict[str, Any]:
     return made
 
 
-def _hidden(message: Any, conceal: Conceal) -> Any:
+def _conceal_message(message: Any, conceal: Conceal) -> Any:
     if isinstance(message, str):
         return conceal(message)
     if isinstance(message, DeferredText):

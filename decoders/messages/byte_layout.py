@@ -136,7 +136,7 @@ def _body(
     best = api_reader.try_layouts(side, data, read, stable_only=missing is not None)
     if best is not None:
         (walker, after), (plan, release) = best
-        parts = _filled(api_reader, side, data, plan, walker, showing)
+        parts = _body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
             failure = failed(trailing_error(after, len(data)), missing)
@@ -151,11 +151,11 @@ def _body(
             problem = without_frames(unknown)
         return FrameParts([], 0, [], at, hidden, failed(problem, missing))
     plan, walker, problem = failures[0]
-    parts = _filled(api_reader, side, data, plan, walker, showing)
+    parts = _body_parts(api_reader, side, data, plan, walker, showing)
     return FrameParts([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
 
 
-def _filled(
+def _body_parts(
     api_reader: ApiReader, side: Side, data: bytes, plan: Plan, walker: Walker, showing: _Showing
 ) -> list[BytePart]:
     """The parts of a body, with parts of batches and structures in place of their bytes."""

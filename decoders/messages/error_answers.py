@@ -76,10 +76,10 @@ def error_answer(
     error = _Error(code, message, message or (known.meaning if known else f"error {code}"))
     plan = _plan(api_key, version)
     row = IN_PARTITIONS[api_key][1] if in_partitions else _row(api_key, version, known.name if known else None)
-    body = _filled(row, plan, request, {}, error)
+    body = _fill_struct(row, plan, request, {}, error)
     if any(field.name == THROTTLE for field in plan.fields):
         body[THROTTLE] = throttle_ms
-    places = _placed(row, plan, body)
+    places = _count_error_fields(row, plan, body)
     why = ""
     if not places:
         why = why_no_error(api_key, version) or f"this {name} names nothing that could have an error"
@@ -124,17 +124,18 @@ def _has_place(row: Row, plan: Plan) -> bool:
     return False
 
 
-def _filled(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error: _Error) -> dict[str, Any]:
+def _fill_struct(row: Row, plan: Plan, element: Any, around: Mapping[str, Any], error: _Error) -> dict[str, Any]:
     """A struct of the response for an element of the request; the fields that are left out have their defaults."""
     made: dict[str, Any] = {}
     for field, value in _fields(row, plan):
         if isinstance(value, Each):
             assert field.plan is not None
             made[field.name] = [
-                _filled(value.row, field.plan, each, outer, error) for each, outer in _elements(value.path, element)
+                _fill_struct(value.row, field.plan, each, outer, error)
+                for each, outer in _elements(value.path, element)
             ]
         elif isinstance(value, Same):
-            found = _same(value.names, element, around)
+            found = _find_same_field(value.names, element, around)
             if found is not None or field.nullable:
                 made[field.name] = found
         elif value is ErrorMark.CODE:
@@ -157,7 +158,7 @@ def _elements(paths: str, element: Any) -> Iterator[tuple[Any, Mapping[str, Any]
         yield from found
 
 
-def _same(names: str, element: Any, around: Mapping[str, Any]) -> Any:
+def _find_same_field(names: str, element: Any, around: Mapping[str, Any]) -> Any:
     for name in names.split():
         if name == ".":
             if not isinstance(element, Mapping):
@@ -170,14 +171,14 @@ def _same(names: str, element: Any, around: Mapping[str, Any]) -> Any:
     return None
 
 
-def _placed(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
+def _count_error_fields(row: Row, plan: Plan, body: Mapping[str, Any]) -> int:
     """How many fields of a response hold the error."""
     count = 0
     for field, value in _fields(row, plan):
         if value is ErrorMark.CODE:
             count += 1
         elif isinstance(value, Each) and field.plan is not None:
-            count += sum(_placed(value.row, field.plan, each) for each in body.get(field.name) or ())
+            count += sum(_count_error_fields(value.row, field.plan, each) for each in body.get(field.name) or ())
     return count
 
 
@@ -187,7 +188,7 @@ class FetchSessions:
     def __init__(self) -> None:
         self._session: FetchSessionState | None = None
 
-    def whole(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    def complete_request(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """A decoded Fetch request with all that it asks for, also what earlier requests of its session named."""
         epoch = request.get("session_epoch", -1)
         session = self._session
@@ -201,7 +202,7 @@ class FetchSessions:
             self._session = None
         return {**request, "topics": session.asked()}
 
-    def answered(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+    def follow_response(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Follow the response that the client got for a request (as it was sent): it may open or end a session."""
         identity = response.get("session_id", 0)
         if response.get("error_code") or not identity:

@@ -284,7 +284,7 @@ def _string(value: Any, path: str) -> Any:
         raise ValueError(f"{path} is {quote_json(value)}") from None
 
 
-# A body in JSON form in, its view out.
+# Views of bodies in JSON form
 
 
 def _view(api_reader: Recorded, record: Mapping[str, Any], side: Side) -> Any:

@@ -40,14 +40,7 @@ from decoders.schema.lazy_decoder import projector
 from decoders.schema.model import Plan, Side
 from decoders.tls.facts import TlsInfo
 
-# A large side of an exchange in, its error codes out, and a body in which ids can be found.
-#
-# The problem. The error codes and names of topic ids in the record are found by going through the bodies. The body of
-# a large message is not there as values (schema/large_body.py).
-#
-# The idea. One projection gives the error codes, another one the ids. Lists that could grow without bound are cut at
-# ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
-
+# Large sides
 
 _NOTHING: Final[frozenset[str]] = frozenset()
 # The errors that are listed, and the number of the others.
@@ -61,7 +54,12 @@ def side_is_large(exchange: Exchange, side: Side) -> bool:
 
 
 def large_errors(exchange: Exchange, plan: Plan) -> Listed:
-    """The error codes of a large response that are not 0."""
+    """The error codes of a large response that are not 0.
+
+    The error codes and names of topic ids in the record are found by going through the bodies; the body of a large
+    message is not there as values (schema/large_body.py). So one projection gives the error codes, another one the ids.
+    Lists that could grow without bound are cut at ERRORS_SHOWN_MAX, and the rest is counted (`Most`).
+    """
     data = exchange.response_raw
     assert data is not None
     api_reader = exchange.api_reader

@@ -154,7 +154,7 @@ def _int64(value: int, name: str) -> float:
     return 0.5 if value in (-2, -(1 << 63), (1 << 63) - 1) else -6.0
 
 
-def _unsigned(value: int, name: str) -> float:
+def _score_unsigned(value: int, name: str) -> float:
     return 0.5 if not name.endswith("port") or value else -2.0
 
 
@@ -203,9 +203,9 @@ _VALUES: Final[dict[str, Callable[[Any, str], float]]] = {
     "bool": _bool,
     "int8": _int8,
     "int16": _int16,
-    "uint16": _unsigned,
+    "uint16": _score_unsigned,
     "int32": _int32,
-    "uint32": _unsigned,
+    "uint32": _score_unsigned,
     "int64": _int64,
     "float64": _float64,
     "uuid": _uuid,
@@ -440,9 +440,9 @@ def guess_request(frame: bytes) -> list[Candidate]:
 
 def guess_response(frame: bytes, keys: Iterable[int] | None = None) -> list[Candidate]:
     """The responses that a frame with its size field may be, best first; of the APIs `keys` only, if given."""
-    found = _fitting(frame, _groups(), keys)
+    found = _find_fitting(frame, _groups(), keys)
     if not found:
-        found = _fitting(frame, _early_groups(), keys)
+        found = _find_fitting(frame, _early_groups(), keys)
     return sorted(found, key=lambda candidate: -candidate.score)
 
 
@@ -455,7 +455,7 @@ class _Fit(NamedTuple):
     long: bool
 
 
-def _fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | None) -> list[Candidate]:
+def _find_fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | None) -> list[Candidate]:
     starts = [_body(frame, header_version) for header_version in (0, 1)]
     wanted = set(KEYS if keys is None else keys)
     fits = [
@@ -470,7 +470,7 @@ def _fitting(frame: bytes, groups: tuple[WireForm, ...], keys: Iterable[int] | N
     for fit in (*(fit for fit in fits if not fit.long), *proven):
         place = next((places[read] for read in fit.read if read in places), len(found))
         if place < len(found):
-            found[place] = _joined(found[place], fit.candidate)
+            found[place] = _join_candidates(found[place], fit.candidate)
         else:
             found.append(fit.candidate)
         places.update(dict.fromkeys(fit.read, place))
@@ -488,7 +488,7 @@ def _fit(frame: bytes, at: int, variants: tuple[Variant, ...], wanted: set[int])
         if reading is None:
             continue
         one = Candidate("response", kinds, plan, release, plausibility(plan, reading) + prior)
-        of_group = one if of_group is None else _joined(of_group, one)
+        of_group = one if of_group is None else _join_candidates(of_group, one)
         reads.append((at, *map(_comparable, reading.spans)))
         long = long or reading.root is None
     return None if of_group is None else _Fit(of_group, reads, at, long)
@@ -514,13 +514,13 @@ def _goes_up(plan: Plan, frame: bytes, at: int) -> bool:
         return False
 
 
-def _joined(one: Candidate, other: Candidate) -> Candidate:
+def _join_candidates(one: Candidate, other: Candidate) -> Candidate:
     """Two candidates that read the same values as one, the likelier first."""
     first, second = (one, other) if one.score >= other.score else (other, one)
-    return first._replace(kinds=_united(tuple(dict.fromkeys(first.kinds + second.kinds))))
+    return first._replace(kinds=_unite_kinds(tuple(dict.fromkeys(first.kinds + second.kinds))))
 
 
-def _united(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+def _unite_kinds(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     """The kinds by API in the given order, with neighbouring versions of one API merged, the newest first."""
     ranges: dict[int, list[Versions]] = {}
     for key, versions in kinds:

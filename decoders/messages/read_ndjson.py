@@ -81,9 +81,9 @@ class LineReader(ABC):
         found: list[Settled] = []
         *ended, rest = data.split(b"\n")
         for piece in ended:
-            self._hold(piece)
+            self._hold_piece(piece)
             self._end_line(found)
-        self._hold(rest)
+        self._hold_piece(rest)
         return found
 
     def finish(self) -> list[Settled]:
@@ -93,7 +93,7 @@ class LineReader(ABC):
             self._end_line(found, whole=False)
         return found
 
-    def _hold(self, piece: bytes) -> None:
+    def _hold_piece(self, piece: bytes) -> None:
         self._held += len(piece)
         if self._held > RECORD_LINE_MAX:
             self._parts = []
@@ -107,7 +107,7 @@ class LineReader(ABC):
         self.begun, self.at = self.at, self.at + size + whole
         self._parts, self._held, self._is_long = [], 0, False
         if is_long:
-            self._tell(f"a line of {in_bytes(size)} is longer than any record")
+            self._report_problem(f"a line of {in_bytes(size)} is longer than any record")
             return
         if self.lines == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -115,15 +115,15 @@ class LineReader(ABC):
             record = self.record(line)
             if record is not BLANK:
                 check_record(record)
-                found.append(self.settled(self._records.read(record)))
+                found.append(self.finish_row(self._records.read(record)))
                 self.found += 1
         except orjson.JSONDecodeError as problem:
             why = f"no JSON ({problem.msg} at column {problem.colno})"
-            self._tell(why if whole else "cut off inside a record")
+            self._report_problem(why if whole else "cut off inside a record")
         except DecodeError as problem:
-            self._tell(problem.text)
+            self._report_problem(problem.text)
 
-    def settled(self, row: Settled) -> Settled:
+    def finish_row(self, row: Settled) -> Settled:
         """The row of a line, which begins at byte `begun`; subclasses may change it."""
         return row
 
@@ -148,7 +148,7 @@ class LineReader(ABC):
         Raises JSONDecodeError, or DecodeError where a record is missing or wrong.
         """
 
-    def _tell(self, text: str) -> None:
+    def _report_problem(self, text: str) -> None:
         self.broken += 1
         if len(self.problems) < TOLD_MAX:
             self.problems.append(LineProblem(self.lines, text))

@@ -36,10 +36,10 @@ def redact_record(record: Json) -> Json:
     redaction = _Redaction()
     changed: dict[str, Any]
     if not isinstance(key, int) or not isinstance(version, int):
-        changed = {side: redaction.whole(record.get(side)) for side in SIDES}
+        changed = {side: redaction.redact_value(record.get(side)) for side in SIDES}
     else:
         changed = {side: redaction.body(record, side, layouts(key, version, side)) for side in SIDES}
-        changed |= redaction.around(record, key, version)
+        changed |= redaction.redact_other_keys(record, key, version)
     answer = changed["response"]
     if key in ECHOING and isinstance(answer, dict) and not record.get(_MESSAGES_HIDDEN):
         conceal = redaction.conceal(record)
@@ -78,7 +78,7 @@ class _Redaction:
             self._metadata = True
         return self._struct(plan, value)
 
-    def around(self, record: Json, key: int, version: int) -> dict[str, Any]:
+    def redact_other_keys(self, record: Json, key: int, version: int) -> dict[str, Any]:
         """The changed keys with bytes beside the bodies: of sides that could not be decoded, and after a request."""
         changed: dict[str, Any] = {}
         undecoded, trailing = record.get("undecoded"), record.get("trailing")
@@ -86,7 +86,7 @@ class _Redaction:
             changed["undecoded"] = {side: self._failure(each, key, version, side) for side, each in undecoded.items()}
         if trailing is not None and isinstance(trailing, dict):
             hidden = holds_secrets(key, layouts(key, version, "request"))
-            changed["trailing"] = {side: self.whole(each) if hidden else each for side, each in trailing.items()}
+            changed["trailing"] = {side: self.redact_value(each) if hidden else each for side, each in trailing.items()}
         return {name: value for name, value in changed.items() if value != record[name]}
 
     def _failure(self, failure: Any, key: int, version: int, side: Any) -> Any:
@@ -96,7 +96,7 @@ class _Redaction:
             return failure
         return {**failure, "raw": redacted_json(len(_bytes_of({BASE64: raw}) or b""))}
 
-    def whole(self, value: Any) -> Any:
+    def redact_value(self, value: Any) -> Any:
         """The redacted form of a secret value; null and redacted values stay."""
         if value is None or (isinstance(value, dict) and value.keys() == REDACTED):
             return value
@@ -113,9 +113,9 @@ class _Redaction:
             if inner is None:
                 continue
             if field.array and field.kind != "records":
-                made = self._list(inner, partial(self._one, field, owner=value))
+                made = self._list(inner, partial(self._redact_field, field, owner=value))
             else:
-                made = self._one(field, inner, owner=value)
+                made = self._redact_field(field, inner, owner=value)
             if made is not inner:
                 changed[field.name] = made
         return {**value, **changed} if changed else value
@@ -132,22 +132,22 @@ class _Redaction:
                 made[number] = found
         return made or values
 
-    def _one(self, field: PlanField, value: Any, *, owner: Json) -> Any:
+    def _redact_field(self, field: PlanField, value: Any, *, owner: Json) -> Any:
         if field.plan is not None:
             return self._struct(field.plan, value) if isinstance(value, dict) else value
         if field.secret:
             name = owner.get(field.unless) if field.unless else None
-            return value if isinstance(name, str) and is_public(name) else self._hidden(field, value)
-        return self._held(value)
+            return value if isinstance(name, str) and is_public(name) else self._redact_secret(field, value)
+        return self._redact_held(value)
 
-    def _hidden(self, field: PlanField, value: Any) -> Any:
+    def _redact_secret(self, field: PlanField, value: Any) -> Any:
         return (
             redacted_json(FIXED[field.kind])
             if field.kind in FIXED and not isinstance(value, dict)
-            else self.whole(value)
+            else self.redact_value(value)
         )
 
-    def _held(self, value: Any) -> Any:
+    def _redact_held(self, value: Any) -> Any:
         """A structure inside bytes, or batches, without secrets."""
         return self._structure(value) if isinstance(value, dict) else self._list(value, self._batch)
 
@@ -169,11 +169,11 @@ class _Redaction:
         key, value = record.get("key"), record.get("value")
         if not self._metadata and key.__class__ is not dict and value.__class__ is not dict:
             return record
-        shown = self._held(key), self._held(value)
+        shown = self._redact_held(key), self._redact_held(value)
         if self._metadata and "control_record" not in record:
             data = _bytes_of(value)
             if data is not None and holds_secret(data):
-                shown = shown[0], self.whole(value)
+                shown = shown[0], self.redact_value(value)
         return record if shown[0] is key and shown[1] is value else {**record, "key": shown[0], "value": shown[1]}
 
 

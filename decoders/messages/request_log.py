@@ -38,7 +38,7 @@ from decoders.limits import HISTORY_MAX
 from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import exchange_json
 from decoders.messages.read_ndjson import BLANK, LineReader
-from decoders.messages.single_message import framed
+from decoders.messages.single_message import frame_body
 from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.keys import API_VERSIONS, PRODUCE
 from decoders.protocol_facts.names import current_names, known_fields
@@ -140,7 +140,7 @@ class RequestLogLines(LineReader):
             what = f"without {problem}" if isinstance(problem, KeyError) else str(problem)
             raise Malformed(f"no request of a request log: {what}") from None
 
-    def settled(self, row: Settled) -> Settled:
+    def finish_row(self, row: Settled) -> Settled:
         """The exchange of a line, with the offset of the line as its place."""
         if row.kind == "exchange":
             row.place = self.begun
@@ -173,10 +173,10 @@ class RequestLogLines(LineReader):
         put_no_request(exchange)
         put_no_response(exchange)
         if not refused:  # the broker logs nothing of a version that it does not know
-            exchange.request_raw = framed(_body(key, version, "request", row["request"]), "request", key, version)
+            exchange.request_raw = frame_body(_body(key, version, "request", row["request"]), "request", key, version)
         if answer is not None:
             body = _body(key, 0 if refused else version, "response", answer)
-            exchange.response_raw = framed(body, "response", key, version)
+            exchange.response_raw = frame_body(body, "response", key, version)
         total_ns = round(row["totalTimeMs"] * 1e6)
         send_ns = round((row.get("sendTimeMs") or 0) * 1e6)
         if not 0 <= written_ns - total_ns <= TIME_MAX or send_ns > written_ns:
@@ -189,7 +189,7 @@ class RequestLogLines(LineReader):
             exchange.outcome = "no_response_expected" if silent else "unanswered"
         exchange.api_reader.add_topic_names(exchange, self._topics)
         exchange.known = len(self._topics.names)
-        record = exchange_json(exchange, _WHOLE) | _said(row)
+        record = exchange_json(exchange, _WHOLE) | _logged_keys(row)
         return record | {"request": {}} if refused else record
 
     def _ends(self, connection: str) -> ConnectionInfo:
@@ -204,7 +204,7 @@ class RequestLogLines(LineReader):
         return known
 
 
-# A body in Kafka's JSON in, its bytes out.
+# Bodies in Kafka's JSON
 
 
 def _body(key: int, version: int, side: Side, value: Mapping[str, Any]) -> bytes:
@@ -243,7 +243,7 @@ def _bytes(text: str) -> bytes:
 _MADE: Final[dict[str, Callable[[str], Any]]] = {"bytes": _bytes, "uuid": uuid_bytes, "records": lambda _text: None}
 
 
-def _said(row: Mapping[str, Any]) -> dict[str, Any]:
+def _logged_keys(row: Mapping[str, Any]) -> dict[str, Any]:
     """The keys of the record that the broker logs beside the bodies."""
     said: dict[str, Any] = {}
     asked, known = row["request"], row.get("clientInformation") or {}

@@ -65,10 +65,10 @@ def conceal_of_message(alone: SingleMessage) -> Conceal | None:
 
 def header_size(side: Side, key: int, version: int) -> int:
     """How many bytes `framed` puts before a body: the size field and a header."""
-    return len(framed(b"", side, key, version))
+    return len(frame_body(b"", side, key, version))
 
 
-def framed(body: bytes, side: Side, key: int, version: int) -> bytes:
+def frame_body(body: bytes, side: Side, key: int, version: int) -> bytes:
     """A bare body as a frame, with a header that is empty but for the API key and version of a request."""
     if side == "request":
         kind = request_header_version(key, version)

@@ -112,7 +112,7 @@ class ClassicGroup:
         known = self.members.get(member_id)
         if known is not None and self._is_answered_at_once(known, body):
             known.deadline_ms = self.cluster.now_ms + known.session_ms
-            return self._joined(known)
+            return self._join_response(known)
         if known is None:
             self._check_room(0)
             known = self.members[member_id] = _ClassicMember(
@@ -228,7 +228,7 @@ class ClassicGroup:
             member.assignment = b""
             member.deadline_ms = self.cluster.now_ms + member.session_ms
             if call is not None:
-                calls.append((call, self._joined(member)))
+                calls.append((call, self._join_response(member)))
         for call, body in calls:
             if call is asking:
                 own = body
@@ -243,7 +243,7 @@ class ClassicGroup:
         votes = Counter(next(name for name in names if name in common) for names in rows)
         return votes.most_common(1)[0][0]
 
-    def _joined(self, member: _ClassicMember) -> dict[str, Any]:
+    def _join_response(self, member: _ClassicMember) -> dict[str, Any]:
         leads = member.id == self.leader
         return {
             "error_code": 0,
@@ -276,7 +276,7 @@ class ClassicGroup:
         if self.state is State.PREPARING:
             raise Refusal(REBALANCE_IN_PROGRESS)
         if self.state is State.STABLE:
-            return self._synced(member)
+            return self._sync_response(member)
         member.deadline_ms = self.cluster.now_ms + member.session_ms
         if member.id != self.leader:
             member.syncing = call
@@ -289,10 +289,10 @@ class ClassicGroup:
             waiting, each.syncing = each.syncing, None
             if waiting is not None:
                 each.deadline_ms = self.cluster.now_ms + each.session_ms
-                waiting.answer(self._synced(each))
-        return self._synced(member)
+                waiting.answer(self._sync_response(each))
+        return self._sync_response(member)
 
-    def _synced(self, member: _ClassicMember) -> dict[str, Any]:
+    def _sync_response(self, member: _ClassicMember) -> dict[str, Any]:
         return {
             "error_code": 0,
             "protocol_type": self.protocol_type,
@@ -333,9 +333,9 @@ class ClassicGroup:
 
     def _watch(self, member: _ClassicMember) -> None:
         member.deadline_ms = self.cluster.now_ms + member.session_ms
-        self.cluster.schedule(member.session_ms, partial(self._look, member))
+        self.cluster.schedule(member.session_ms, partial(self._check_session, member))
 
-    def _look(self, member: _ClassicMember) -> None:
+    def _check_session(self, member: _ClassicMember) -> None:
         """Remove a member whose session has timed out; else look again later."""
         if self.members.get(member.id) is not member:
             return
@@ -344,11 +344,11 @@ class ClassicGroup:
             member.deadline_ms = self.cluster.now_ms + member.session_ms
         left_ms = member.deadline_ms - self.cluster.now_ms
         if left_ms > 0:
-            self.cluster.schedule(left_ms, partial(self._look, member))
+            self.cluster.schedule(left_ms, partial(self._check_session, member))
         else:
             self.remove(member)
 
-    def leave(self, member_id: str, instance: str | None) -> None:
+    def remove_leaving(self, member_id: str, instance: str | None) -> None:
         """Remove a member that leaves. Raises Refusal."""
         if instance is not None:
             known = next((each for each in self.members.values() if each.instance == instance), None)
@@ -432,7 +432,7 @@ def handle_leave_group(cluster: MockCluster, call: Call) -> dict[str, Any]:
         code = 0
         instance = asked.get("group_instance_id")
         try:
-            _existing(cluster, body["group_id"]).leave(asked["member_id"], instance)
+            _existing(cluster, body["group_id"]).remove_leaving(asked["member_id"], instance)
         except Refusal as refusal:
             code = refusal.code
         rows.append({"member_id": asked["member_id"], "group_instance_id": instance, "error_code": code})

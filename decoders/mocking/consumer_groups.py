@@ -102,8 +102,8 @@ class ConsumerGroup:
         body = call.body
         epoch = body["member_epoch"]
         if epoch in (_LEAVES, _LEAVES_FOR_A_WHILE):
-            return self._leave(body, epoch)
-        member = self._join(call) if epoch == 0 else self._known(body, epoch)
+            return self._remove_leaving(body, epoch)
+        member = self._join(call) if epoch == 0 else self._find_member(body, epoch)
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
         changed = self._subscribe(member, body)
         if changed or self._partitions != self._count_partitions():
@@ -122,7 +122,7 @@ class ConsumerGroup:
             "assignment": _assignment(member.assigned) if full or told != member.assigned else None,
         }
 
-    def _leave(self, body: dict[str, Any], epoch: int) -> dict[str, Any]:
+    def _remove_leaving(self, body: dict[str, Any], epoch: int) -> dict[str, Any]:
         member = self.members.get(body["member_id"])
         if member is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
@@ -160,7 +160,7 @@ class ConsumerGroup:
         self._watch(known)
         return known
 
-    def _known(self, body: dict[str, Any], epoch: int) -> _ConsumerMember:
+    def _find_member(self, body: dict[str, Any], epoch: int) -> _ConsumerMember:
         member = self.members.get(body["member_id"])
         if member is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
@@ -258,14 +258,14 @@ class ConsumerGroup:
 
     def _watch(self, member: _ConsumerMember) -> None:
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
-        self.cluster.schedule(SESSION_MS, partial(self._look, member))
+        self.cluster.schedule(SESSION_MS, partial(self._check_session, member))
 
-    def _look(self, member: _ConsumerMember) -> None:
+    def _check_session(self, member: _ConsumerMember) -> None:
         if self.members.get(member.id) is not member:
             return
         left_ms = member.deadline_ms - self.cluster.now_ms
         if left_ms > 0:
-            self.cluster.schedule(left_ms, partial(self._look, member))
+            self.cluster.schedule(left_ms, partial(self._check_session, member))
         else:
             self._remove(member)
 

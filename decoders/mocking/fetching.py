@@ -56,7 +56,7 @@ class Fetches:
         self.cluster = cluster
         self._sessions: dict[int, OrderedDict[int, _Session]] = {}
         self._waiting: dict[int, _WaitingFetch] = {}
-        cluster.append_watchers.append(self._appended)
+        cluster.append_watchers.append(self._answer_waiting)
 
     def handle(self, call: Call) -> dict[str, Any] | Outcome:
         """Answer a Fetch request, or keep it waiting. Raises Refusal."""
@@ -126,7 +126,7 @@ class Fetches:
         self, waiting: _WaitingFetch, key: Wanted, asked: dict[str, Any], left: int, *, first: bool
     ) -> dict[str, Any]:
         cluster, call = self.cluster, waiting.call
-        named = _named(key)
+        named = _topic_field(key)
         try:
             topic = cluster.find_topic(named)
             cluster.check_error(call, topic.name, key[1])
@@ -179,14 +179,14 @@ class Fetches:
                 session.offsets_sent[key] = news
                 if waiting.incremental and not row["records"] and not row["error_code"] and known == news:
                     continue
-            topics.setdefault(key[0], {**_named(key), "partitions": []})["partitions"].append(row)
+            topics.setdefault(key[0], {**_topic_field(key), "partitions": []})["partitions"].append(row)
         return {
             "error_code": 0,
             "session_id": 0 if session is None else session.id,
             "responses": list(topics.values()),
         }
 
-    def _appended(self, place: TopicPartition) -> None:
+    def _answer_waiting(self, place: TopicPartition) -> None:
         for number, waiting in list(self._waiting.items()):
             if waiting.call.gone:
                 self._forget(number)
@@ -207,7 +207,7 @@ class Fetches:
             timer.cancel()
 
 
-def _named(key: Wanted) -> dict[str, Any]:
+def _topic_field(key: Wanted) -> dict[str, Any]:
     """The field that names the topic of a partition in requests and responses."""
     return {"topic_id" if isinstance(key[0], UUID) else "topic": key[0]}
 

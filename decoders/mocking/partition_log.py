@@ -183,7 +183,7 @@ class PartitionLog:
         """The batches from the one that holds `offset` on, up to a number of bytes and before `limit`."""
         at = self._index(offset)
         found: list[StoredBatch] = []
-        for batch in self.batches[at : at + 1] if at < len(self.batches) and not size else self._from(at):
+        for batch in self.batches[at : at + 1] if at < len(self.batches) and not size else self._batches_from(at):
             if batch.base_offset >= limit:
                 break
             if len(batch.data) > size and (found or not at_least_one):
@@ -192,7 +192,7 @@ class PartitionLog:
             size -= len(batch.data)
         return found
 
-    def _from(self, at: int) -> Iterator[StoredBatch]:
+    def _batches_from(self, at: int) -> Iterator[StoredBatch]:
         for index in range(at, len(self.batches)):
             yield self.batches[index]
 

@@ -41,13 +41,13 @@ def handle_produce(cluster: MockCluster, call: Call) -> dict[str, Any] | Outcome
                 refused = True
                 row |= {"error_code": refusal.code, "error_message": refusal.text}
             partitions.append(row)
-        rows.append({**_named(topic), "partition_responses": partitions})
+        rows.append({**_topic_fields(topic), "partition_responses": partitions})
     if acks == 0:
         return Outcome.CLOSE if refused else Outcome.NO_ANSWER
     return {"responses": rows}
 
 
-def _named(topic: dict[str, Any]) -> dict[str, Any]:
+def _topic_fields(topic: dict[str, Any]) -> dict[str, Any]:
     """The fields that name a topic in a request, for its response."""
     return {key: topic[key] for key in ("name", "topic", "topic_id") if key in topic}
 

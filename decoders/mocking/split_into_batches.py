@@ -45,7 +45,7 @@ def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
         stop = at + batch.size
         problem_text = _problem(batch)
         if problem_text is None:
-            found += _stored(batch, data[at:stop])
+            found += _make_stored_batches(batch, data[at:stop])
         elif not partly:
             raise RecordsError(CORRUPT_MESSAGE, problem_text)
         at = stop
@@ -60,7 +60,7 @@ def _problem(batch: Batch) -> str | None:
     return None
 
 
-def _stored(batch: Batch, data: bytes) -> list[StoredBatch]:
+def _make_stored_batches(batch: Batch, data: bytes) -> list[StoredBatch]:
     records = batch.records or []
     if batch.magic == MAGIC:
         base, last = batch.base_offset or 0, batch.last_offset

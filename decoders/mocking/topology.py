@@ -145,10 +145,10 @@ def _coordinator(cluster: MockCluster, call: Call, key: str) -> dict[str, Any]:
 
 def handle_create_topics(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """CreateTopics: make topics, kept in memory."""
-    return {"topics": [_created(cluster, call, asked) for asked in call.body["topics"]]}
+    return {"topics": [_create_topic(cluster, call, asked) for asked in call.body["topics"]]}
 
 
-def _created(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _create_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
     name = asked["name"]
     try:
         cluster.check_error(call, name)

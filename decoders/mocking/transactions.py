@@ -60,21 +60,21 @@ class _Transaction:
     last_result: bool | None = None
 
 
-def _begin(cluster: MockCluster, transaction: _Transaction) -> None:
+def _begin_transaction(cluster: MockCluster, transaction: _Transaction) -> None:
     if not transaction.ongoing:
         transaction.ongoing = True
         transaction.last_result = None
-        transaction.timer = cluster.schedule(transaction.timeout_ms, lambda: _expire(cluster, transaction))
+        transaction.timer = cluster.schedule(transaction.timeout_ms, lambda: _expire_transaction(cluster, transaction))
 
 
-def _expire(cluster: MockCluster, transaction: _Transaction) -> None:
+def _expire_transaction(cluster: MockCluster, transaction: _Transaction) -> None:
     """Abort a transaction that took too long, and fence its producer."""
     if transaction.ongoing:
-        _bump(cluster, transaction)
-        _end(cluster, transaction, commit=False)
+        _bump_epoch(cluster, transaction)
+        _end_transaction(cluster, transaction, commit=False)
 
 
-def _bump(cluster: MockCluster, transaction: _Transaction) -> None:
+def _bump_epoch(cluster: MockCluster, transaction: _Transaction) -> None:
     if transaction.epoch >= _EPOCH_MAX:
         transaction.producer_id, transaction.epoch = _new_producer_id(cluster), 0
     else:
@@ -86,7 +86,7 @@ def _new_producer_id(cluster: MockCluster) -> int:
     return cluster.next_producer_id
 
 
-def _end(cluster: MockCluster, transaction: _Transaction, *, commit: bool) -> None:
+def _end_transaction(cluster: MockCluster, transaction: _Transaction, *, commit: bool) -> None:
     """Write the markers of a transaction, and commit or drop its offsets."""
     producer_id = transaction.producer_id
     for name, number in transaction.partitions:
@@ -113,18 +113,20 @@ def _end(cluster: MockCluster, transaction: _Transaction, *, commit: bool) -> No
         cluster.notify_appended(place)
 
 
-def _find(cluster: MockCluster, call: Call, transactional_id: str, producer_id: int, epoch: int) -> _Transaction:
+def _find_transaction(
+    cluster: MockCluster, call: Call, transactional_id: str, producer_id: int, epoch: int
+) -> _Transaction:
     """The transaction of a producer of this epoch. Raises Refusal."""
     cluster.check_coordinator(call, 1, transactional_id)
     found: _Transaction | None = cluster.transactions.get(transactional_id)
     if found is None or found.producer_id != producer_id:
         raise Refusal(INVALID_PRODUCER_ID_MAPPING)
     if found.epoch != epoch:
-        raise Refusal(_fenced(call))
+        raise Refusal(_fencing_error(call))
     return found
 
 
-def _fenced(call: Call) -> int:
+def _fencing_error(call: Call) -> int:
     return PRODUCER_FENCED if call.version >= _FENCED_FROM[call.api_key] else INVALID_PRODUCER_EPOCH
 
 
@@ -148,10 +150,10 @@ def handle_init_producer_id(cluster: MockCluster, call: Call) -> dict[str, Any]:
         found = cluster.transactions[transactional_id] = _Transaction(_new_producer_id(cluster))
     else:
         if producer_id >= 0 and (producer_id, body["producer_epoch"]) != (found.producer_id, found.epoch):
-            raise Refusal(_fenced(call))
-        _bump(cluster, found)
+            raise Refusal(_fencing_error(call))
+        _bump_epoch(cluster, found)
         if found.ongoing:
-            _end(cluster, found, commit=False)
+            _end_transaction(cluster, found, commit=False)
     found.timeout_ms = body["transaction_timeout_ms"]
     found.last_result = None
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
@@ -166,22 +168,24 @@ def handle_add_partitions_to_txn(cluster: MockCluster, call: Call) -> dict[str, 
             "results_by_transaction": [
                 {
                     "transactional_id": each["transactional_id"],
-                    "topic_results": _add(cluster, call, each, verify=each["verify_only"]),
+                    "topic_results": _add_partitions(cluster, call, each, verify=each["verify_only"]),
                 }
                 for each in body["transactions"]
             ],
         }
     old = "v3_and_below_"
     asked = {name.removeprefix(old): value for name, value in body.items()}
-    return {"results_by_topic_v3_and_below": _add(cluster, call, asked, verify=False)}
+    return {"results_by_topic_v3_and_below": _add_partitions(cluster, call, asked, verify=False)}
 
 
-def _add(cluster: MockCluster, call: Call, asked: dict[str, Any], *, verify: bool) -> list[dict[str, Any]]:
+def _add_partitions(cluster: MockCluster, call: Call, asked: dict[str, Any], *, verify: bool) -> list[dict[str, Any]]:
     codes: dict[TopicPartition, int] = {}
     places = [(topic["name"], number) for topic in asked["topics"] for number in topic["partitions"]]
     found: _Transaction | None = None
     try:
-        found = _find(cluster, call, asked["transactional_id"], asked["producer_id"], asked["producer_epoch"])
+        found = _find_transaction(
+            cluster, call, asked["transactional_id"], asked["producer_id"], asked["producer_epoch"]
+        )
         if len(found.partitions) + len(places) > _PARTITIONS_MAX:
             raise Refusal(POLICY_VIOLATION)
     except Refusal as refusal:
@@ -197,7 +201,7 @@ def _add(cluster: MockCluster, call: Call, asked: dict[str, Any], *, verify: boo
         if codes:
             codes = {place: codes.get(place, OPERATION_NOT_ATTEMPTED) for place in places}
         elif places and not verify:
-            _begin(cluster, found)
+            _begin_transaction(cluster, found)
             found.partitions.update(places)
     return [
         {
@@ -214,8 +218,8 @@ def _add(cluster: MockCluster, call: Call, asked: dict[str, Any], *, verify: boo
 def handle_add_offsets_to_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
     """AddOffsetsToTxn: a group's offsets take part in a transaction."""
     body = call.body
-    found = _find(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
-    _begin(cluster, found)
+    found = _find_transaction(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
+    _begin_transaction(cluster, found)
     found.groups.add(body["group_id"])
     return {"error_code": 0}
 
@@ -232,26 +236,26 @@ def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]
         if found is None or found.producer_id != body["producer_id"]:
             raise Refusal(INVALID_PRODUCER_ID_MAPPING)
         if found.epoch != body["producer_epoch"]:
-            raise Refusal(_fenced(call))
+            raise Refusal(_fencing_error(call))
         member = body.get("member_id", "")
         generation = body.get("generation_id_or_member_epoch", -1)
         if member or generation >= 0:
             check_member(cluster, group, member, generation, body.get("group_instance_id"))
         if call.version >= _COMMIT_ADDS_FROM:
-            _begin(cluster, found)
+            _begin_transaction(cluster, found)
             found.groups.add(group)
         if group not in found.groups:
             raise Refusal(INVALID_TXN_STATE)
     except Refusal as refusal:
         problem = without_frames(refusal)
 
-    def keep(place: TopicPartition, committed: Committed) -> None:
+    def keep_offset(place: TopicPartition, committed: Committed) -> None:
         assert found is not None
         cluster.count_memory(0 if place in found.offsets.get(group, {}) else 256)
         found.offsets.setdefault(group, {})[place] = committed
         cluster.pending.setdefault(group, {}).setdefault(place, set()).add(found.producer_id)
 
-    return commit_each(cluster, call, problem, keep)
+    return commit_each(cluster, call, problem, keep_offset)
 
 
 def handle_end_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
@@ -266,14 +270,14 @@ def handle_end_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
     again = found.last_result is not None and body["producer_epoch"] == found.last_epoch
     if not again:
         if body["producer_epoch"] != found.epoch:
-            raise Refusal(_fenced(call))
+            raise Refusal(_fencing_error(call))
         if not found.ongoing and (commit or not bumps):
             raise Refusal(INVALID_TXN_STATE)
         found.last_epoch = found.epoch
         if found.ongoing:
-            _end(cluster, found, commit=commit)
+            _end_transaction(cluster, found, commit=commit)
         if bumps:
-            _bump(cluster, found)
+            _bump_epoch(cluster, found)
         found.last_result = commit
     elif found.last_result != commit:
         raise Refusal(INVALID_TXN_STATE)
@@ -292,5 +296,5 @@ def add_partition_on_write(cluster: MockCluster, call: Call, place: TopicPartiti
         return
     if call.version < _PRODUCE_ADDS_FROM:
         raise Refusal(INVALID_TXN_STATE)
-    _begin(cluster, found)
+    _begin_transaction(cluster, found)
     found.partitions.add(place)

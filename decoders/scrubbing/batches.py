@@ -29,7 +29,7 @@ from decoders.scrubbing.names import FILLER
 from decoders.scrubbing.spelled_text import SPELLED, keeps_text
 from decoders.wire.primitives import read_varint, read_varlong
 
-__all__ = ["GARBAGE", "BatchScrubber", "inflated"]
+__all__ = ["GARBAGE", "BatchScrubber", "inflate_batches"]
 
 # Replaces bytes that could not be read: no size and no length begins with it.
 GARBAGE: Final = b"\xff"
@@ -187,13 +187,13 @@ class _Batches:
             raise Malformed("a record that cannot be", offset=at)
         _, at = read_varlong(data, start + 1, end)
         _, at = read_varint(data, at, end)
-        key = _sized(data, at, end)
-        value = _sized(data, key[1], end)
+        key = _read_sized(data, at, end)
+        value = _read_sized(data, key[1], end)
         parts = [key, value]
         count, at = read_varint(data, value[1], end)
         for _ in range(count):
             for _ in range(2):
-                parts.append(_sized(data, at, end))
+                parts.append(_read_sized(data, at, end))
                 at = parts[-1][1]
         if at != end:
             raise Malformed("a record that does not end where it says", offset=at)
@@ -345,7 +345,7 @@ def _int32_sized(data: bytes, at: int, stop: int) -> _Range:
     return at + 4, at + 4 + size
 
 
-def _sized(data: bytes, at: int, end: int) -> _Range:
+def _read_sized(data: bytes, at: int, end: int) -> _Range:
     size, start = read_varint(data, at, end)
     if start + size > end:
         raise Malformed("longer than its record", offset=at)
@@ -365,22 +365,22 @@ class BatchScrubber:
         return _Batches(topic, *self._given).field(data)
 
 
-def inflated(data: bytes, cap: int) -> Iterator[bytes]:
+def inflate_batches(data: bytes, cap: int) -> Iterator[bytes]:
     """The plain records of compressed batches and messages, wherever they begin in `data`; `cap` bytes each at most."""
     at = data.find(b"\2", MAGIC_AT)
     while at >= 0:
         begin = at - MAGIC_AT
-        plain = _inflated(data, begin, cap) if begin + SIZE <= len(data) else None
+        plain = _inflate_batch(data, begin, cap) if begin + SIZE <= len(data) else None
         if plain is not None:
             yield plain
         at = data.find(b"\2", at + 1)
     for found in _WRAPPERS.finditer(data, MAGIC_AT):
-        plain = _unwrapped(data, found.start() - MAGIC_AT, cap)
+        plain = _inflate_message(data, found.start() - MAGIC_AT, cap)
         if plain is not None:
             yield plain
 
 
-def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
+def _inflate_batch(data: bytes, at: int, cap: int) -> bytes | None:
     """The plain records of the compressed batch of magic 2 at `at`; None if there is none, or it cannot be read."""
     stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
     codec = data[at + CRC_START + 1] & CODEC_MASK
@@ -388,20 +388,20 @@ def _inflated(data: bytes, at: int, cap: int) -> bytes | None:
         return None
     if not _has_right_checksum(data, at, stop, 2):
         return None
-    return _plain(codec, memoryview(data)[at + SIZE : stop], cap, 2)
+    return _inflate_or_none(codec, memoryview(data)[at + SIZE : stop], cap, 2)
 
 
-def _unwrapped(data: bytes, at: int, cap: int) -> bytes | None:
+def _inflate_message(data: bytes, at: int, cap: int) -> bytes | None:
     """The plain messages of the compressed message at `at`; None if there is none, or it cannot be read."""
     stop = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
     magic = data[at + MAGIC_AT]
     if stop > len(data) or not _has_right_checksum(data, at, stop, magic):
         return None
     value = at + _HEADER_SIZES[magic] + 8  # behind the sizes of the key, which is null, and of itself
-    return _plain(data[at + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK, memoryview(data)[value:stop], cap, magic)
+    return _inflate_or_none(data[at + _MESSAGE_ATTRIBUTES_AT] & CODEC_MASK, memoryview(data)[value:stop], cap, magic)
 
 
-def _plain(codec: int, packed: memoryview, cap: int, magic: int) -> bytes | None:
+def _inflate_or_none(codec: int, packed: memoryview, cap: int, magic: int) -> bytes | None:
     try:
         return inflate(codec, packed, cap, magic)
     except DecodeError:

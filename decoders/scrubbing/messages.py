@@ -88,7 +88,7 @@ class _Texts(Walker):
             elif value.__class__ is UUID:
                 self.uuids.append(at)
 
-    def spelled(self, out: bytearray, plan: Plan, begin: int, end: int, fixed: int) -> int:
+    def overwrite_spelled(self, out: bytearray, plan: Plan, begin: int, end: int, fixed: int) -> int:
         """Overwrite the numbers in `out` that spell text, between `begin` and `end`, but none before `fixed`.
 
         Returns how many these are; -1 if sizes or tags spell text as well.
@@ -222,7 +222,7 @@ class Scrubber:
                 out[at:stop] = self.text(name, path, data[at:stop], texts.root, {})
         self.replace_uuids(out, texts)
         out[end:] = FILLER * (len(data) - end)
-        count = texts.spelled(out, plan, 0, end, start)
+        count = texts.overwrite_spelled(out, plan, 0, end, start)
         self.counts["numbers"] += max(count, 0)
         return bytes(out) if count >= 0 else None
 
@@ -236,7 +236,7 @@ class Scrubber:
         kind = _kind(message, path)
         names = self.names
         if kind == "sibling":
-            return names.data(_told(path, data, root, asked, names), data)
+            return names.data(_kind_by_sibling(path, data, root, asked, names), data)
         if kind == "secret":
             return names.secret(data)
         if kind == "token":
@@ -343,16 +343,16 @@ class _Frame:
         False if sizes or tags spell text: then all of it is to be overwritten.
         """
         for path, at, stop in texts.found:
-            new = self._changed(plan.name, path, data[at:stop], texts.root)
+            new = self._scrub_field(plan.name, path, data[at:stop], texts.root)
             assert len(new) == min(stop, len(data)) - at, path
             out[at : at + len(new)] = new
         self._scrubber.replace_uuids(out, texts)
         begin = texts.begin if self._side == "request" else _SIZE  # no text separates it from the correlation id
-        count = texts.spelled(out, plan, begin, end, _FIXED[self._side])
+        count = texts.overwrite_spelled(out, plan, begin, end, _FIXED[self._side])
         self._scrubber.counts["numbers"] += max(count, 0)
         return count >= 0
 
-    def _changed(self, message: str, path: str, data: bytes, root: Mapping[str, Any]) -> bytes:
+    def _scrub_field(self, message: str, path: str, data: bytes, root: Mapping[str, Any]) -> bytes:
         scrubber = self._scrubber
         kind = _kind(message, path)
         if kind == "records":
@@ -361,10 +361,10 @@ class _Frame:
             name = self._holders.get(_INDEX.sub("", path))
             return (scrubber.structure(name, data) if name else None) or FILLER * len(data)
         if kind in ("request", "response"):
-            return self._enclosed(kind == "request", data)
+            return self._scrub_enclosed_frame(kind == "request", data)
         return scrubber.text(message, path, data, root, self._asked)
 
-    def _enclosed(self, asks: bool, data: bytes) -> bytes:
+    def _scrub_enclosed_frame(self, asks: bool, data: bytes) -> bytes:
         """The frame in an Envelope, which has no size field, scrubbed."""
         frame = len(data).to_bytes(_SIZE, "big") + data
         scrubber, depth = self._scrubber, self._depth + 1
@@ -398,7 +398,7 @@ def _structs(path: str, root: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return found
 
 
-def _told(path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any], names: Names) -> Kind:
+def _kind_by_sibling(path: str, data: bytes, root: Mapping[str, Any], asked: Mapping[str, Any], names: Names) -> Kind:
     """The kind of a name whose kind another field says (BY_SIBLING)."""
     field = _INDEX.sub("", path).rpartition(".")[2]
     sibling, kinds = BY_SIBLING[field]

@@ -213,7 +213,7 @@ class Names:
         if self._stays(kind, text):
             self.kept.add(text)
             return text
-        made = _MAKERS.get(kind, Names._plain)(self, text)
+        made = _MAKERS.get(kind, Names._replace_plain)(self, text)
         if made == text and kind == "hosts":  # localhost
             self.kept.add(text)
             return text
@@ -256,7 +256,7 @@ class Names:
             return text in _WORDS or text in PUBLIC_CONFIGS
         return kind == "number" and text.isascii() and text.isdecimal()
 
-    def _plain(self, text: str) -> str:
+    def _replace_plain(self, text: str) -> str:
         return self.pseudonyms.text(text)
 
     def _user(self, text: str) -> str:
@@ -265,22 +265,22 @@ class Names:
         at = found.end() if found is not None else 0
         made = text[:at]
         for word in _SUBJECT.finditer(text, at):
-            made += self._plain(text[at : word.start()]) + word[0]
+            made += self._replace_plain(text[at : word.start()]) + word[0]
             at = word.end()
-        return made + self._plain(text[at:])
+        return made + self._replace_plain(text[at:])
 
     def _member(self, text: str) -> str:
         """The pseudonym of a member id: mostly the client id or the group instance id, and a random part."""
         found = _MEMBER.fullmatch(text)
         if found is None or "clients" not in self.keep:
-            return self._plain(text)
-        return found[1] + self._plain(found[2])
+            return self._replace_plain(text)
+        return found[1] + self._replace_plain(found[2])
 
     def _version(self, text: str) -> str:
         """The replacement for the version of a program: numbers and known words stay."""
 
         def change(found: re.Match[str]) -> str:
-            return found[0] if found[0].lower() in _VERSION_WORDS else self._plain(found[0])
+            return found[0] if found[0].lower() in _VERSION_WORDS else self._replace_plain(found[0])
 
         made = _VERSION_PARTS.sub(change, text)
         self.kept.add(made)
@@ -291,9 +291,9 @@ class Names:
         found = _URL.fullmatch(text)
         assert found is not None  # any text is a host
         if found["port"] and ":" in found["host"] and not found["host"].endswith("]"):
-            return self._plain(text)  # the port is the last group of an IPv6 address
+            return self._replace_plain(text)  # the port is the last group of an IPv6 address
         own = _OWN_HOST.fullmatch(found["host"])
-        made = self._plain(found["host"]) if own is None else self._plain(own["above"]) + own["name"]
+        made = self._replace_plain(found["host"]) if own is None else self._replace_plain(own["above"]) + own["name"]
         return (found["scheme"] or "") + made + (found["port"] or "")
 
 

@@ -58,7 +58,7 @@ class PacketScrubber:
 
     def rewrite(self, packet: PacketCopy, payload: bytes) -> Rewritten:
         """The TCP packet rewritten with a new payload, which has as many bytes as the old one."""
-        return self._in_place(packet, payload) or self._alone(packet, payload)
+        return self._in_place(packet, payload) or self._rewrite_as_raw_ip(packet, payload)
 
     def _in_place(self, packet: PacketCopy, payload: bytes) -> Rewritten | None:
         """The packet rewritten in place if it is a usual one (see the module); else None."""
@@ -95,7 +95,7 @@ class PacketScrubber:
             _U16.pack_into(out, at + 10, _checksum(bytes(out[at : at + size])))
         return bytes(out[begin:end])
 
-    def _alone(self, packet: PacketCopy, payload: bytes) -> Rewritten:
+    def _rewrite_as_raw_ip(self, packet: PacketCopy, payload: bytes) -> Rewritten:
         """The packet rewritten as raw IP, with a new IP header."""
         width = 4 if len(packet.key) == _IP4_KEY else 16
         first, second = self.address(packet.key[:width]), self.address(packet.key[width : 2 * width])
@@ -113,7 +113,7 @@ class PacketScrubber:
         _put_checksum(out, start, len(out), first + second, whole=not packet.missing)
         return Rewritten(RAW, bytes(out), len(out) + packet.missing)
 
-    def checked(self, packet: bytes) -> bytes:
+    def set_tcp_checksum(self, packet: bytes) -> bytes:
         """A packet that begins with an IP header and then TCP, with its TCP checksum set."""
         out = bytearray(packet)
         start, begin = (_IP4_HEAD.size, 12) if packet[0] >> 4 == 4 else (_IP6_HEAD.size, 8)
@@ -173,20 +173,20 @@ def _ethernet(pseudonyms: Pseudonyms, out: bytearray) -> None:
 
 
 def _cooked1(pseudonyms: Pseudonyms, out: bytearray) -> None:
-    _cooked(pseudonyms, out, 6, int.from_bytes(out[4:6], "big"))
+    _replace_cooked_address(pseudonyms, out, 6, int.from_bytes(out[4:6], "big"))
 
 
 def _cooked2(pseudonyms: Pseudonyms, out: bytearray) -> None:
-    _cooked(pseudonyms, out, 12, out[11])
+    _replace_cooked_address(pseudonyms, out, 12, out[11])
 
 
-def _cooked(pseudonyms: Pseudonyms, out: bytearray, at: int, size: int) -> None:
+def _replace_cooked_address(pseudonyms: Pseudonyms, out: bytearray, at: int, size: int) -> None:
     """Replace the address in a Linux cooked header: a field of eight bytes, of which `size` are used."""
     size = min(size, 8)
     out[at : at + 8] = pseudonyms.hardware(bytes(out[at : at + size])) + bytes(8 - size)
 
 
-def _nothing(pseudonyms: Pseudonyms, out: bytearray) -> None:
+def _replace_nothing(pseudonyms: Pseudonyms, out: bytearray) -> None:
     del pseudonyms, out
 
 
@@ -195,5 +195,5 @@ _HEADS: Final[dict[int, Callable[[Pseudonyms, bytearray], None]]] = {
     1: _ethernet,
     113: _cooked1,
     276: _cooked2,
-    **dict.fromkeys((0, 9, 12, 14, 50, 101, 104, 108, 228, 229), _nothing),
+    **dict.fromkeys((0, 9, 12, 14, 50, 101, 104, 108, 228, 229), _replace_nothing),
 }

@@ -149,7 +149,7 @@ class Pseudonyms:
             return self._four_text(text, found["dot"])
         if found["uuid"]:
             digits = [_HEX.index(digit) for digit in text if digit != "-"]
-            made = iter(self._shifted(b"uuid", digits, [16] * len(digits)))
+            made = iter(self._next_digits(b"uuid", digits, [16] * len(digits)))
             return "".join("-" if digit == "-" else _HEX[next(made)] for digit in text)
         try:
             IPv6Address(text)
@@ -161,7 +161,7 @@ class Pseudonyms:
         shapes = [_shape(character) for character in word]
         letters = [_characters(shape) for shape in shapes]
         digits = [bisect_left(each, ord(character)) for each, character in zip(letters, word, strict=True)]
-        made = self._shifted(bytes(shapes), digits, list(map(len, letters)))
+        made = self._next_digits(bytes(shapes), digits, list(map(len, letters)))
         return "".join(chr(each[digit]) for each, digit in zip(letters, made, strict=True))
 
     def _four_text(self, text: str, dot: str) -> str:
@@ -197,18 +197,18 @@ class Pseudonyms:
         )
 
     def _octet(self, place: int, octet: int) -> int:
-        return self._within(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)
+        return self._next_in_range(b"octet%d" % place, octet, _OCTETS if place else _FIRST_OCTETS)
 
     def _group(self, place: int, group: int, ranges: _Ranges) -> int:
-        return self._within(b"group%d" % place, group, ranges) if group else 0
+        return self._next_in_range(b"group%d" % place, group, ranges) if group else 0
 
-    def _within(self, label: bytes, number: int, ranges: _Ranges) -> int:
+    def _next_in_range(self, label: bytes, number: int, ranges: _Ranges) -> int:
         first, count = next(each for each in ranges if number < sum(each))
         return first + self._next(label + b":%d" % first, number - first, count)
 
     # Permutations.
 
-    def _shifted(self, label: bytes, digits: list[int], counts: list[int]) -> list[int]:
+    def _next_digits(self, label: bytes, digits: list[int], counts: list[int]) -> list[int]:
         """The digits of the number that `_next` gives for a number; `counts` are the bases of its digits."""
         number, size = 0, 1
         for digit, count in zip(digits, counts, strict=True):
@@ -223,10 +223,10 @@ class Pseudonyms:
     def _next(self, label: bytes, number: int, size: int) -> int:
         """The successor of a number in a cycle through all numbers below `size`."""
         half = ((size - 1).bit_length() + 1) // 2
-        place = (self._permuted(label, number, size, half, range(_ROUNDS)) + 1) % size
-        return self._permuted(label, place, size, half, range(_ROUNDS - 1, -1, -1))
+        place = (self._permute_number(label, number, size, half, range(_ROUNDS)) + 1) % size
+        return self._permute_number(label, place, size, half, range(_ROUNDS - 1, -1, -1))
 
-    def _permuted(self, label: bytes, number: int, size: int, half: int, rounds: range) -> int:
+    def _permute_number(self, label: bytes, number: int, size: int, half: int, rounds: range) -> int:
         """A permutation of the numbers below `size`, applied to one; its inverse if `rounds` counts down."""
         mask, width = (1 << half) - 1, (half + 7) // 8
         backward = rounds.step < 0

@@ -41,18 +41,14 @@ from decoders.wire.state_serialization import fields, unpack
 
 __all__ = ["AdoptedConnection", "AdoptedRun", "Reread", "Stitcher"]
 
-# A run that a splitter has decoded, and the exact state before it, in; the state after it out.
-#
-# `AdoptedRun` is a clean run (`clean_run.py`): it is taken over if the exact state agrees with the state that it
-# depends on. `AdoptedConnection` is a connection from its SYN on: it is taken over unless an open connection or facts
-# about the broker contradict it, or a secret that the split lacked is known here.
-
-
 SEGMENT_KINDS: Final = (bytes, int, int, int, int, int, bytes, int)
 
 
 class AdoptedRun:
-    """A clean run that begins at the present state of an engine; `agreed`: it may be taken over."""
+    """A clean run (clean_run.py) that begins at the present state of an engine.
+
+    `agreed`: it may be taken over, because the exact state agrees with the state that the run depends on.
+    """
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine
@@ -165,7 +161,11 @@ def _request_frame(exchange: Exchange) -> Frame:
 
 
 class AdoptedConnection:
-    """A connection from its SYN on, which is the next segment for an engine; `agreed`: it may be taken over."""
+    """A connection from its SYN on, which is the next segment for an engine.
+
+    `agreed`: it may be taken over, because no open connection or facts about the broker contradict it, and no secret
+    that the split lacked is known here.
+    """
 
     def __init__(self, engine: Engine, run: list[Any]) -> None:
         self._engine = engine

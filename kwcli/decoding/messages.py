@@ -16,7 +16,7 @@ from decoders.frames.explain_strange_bytes import explain_bytes
 from decoders.frames.header_checks import HEAD, NO, REQUEST, YES, read_request_head, request_verdict
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import Candidate, guess_request, guess_response
-from decoders.messages.single_message import SingleMessage, fits, framed, header_size
+from decoders.messages.single_message import SingleMessage, fits, frame_body, header_size
 from decoders.wire.readable_text import in_bytes
 from kwcli.decoding.inputs import InputBytes
 from kwcli.run_environment import Failure
@@ -121,7 +121,7 @@ def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None)
         if each == "response" or _heads(frame, key, version):
             yield SingleMessage(frame, each, key, version, _SIZE)
     for each in SIDES if side is None else (side,):
-        yield SingleMessage(framed(data, each, key, version), each, key, version, header_size(each, key, version))
+        yield SingleMessage(frame_body(data, each, key, version), each, key, version, header_size(each, key, version))
 
 
 def _heads(frame: bytes, key: int, version: int) -> bool:

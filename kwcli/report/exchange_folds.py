@@ -118,7 +118,7 @@ class ReportFolds:
 
     def skip(self, run: Skipped) -> None:
         """Count a run of bytes that is no exchange."""
-        self.skipped.take((run.reason, run.direction), (1, run.size))
+        self.skipped.join_amounts((run.reason, run.direction), (1, run.size))
         if "security" in self.found:
             self.found["security"].connect(run)
 

@@ -11,7 +11,7 @@ from decoders.exchanges.body_reader import Needs
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import BATCH_INFLATED_MAX
-from decoders.scrubbing.batches import inflated
+from decoders.scrubbing.batches import inflate_batches
 from decoders.scrubbing.name_search import NameSearch, searchable
 from kwcli.output.short_texts import count_of
 from kwcli.reading.capture_inputs import Captures
@@ -91,7 +91,7 @@ class Check:
                 data = row.raw(side)
                 if data is not None and not row.envelope:
                     self._search.feed(data)
-                    for plain in inflated(data, BATCH_INFLATED_MAX):
+                    for plain in inflate_batches(data, BATCH_INFLATED_MAX):
                         self._search.feed(plain)
 
     def _compare_facts(self, before: KeptFacts) -> None:

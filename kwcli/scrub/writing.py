@@ -43,7 +43,7 @@ class _Plaintext:
         """Packets with these bytes, behind the handshake or a gap where there is one; for FIN or RST closing ones."""
         tcp = self._tcp
         if side in (FIN, RST):
-            return map(self._packets.checked, tcp.closing_packets(reset=side == RST))
+            return map(self._packets.set_tcp_checksum, tcp.closing_packets(reset=side == RST))
         made = [] if self._opened else tcp.opening_packets()
         self._opened = True
         who = CLIENT if side == self._client else SERVER
@@ -51,7 +51,7 @@ class _Plaintext:
             made += tcp.gap_packets(who, place - self._places[side])
         self._places[side] = place + len(data)
         made += [packet for packet, _ in tcp.data_packets(who, data)]
-        return map(self._packets.checked, made)
+        return map(self._packets.set_tcp_checksum, made)
 
 
 class _Writer:

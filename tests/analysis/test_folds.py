@@ -395,7 +395,7 @@ def test_tallies_merge_as_if_one_had_counted_all(
     whole, parts = tally(), [tally(), tally()]
     for at, (key, one, other) in enumerate(taken):
         for each in (whole, parts[at < cut]):
-            each.take(key, (one, other, other))
+            each.join_amounts(key, (one, other, other))
     merged = tally()
     for part in parts:
         merged.merge(handed_over(tally, part))
@@ -417,14 +417,14 @@ def test_states_of_other_tallies_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(DecodeError, match="other keys or amounts"):
         tally().resume(other.export())
     wrong = tally()
-    wrong.take(("a", 1.5), (1, 2, 3))
+    wrong.join_amounts(("a", 1.5), (1, 2, 3))
     with pytest.raises(DecodeError, match="float in a wrong place"):
         tally().resume(wrong.export())
     monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 1)
     full = tally()
-    full.take(("a", 1), (1, 1, 1))
+    full.join_amounts(("a", 1), (1, 1, 1))
     with pytest.raises(DecodeError, match="more than 1 groups by name, number"):
-        full.take(("b", 1), (1, 1, 1))
+        full.join_amounts(("b", 1), (1, 1, 1))
 
 
 def batches(records: int, size: int, codec: str) -> TopicBatches:
@@ -441,7 +441,7 @@ def test_batches_merge_as_if_one_had_counted_all(taken: list[tuple[str, int, str
     for topic, records, codec in taken:
         part = BatchSizes()
         for each in (whole, part):
-            each.take(("Produce", topic), batches(records, 10 * records, codec))
+            each.add_batches(("Produce", topic), batches(records, 10 * records, codec))
         merged.merge(handed_over(BatchSizes, part))
     assert merged.rows() == whole.rows()
     for row in whole.rows():
@@ -459,6 +459,6 @@ def test_states_of_batches_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         BatchSizes().resume(tally().export())
     monkeypatch.setattr("decoders.analysis.tally.GROUPS_MAX", 1)
     full = BatchSizes()
-    full.take(("Produce", "a"), batches(1, 1, "none"))
+    full.add_batches(("Produce", "a"), batches(1, 1, "none"))
     with pytest.raises(DecodeError, match="more than 1 groups by api, topic"):
-        full.take(("Produce", "b"), batches(1, 1, "none"))
+        full.add_batches(("Produce", "b"), batches(1, 1, "none"))

@@ -230,9 +230,9 @@ def test_how_many_different_keys_there_were() -> None:
                 found[number % 2].add((f"client-{number}", None))
         found[0].merge(found[1])
         assert abs(found[0].count() - count) <= within
-        assert DistinctCount.of(found[0].state()).count() == found[0].count()
+        assert DistinctCount.make_resumed(found[0].state()).count() == found[0].count()
     with pytest.raises(DecodeError):
-        DistinctCount.of(b"abc")
+        DistinctCount.make_resumed(b"abc")
 
 
 @pytest.mark.parametrize(

@@ -138,23 +138,23 @@ def test_sessions() -> None:
     """A request in a session means all partitions of the session; outside, only those that it names."""
     sessions = FetchSessions()
     first = fetch(0, [of("a", 0, 1), of("b", 4)], [], session=0)
-    assert sessions.whole(first)["topics"] == first["topics"]
-    sessions.answered(first, {"error_code": 0, "session_id": 5})
-    assert sessions.whole(fetch(1, [], []))["topics"] == [of("a", 0, 1), of("b", 4)]
+    assert sessions.complete_request(first)["topics"] == first["topics"]
+    sessions.follow_response(first, {"error_code": 0, "session_id": 5})
+    assert sessions.complete_request(fetch(1, [], []))["topics"] == [of("a", 0, 1), of("b", 4)]
     changed = fetch(2, [of("c", 9)], [{"topic": "a", "partitions": [0]}])
-    assert sessions.whole(changed)["topics"] == [of("a", 1), of("b", 4), of("c", 9)]
-    assert error_answer(1, 11, sessions.whole(fetch(3, [], [])), 6).places == 3
-    assert sessions.whole(fetch(3, [], [], session=6))["topics"] == []
-    sessions.answered(fetch(4, [], []), {"error_code": 70, "session_id": 0})
-    assert sessions.whole(fetch(4, [], []))["topics"] == []
+    assert sessions.complete_request(changed)["topics"] == [of("a", 1), of("b", 4), of("c", 9)]
+    assert error_answer(1, 11, sessions.complete_request(fetch(3, [], [])), 6).places == 3
+    assert sessions.complete_request(fetch(3, [], [], session=6))["topics"] == []
+    sessions.follow_response(fetch(4, [], []), {"error_code": 70, "session_id": 0})
+    assert sessions.complete_request(fetch(4, [], []))["topics"] == []
 
 
 def test_sessions_by_topic_id() -> None:
     sessions = FetchSessions()
     first = fetch(0, [{"topic_id": TOPIC, "partitions": [{"partition": 2}]}], [], session=0)
-    sessions.whole(first)
-    sessions.answered(first, {"error_code": 0, "session_id": 5})
-    answer = error_answer(1, 13, sessions.whole(fetch(1, [], [])), 100)
+    sessions.complete_request(first)
+    sessions.follow_response(first, {"error_code": 0, "session_id": 5})
+    answer = error_answer(1, 13, sessions.complete_request(fetch(1, [], [])), 100)
     assert answer.body is not None
     assert [each["topic_id"] for each in answer.body["responses"]] == [TOPIC]
 

@@ -14,7 +14,7 @@ from decoders.messages import enum_names
 from decoders.messages.body_json import Options
 from decoders.messages.byte_layout import split_frame
 from decoders.messages.exchange_json import to_json_dict
-from decoders.messages.single_message import SingleMessage, framed, message_json
+from decoders.messages.single_message import SingleMessage, frame_body, message_json
 from decoders.messages.whole_messages import encode_message
 from decoders.protocol_facts.enums import BITS, ENUMS
 from decoders.protocol_facts.number_words import API, ERROR, set_of, words_for
@@ -73,7 +73,7 @@ def test_each_number_with_a_word(key: int) -> None:
             layout = resolve(api(key).message(side), version)
             value = random_value(layout, rng, strange=False, values=40)
             word_numbers(layout, value, rng)
-            frame = framed(encode_message(key, version, side, value), side, key, version)
+            frame = frame_body(encode_message(key, version, side, value), side, key, version)
             told = message_json(SingleMessage(frame, side, key, version), NAMED)
             expected = walked(frame, side, key, version)
             assert told.record.get("names", {}).get("body", {}) == expected, (side, version)
@@ -89,7 +89,7 @@ def test_early_layouts_have_the_words_of_theirs() -> None:
         rng = Random(9)
         value = random_value(layout, rng, strange=False, values=40)
         word_numbers(layout, value, rng)
-        frame = framed(encode_message(key, version, side, value, layout=release), side, key, version)
+        frame = frame_body(encode_message(key, version, side, value, layout=release), side, key, version)
         told = message_json(SingleMessage(frame, side, key, version), NAMED)
         if told.record.get("layout") == release:
             assert told.record.get("names", {}).get("body", {}) == walked(frame, side, key, version), (

@@ -18,7 +18,7 @@ from decoders.records.codecs import NUMBERS, deflate
 from decoders.records.model import Record
 from decoders.records.write import encode_message_set
 from decoders.scrubbing import exact_size
-from decoders.scrubbing.batches import inflated
+from decoders.scrubbing.batches import inflate_batches
 from decoders.scrubbing.messages import Scrubber
 from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
@@ -92,7 +92,7 @@ def test_the_search_for_what_is_left_looks_into_all_that_is_compressed(magic: in
         records = [Record(at, 1000 + at if magic else None, None, SECRET, ()) for at in range(20)]
         data, has = encode_message_set(records, magic, codec=codec), SECRET
     damaged = data[:30] + bytes([data[30] ^ 1]) + data[31:]
-    found = list(inflated(b"\1\2\1" + data + damaged + b"\0" * 30 + data + data[:-1], 1 << 20))
+    found = list(inflate_batches(b"\1\2\1" + data + damaged + b"\0" * 30 + data + data[:-1], 1 << 20))
     assert len(found) == 2
     assert all(has in plain for plain in found)
 
@@ -104,7 +104,7 @@ def test_a_compressed_message_whose_bytes_look_like_two_is_found() -> None:
         if data[15] == 1:
             break
     assert (data[15:18], data[25]) == (b"\1\1\1", 0xFF)
-    assert [SECRET in plain for plain in inflated(b"\0" + data, 1 << 20)] == [True]
+    assert [SECRET in plain for plain in inflate_batches(b"\0" + data, 1 << 20)] == [True]
 
 
 def test_a_wrong_checksum_stays_wrong() -> None:

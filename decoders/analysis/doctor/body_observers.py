@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["BODY_OBSERVERS", "BodyObserver", "produced_in_vain"]
+__all__ = ["BODY_OBSERVERS", "BodyObserver", "observe_unanswered_produce"]
 
 # In: an exchange of which both sides were looked at, and its client's name. Out: all topics that it names, where the
 # function has read them anyhow; else None.
@@ -70,14 +70,16 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
     return view if isinstance(view, dict) else {}
 
 
-def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
+def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
     raw = exchange.request_raw
     answered = exchange.outcome != "no_response_expected"
     refused = codes_by_partition(exchange) if exchange.error_codes and exchange.unexpected else {}
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
-            its = seen.at("in-flight", client, exchange.connection_info.client, exchange.connection_info.broker)
+            its = seen.get_or_make(
+                "in-flight", client, exchange.connection_info.client, exchange.connection_info.broker
+            )
             its.count_exchange(exchange)
             its.add("took", took)
             its.keep_greatest("ended", exchange.response_ns)
@@ -85,7 +87,7 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
     for element in structs(exchange.request_view, _PRODUCED.topics):
         topic = topic_of(exchange, element)
         topics.append(topic)
-        its = seen.at("produce", client, topic)
+        its = seen.get_or_make("produce", client, topic)
         its.count_exchange(exchange)
         for part in structs(element, _PRODUCED.partitions):
             size = batches = records = plain = 0
@@ -100,13 +102,13 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
                 if head.codec == "none":
                     plain += head.size
                 if head.magic < 2:
-                    seen.at("old-format", client, topic, "produces").count_exchange(exchange)
+                    seen.get_or_make("old-format", client, topic, "produces").count_exchange(exchange)
                 if not head.sound:
-                    seen.at("crc", client, topic, "produced").count_exchange(exchange)
+                    seen.get_or_make("crc", client, topic, "produced").count_exchange(exchange)
                 elif head.max_timestamp is not None and head.max_timestamp > 0:
                     ahead = head.max_timestamp * 1_000_000 - exchange.time_ns
                     if ahead > 0:
-                        clock = seen.at("clock", client)
+                        clock = seen.get_or_make("clock", client)
                         clock.keep_greatest("ahead", ahead)
                         clock.count_exchange(exchange)
             if batches:
@@ -116,11 +118,11 @@ def _produced(seen: Observations, exchange: Exchange, client: str) -> list[str |
             else:
                 its.add("bytes", 0)
             if size and number is not None:
-                seen.at("skew", topic).count_name("partitions", str(number), size)
+                seen.get_or_make("skew", topic).count_name("partitions", str(number), size)
     return topics
 
 
-def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> None:
+def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: str) -> None:
     """Count the batches of a Produce without an answer: they may come again."""
     for element, part in partitions_in(exchange.view(_PRODUCED.side), _PRODUCED):
         for head in batch_heads(part.get(_PRODUCED.records), exchange.request_raw):
@@ -128,10 +130,10 @@ def produced_in_vain(seen: Observations, exchange: Exchange, client: str) -> Non
             seen.sent.add_try(head, exchange, client, topic, number, None)
 
 
-def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
+def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     if answer.get("error_code") in _SESSION_LOST:
-        seen.at("sessions-lost", client, exchange.connection_info.broker).count_exchange(exchange)
+        seen.get_or_make("sessions-lost", client, exchange.connection_info.broker).count_exchange(exchange)
     state = request.get("replica_state")
     replica = state.get("replica_id", _CONSUMER) if isinstance(state, dict) else request.get("replica_id", _CONSUMER)
     if not isinstance(replica, int) or replica < _CONSUMER:
@@ -146,7 +148,7 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
             if offset is not None and offset >= 0:
                 positions[topic, part.get(_WANTED.number)] = offset
     if replica != _CONSUMER:
-        _followed(seen, exchange, replica, answer, positions)
+        _observe_follower(seen, exchange, replica, answer, positions)
         return None
     raw = exchange.response_raw
     found = False
@@ -160,17 +162,17 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
                 found = True
                 position = head.last_offset + 1
                 if head.magic < 2:
-                    seen.at("old-format", client, topic, "fetches").count_exchange(exchange)
+                    seen.get_or_make("old-format", client, topic, "fetches").count_exchange(exchange)
                 if not head.sound:
-                    seen.at("crc", client, topic, "fetched").count_exchange(exchange)
+                    seen.get_or_make("crc", client, topic, "fetched").count_exchange(exchange)
             if position is not None and asked is not None and position > asked:
-                its = seen.at("read", client, exchange.connection_info.client, topic, number)
+                its = seen.get_or_make("read", client, exchange.connection_info.client, topic, number)
                 its.count_exchange(exchange)
                 its.add("offsets", position - asked)
                 its.keep_greatest("end", position)
                 its.keep_greatest("start", -asked)
             if position is not None and newest is not None and newest >= 0 and not part.get(_FETCHED.error):
-                its = seen.at("lag", client, topic, number)
+                its = seen.get_or_make("lag", client, topic, number)
                 its.count_exchange(exchange)
                 its.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
     if found and request.get("min_bytes", 1) > 1:
@@ -178,7 +180,7 @@ def _fetched(seen: Observations, exchange: Exchange, client: str) -> list[str | 
     return topics
 
 
-def _followed(
+def _observe_follower(
     seen: Observations,
     exchange: Exchange,
     replica: int,
@@ -194,7 +196,7 @@ def _followed(
             number, newest = part.get(_FETCHED.number), part.get(_FETCHED.watermark)
             position = positions.get((topic, number))
             if position is not None and newest is not None and newest > position and not part.get(_FETCHED.error):
-                its = seen.at("follower", replica, exchange.connection_info.broker, topic, number)
+                its = seen.get_or_make("follower", replica, exchange.connection_info.broker, topic, number)
                 its.count_exchange(exchange)
                 its.keep_greatest("behind", newest - position)
 
@@ -205,40 +207,40 @@ def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int
         return
     took = exchange.response_ns - exchange.request_end_ns
     if 10 * took >= 9 * most_ms * NS_PER_MS:
-        its = seen.at("fetch-waits", client)
+        its = seen.get_or_make("fetch-waits", client)
         its.count_exchange(exchange)
         its.add("waited", took)
 
 
-def _in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for element in structs(exchange.view("request"), "topics"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
-            its = seen.at("isr", topic, part.get("partition_index"))
+            its = seen.get_or_make("isr", topic, part.get("partition_index"))
             its.count_exchange(exchange)
             size = len(part.get("new_isr") or part.get("new_isr_with_epochs") or ())
             its.keep_greatest("size", size)
             its.keep_first_and_last("size", exchange.time_ns, size)
 
 
-def _advertised(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
+def _observe_advertised_address(seen: Observations, exchange: Exchange, node: dict[str, Any], number: Any) -> None:
     host, port = node.get("host"), node.get("port")
     if isinstance(number, int) and number >= 0 and host and isinstance(port, int):
-        its = seen.at("advertised", exchange.connection_info.broker, number, host, port)
+        its = seen.get_or_make("advertised", exchange.connection_info.broker, number, host, port)
         its.count_exchange(exchange)
         its.count_name("clients", host_of(exchange.connection_info.client))
 
 
-def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
     answer = _body(exchange, "response")
     for node in structs(answer, "brokers"):
-        _advertised(seen, exchange, node, node.get("node_id"))
-    seen.at("metadata", client).count_exchange(exchange)
+        _observe_advertised_address(seen, exchange, node, node.get("node_id"))
+    seen.get_or_make("metadata", client).count_exchange(exchange)
     for element in structs(answer, "topics"):
         topic = topic_of(exchange, element)
         if topic is None or element.get("error_code"):
             continue
-        its = seen.at("topic", topic)
+        its = seen.get_or_make("topic", topic)
         its.count_exchange(exchange)
         trouble, epochs = False, 0
         for part in structs(element, "partitions"):
@@ -255,7 +257,7 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             else:
                 continue
             trouble = True
-            bad = seen.at(what, topic, number)
+            bad = seen.get_or_make(what, topic, number)
             bad.count_exchange(exchange)
             for node in set(replicas) - set(in_sync):
                 bad.count_name("replicas", str(node))
@@ -266,7 +268,7 @@ def _metadata(seen: Observations, exchange: Exchange, client: str) -> None:
             its.keep_greatest("whole", exchange.time_ns)
 
 
-def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_leaders(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
     request = _body(exchange, "request")
     flat = [(part, part) for part in structs(request, "ungrouped_partition_states")]
@@ -276,49 +278,49 @@ def _led(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: 
     for element, part in flat + grouped:
         epoch = part.get("leader_epoch")
         if isinstance(epoch, int):
-            its = seen.at("led", topic_of(exchange, element), part.get("partition_index"))
+            its = seen.get_or_make("led", topic_of(exchange, element), part.get("partition_index"))
             its.count_exchange(exchange)
             its.keep_first_and_last("epoch", exchange.time_ns, epoch)
             its.count_name("leaders", str(part.get("leader")))
 
 
-def _cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for node in structs(exchange.view("response"), "brokers"):
-        _advertised(seen, exchange, node, node.get("broker_id"))
+        _observe_advertised_address(seen, exchange, node, node.get("broker_id"))
 
 
-def _coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     answer = _body(exchange, "response")
     for node in list(structs(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
-            _advertised(seen, exchange, node, node.get("node_id"))
+            _observe_advertised_address(seen, exchange, node, node.get("node_id"))
 
 
-def _joined(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_join(seen: Observations, exchange: Exchange, client: str) -> None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     group, generation = request.get("group_id"), answer.get("generation_id")
     if not group:
         return
     if not answer.get("error_code") and isinstance(generation, int) and generation >= 0:
-        _generation(seen, exchange, group, generation, client)
+        _observe_generation(seen, exchange, group, generation, client)
         if exchange.response_ns is not None and exchange.request_end_ns is not None:
-            seen.at("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
-            seen.at("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
-    _alive(seen, exchange, client)
-    its = seen.at("group", group)
+            seen.get_or_make("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
+            seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
+    _observe_member(seen, exchange, client)
+    its = seen.get_or_make("group", group)
     its.count_exchange(exchange)
     its.count_name("came" if not request.get("member_id") else "again", client)
     if request.get("reason"):
         its.count_name("reasons", request["reason"])
 
 
-def _alive(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_member(seen: Observations, exchange: Exchange, client: str) -> None:
     """Mark the time of an exchange of a member, which is not late as long as it waits for the others."""
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     group, member = request.get("group_id"), request.get("member_id") or answer.get("member_id")
     if not group or not member:
         return
-    its = seen.at("alive", group, member)
+    its = seen.get_or_make("alive", group, member)
     its.count_name("clients", client)
     last = exchange.time_ns if exchange.response_ns is None else exchange.response_ns
     its.mark_seconds(exchange.time_ns, max(last, exchange.time_ns))
@@ -329,85 +331,88 @@ def _alive(seen: Observations, exchange: Exchange, client: str) -> None:
         its.count_exchange(exchange)
 
 
-def _generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
-    its = seen.at("generation", group, number)
+def _observe_generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
+    its = seen.get_or_make("generation", group, number)
     its.count_exchange(exchange)
     its.count_name("clients", client)
 
 
-def _left(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_leave(seen: Observations, exchange: Exchange, client: str) -> None:
     request = _body(exchange, "request")
     group = request.get("group_id")
     if group:
-        its = seen.at("group", group)
+        its = seen.get_or_make("group", group)
         its.count_name("left", client)
         for member in structs(request, "members"):
             if member.get("reason"):
                 its.count_name("reasons", member["reason"])
 
 
-def _beat(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_heartbeat(seen: Observations, exchange: Exchange, client: str) -> None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     group, epoch = request.get("group_id"), answer.get("member_epoch")
     if not group:
         return
-    _alive(seen, exchange, client)
-    its = seen.at("group", group)
+    _observe_member(seen, exchange, client)
+    its = seen.get_or_make("group", group)
     asked = request.get("member_epoch")
     if asked == 0:
         its.count_name("came", client)
     elif isinstance(asked, int) and asked < 0:
         its.count_name("left", client)
     if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
-        _generation(seen, exchange, group, epoch, client)
+        _observe_generation(seen, exchange, group, epoch, client)
         its.count_exchange(exchange)
 
 
-def _transaction_ended(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_transaction_end(seen: Observations, exchange: Exchange, client: str) -> None:
     request, answer = _body(exchange, "request"), _body(exchange, "response")
     name = request.get("transactional_id")
     if name and not answer.get("error_code"):
-        its = seen.at("transaction", name)
+        its = seen.get_or_make("transaction", name)
         its.count_exchange(exchange)
         its.count_name("clients", client)
         its.add("commits" if request.get("committed") else "aborts", 1)
         its.keep_greatest("ended", exchange.time_ns)
 
 
-def _transaction_begun(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_transaction_begin(seen: Observations, exchange: Exchange, client: str) -> None:
     request = _body(exchange, "request")
     name = request.get("transactional_id") or request.get("v3_and_below_transactional_id")
     if name:
-        its = seen.at("transaction", name)
+        its = seen.get_or_make("transaction", name)
         its.count_exchange(exchange)
         its.count_name("clients", client)
         its.keep_greatest("begun", exchange.time_ns)
 
 
-def _handshake(seen: Observations, exchange: Exchange, client: str) -> None:
+def _observe_handshake(seen: Observations, exchange: Exchange, client: str) -> None:
     mechanism = _body(exchange, "request").get("mechanism")
     if mechanism:
-        seen.at("login", client).count_name("mechanisms", mechanism)
-        seen.at("login", client).count_exchange(exchange)
+        seen.get_or_make("login", client).count_name("mechanisms", mechanism)
+        seen.get_or_make("login", client).count_exchange(exchange)
 
 
-def _elected(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    seen.at("election").count_exchange(exchange)
-    seen.at("election").count_name("nodes", host_of(exchange.connection_info.client))
+def _observe_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+    seen.get_or_make("election").count_exchange(exchange)
+    seen.get_or_make("election").count_name("nodes", host_of(exchange.connection_info.client))
 
 
 _NODES: Final = ("node_id", "host", "port")
 _LED: Final = ("partition_index", "leader", "leader_epoch")
-_BEAT: Final = BodyObserver(_beat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch"))
+_BEAT: Final = BodyObserver(
+    _observe_heartbeat, ("group_id", "member_id", "member_epoch"), ("error_code", "member_epoch")
+)
 
 # API key → its observer.
 BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
-    PRODUCE: BodyObserver(_produced, partitions_of=PRODUCE),
+    PRODUCE: BodyObserver(_observe_produce, partitions_of=PRODUCE),
     FETCH: BodyObserver(
-        *(_fetched, ("replica_id", "replica_state", "min_bytes", "max_wait_ms"), ("error_code",)), partitions_of=FETCH
+        *(_observe_fetch, ("replica_id", "replica_state", "min_bytes", "max_wait_ms"), ("error_code",)),
+        partitions_of=FETCH,
     ),
     METADATA: BodyObserver(
-        _metadata,
+        _observe_metadata,
         (),
         (
             *(f"brokers[].{name}" for name in _NODES),
@@ -425,38 +430,40 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
             ),
         ),
     ),
-    DESCRIBE_CLUSTER: BodyObserver(_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))),
+    DESCRIBE_CLUSTER: BodyObserver(
+        _observe_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))
+    ),
     FIND_COORDINATOR: BodyObserver(
-        _coordinator,
+        _observe_coordinator,
         (),
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
     JOIN_GROUP: BodyObserver(
-        _joined,
+        _observe_join,
         ("group_id", "member_id", "reason", "session_timeout_ms"),
         ("error_code", "generation_id", "member_id"),
     ),
-    SYNC_GROUP: BodyObserver(_alive, ("group_id", "member_id")),
-    HEARTBEAT: BodyObserver(_alive, ("group_id", "member_id")),
+    SYNC_GROUP: BodyObserver(_observe_member, ("group_id", "member_id")),
+    HEARTBEAT: BodyObserver(_observe_member, ("group_id", "member_id")),
     LEADER_AND_ISR: BodyObserver(
-        _led,
+        _observe_leaders,
         (
             *(f"ungrouped_partition_states[].{name}" for name in ("topic_name", *_LED)),
             *(f"topic_states[].{name}" for name in ("topic_name", "topic_id")),
             *(f"topic_states[].partition_states[].{name}" for name in _LED),
         ),
     ),
-    LEAVE_GROUP: BodyObserver(_left, ("group_id", "members[].reason")),
+    LEAVE_GROUP: BodyObserver(_observe_leave, ("group_id", "members[].reason")),
     68: _BEAT,
     76: _BEAT,
     88: _BEAT,
-    26: BodyObserver(_transaction_ended, ("transactional_id", "committed"), ("error_code",)),
-    24: BodyObserver(_transaction_begun, ("v3_and_below_transactional_id",)),
-    25: BodyObserver(_transaction_begun, ("transactional_id",)),
-    SASL_HANDSHAKE: BodyObserver(_handshake, ("mechanism",)),
-    52: BodyObserver(_elected),
+    26: BodyObserver(_observe_transaction_end, ("transactional_id", "committed"), ("error_code",)),
+    24: BodyObserver(_observe_transaction_begin, ("v3_and_below_transactional_id",)),
+    25: BodyObserver(_observe_transaction_begin, ("transactional_id",)),
+    SASL_HANDSHAKE: BodyObserver(_observe_handshake, ("mechanism",)),
+    52: BodyObserver(_observe_election),
     ALTER_PARTITION: BodyObserver(
-        _in_sync,
+        _observe_in_sync,
         (
             *(f"topics[].{name}" for name in ("topic_name", "topic_id")),
             *(f"topics[].partitions[].{name}" for name in ("partition_index", "new_isr", "new_isr_with_epochs")),

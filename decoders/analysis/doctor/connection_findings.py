@@ -27,9 +27,9 @@ _MS: Final = 1_000_000
 _HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
-def _listeners(case: Case) -> Iterator[Found]:
+def _find_listeners(case: Case) -> Iterator[Found]:
     """Addresses that brokers advertise and clients cannot use."""
-    for (asked, number, host, port), seen in case.seen.of("advertised"):
+    for (asked, number, host, port), seen in case.seen.items_of_kind("advertised"):
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         about = {"node_id": number, "address": address, "broker": asked, "clients": clients_in(seen)}
         try:
@@ -61,17 +61,17 @@ def _is_mapped(case: Case, asked: str, host: str, port: int) -> bool:
     return (
         not any(
             f"{other}:{its}" == asked or (other in _HERE and _is_loopback(here) and asked.endswith(f":{its}"))
-            for (_, _, other, its), _ in case.seen.of("advertised")
+            for (_, _, other, its), _ in case.seen.items_of_kind("advertised")
         )
-        and len({number for (where, number, _, _), _ in case.seen.of("advertised") if where == asked}) == 1
+        and len({number for (where, number, _, _), _ in case.seen.items_of_kind("advertised") if where == asked}) == 1
     )
 
 
-def _links(case: Case) -> Iterator[Found]:
+def _find_links(case: Case) -> Iterator[Found]:
     """Connections opened again and again; links that lose packets."""
     limits = case.limits
     by_client: dict[str, list[Observation]] = defaultdict(list)
-    for (client, _, _), seen in case.seen.of("client"):
+    for (client, _, _), seen in case.seen.items_of_kind("client"):
         by_client[client].append(seen)
     for client, some in by_client.items():
         whole = merge_observations(some)
@@ -91,7 +91,7 @@ def _links(case: Case) -> Iterator[Found]:
 def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
     """(host, broker) → the observation of their exchanges, where many exchanges had retransmitted bytes."""
     limits, by_link = case.limits, defaultdict[tuple[str, str], list[Observation]](list)
-    for (_, host, broker), seen in case.seen.of("client"):
+    for (_, host, broker), seen in case.seen.items_of_kind("client"):
         by_link[host, broker].append(seen)
     found = {}
     for link, some in by_link.items():
@@ -102,10 +102,10 @@ def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
     return found
 
 
-def _cut(case: Case) -> Iterator[Found]:
+def _find_cut_connections(case: Case) -> Iterator[Found]:
     """Connections that were reset while idle, and connections of which one side had a TCP window of 0."""
     limits = case.limits
-    for (client, host, broker, side), seen in case.seen.of("cut"):
+    for (client, host, broker, side), seen in case.seen.items_of_kind("cut"):
         if case.seen.get("client", client, host, broker) is None:
             continue  # the filters leave it out
         idle = {int(text): count for text, count in seen.names["seconds"].items() if int(text) >= limits["idle.least"]}
@@ -117,7 +117,7 @@ def _cut(case: Case) -> Iterator[Found]:
             about["idle"] = least if least == most else f"{least} to {most}"
             yield case.make_finding("idle-cut", seen, **about)
     lossy = _lossy_links(case)
-    for (client, host, broker, side), seen in case.seen.of("shut"):
+    for (client, host, broker, side), seen in case.seen.items_of_kind("shut"):
         # Buffers are full of bytes that came behind a lost packet: the network is to blame.
         known = case.seen.get("client", client, host, broker) is not None and (host, broker) not in lossy
         if known and seen.most["ns"] >= limits["window.shut"] * NS:
@@ -126,16 +126,16 @@ def _cut(case: Case) -> Iterator[Found]:
             yield case.make_finding("zero-window", seen, total=format_latency(seen.sums["ns"] / _MS), **about)
 
 
-def _not_let_in(case: Case) -> Iterator[Found]:
+def _find_refused_logins(case: Case) -> Iterator[Found]:
     """Connections to brokers, or to addresses that brokers advertise, that are refused or not answered."""
     advertised: dict[str, int] = {}
     ports: dict[str, int] = {}
-    for (_, number, host, port), _ in case.seen.of("advertised"):
+    for (_, number, host, port), _ in case.seen.items_of_kind("advertised"):
         advertised[f"[{host}]:{port}" if ":" in host else f"{host}:{port}"] = number
         if not host[-1:].isdigit():
             ports[str(port)] = number
-    reached = {(host, broker): seen.last for (_, host, broker), seen in case.seen.of("client")}
-    for (host, address, how), seen in case.seen.of("no-entry"):
+    reached = {(host, broker): seen.last for (_, host, broker), seen in case.seen.items_of_kind("client")}
+    for (host, address, how), seen in case.seen.items_of_kind("no-entry"):
         number = advertised.get(address, ports.get(address.rpartition(":")[2]))
         if number is None and address not in case.brokers:
             continue
@@ -147,37 +147,45 @@ def _not_let_in(case: Case) -> Iterator[Found]:
         yield Found("no-connection", severity, seen, values)
 
 
-def _live(case: Case) -> Iterator[Found]:
+def _find_live_capture_faults(case: Case) -> Iterator[Found]:
     """Findings of a look at the cluster itself (-b)."""
-    for (address, number, why), seen in case.seen.of("unreachable"):
+    for (address, number, why), seen in case.seen.items_of_kind("unreachable"):
         about = {"address": address, "node_id": number, "why": why.removeprefix(address).removeprefix(":").lstrip()}
         whom = address if number is None else f"node {number} at {address}"
         yield case.make_finding("unreachable", seen, whom=whom, **about)
-    for (broker, why), seen in case.seen.of("controller-silent"):
+    for (broker, why), seen in case.seen.items_of_kind("controller-silent"):
         yield case.make_finding("controller-silent", seen, broker=broker, why=why.removeprefix(f"{broker} "))
-    late = [(f"node {number} at {address}", seen) for (address, number), seen in case.seen.of("not-looked-at")]
+    late = [
+        (f"node {number} at {address}", seen) for (address, number), seen in case.seen.items_of_kind("not-looked-at")
+    ]
     if late:
         yield case.make_finding(
             "not-looked-at", merge_observations(seen for _, seen in late), brokers=[name for name, _ in late]
         )
     releases: dict[str, list[tuple[int, Observation]]] = defaultdict(list)
-    for (release, number), seen in case.seen.of("release"):
+    for (release, number), seen in case.seen.items_of_kind("release"):
         releases[release].append((number, seen))
     if len(releases) > 1:
         words = [f"{release} (node {words_of([n for n, _ in its])})" for release, its in sorted(releases.items())]
         whole = merge_observations(seen for its in releases.values() for _, seen in its)
         yield case.make_finding("releases-differ", whole, releases="; ".join(words))
     features: dict[str, list[Observation]] = defaultdict(list)
-    for (feature, _), seen in case.seen.of("feature"):
+    for (feature, _), seen in case.seen.items_of_kind("feature"):
         features[feature].append(seen)
     for feature, some in features.items():
         level, most = max(each.most["level"] for each in some), min(each.most["most"] for each in some)
         if level < most:
             yield case.make_finding("feature-behind", merge_observations(some), feature=feature, level=level, most=most)
-    for (number,), seen in case.seen.of("controller-clock"):
+    for (number,), seen in case.seen.items_of_kind("controller-clock"):
         if seen.most["apart"] >= case.limits["clock.apart"] * NS:
             apart = format_latency(seen.most["apart"] / _MS)
             yield case.make_finding("controller-clock", seen, node_id=number, apart=apart)
 
 
-REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (_live, _listeners, _links, _cut, _not_let_in)
+REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
+    _find_live_capture_faults,
+    _find_listeners,
+    _find_links,
+    _find_cut_connections,
+    _find_refused_logins,
+)

@@ -91,10 +91,10 @@ ABOUT: Final = frozenset(
 # Error codes.
 
 
-def _errors(case: Case) -> Iterator[Found]:
+def _find_errors(case: Case) -> Iterator[Found]:
     """Error codes by subject: one finding for all clients that met one code there."""
     met: dict[tuple[str, int, str, str | None], list[tuple[str, int, Observation]]] = defaultdict(list)
-    for (code, key, client, kind, subject), seen in case.seen.of("error"):
+    for (code, key, client, kind, subject), seen in case.seen.items_of_kind("error"):
         what = CODES.get(code, OTHER)
         if subject is None or what in ("login-failed", "version-refused", "controller-moved"):
             kind, subject = "client_id", client
@@ -105,10 +105,10 @@ def _errors(case: Case) -> Iterator[Found]:
             continue
         met[what, code, kind, subject].append((client, key, seen))
     for (what, code, kind, subject), some in met.items():
-        yield _told(case, what, code, kind, subject, some)
+        yield _make_error_finding(case, what, code, kind, subject, some)
 
 
-def _told(
+def _make_error_finding(
     case: Case, what: str, code: int, kind: str, subject: str | None, some: list[tuple[str, int, Observation]]
 ) -> Found:
     whole = merge_observations(seen for _, _, seen in some)
@@ -137,7 +137,7 @@ def _told(
     if what == "version-refused":
         versions = sorted(map(int, whole.names.get("versions", {"0": 1})))
         values |= {"api": values["api"] or api_text(some[0][1]), "api_version": versions[0]}
-        values["offered"] = _offered(case, values["broker"], some[0][1])
+        values["offered"] = _describe_offer(case, values["broker"], some[0][1])
     if what == "topic-unknown" and subject is not None:
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
         values["nearest_topic"] = near[0] if near else None
@@ -166,7 +166,7 @@ def _subject(kind: str, subject: str | None) -> str:
     return f"{nouns[kind]} {subject}" if kind in nouns else f"{subject}"
 
 
-def _offered(case: Case, broker: str | None, key: int) -> str:
+def _describe_offer(case: Case, broker: str | None, key: int) -> str:
     versions = case.offers.get((broker or "", key))
     if versions is not None:
         return f"{versions.low} to {versions.high}"
@@ -174,16 +174,16 @@ def _offered(case: Case, broker: str | None, key: int) -> str:
     return "no version of this API" if known else "other versions"
 
 
-def _unanswered(case: Case) -> Iterator[Found]:
+def _find_unanswered(case: Case) -> Iterator[Found]:
     """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
     from decoders.analysis.exchange_facts import WAITING
 
-    for (client, broker, key, version, closed), seen in case.seen.of("unanswered"):
+    for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
         versions = case.offers.get((broker, key))
         known = versions is not None or any(where == broker for where, _ in case.offers)
         about = {"client": client, "clients": [client], "api": api_text(key), "broker": broker}
         if known and (versions is None or not versions.low <= version <= versions.high):
-            about |= {"api_version": version, "offered": _offered(case, broker, key), "pace": _pace(case, seen)}
+            about |= {"api_version": version, "offered": _describe_offer(case, broker, key), "pace": _pace(case, seen)}
             yield case.make_finding("version-refused", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
@@ -196,11 +196,11 @@ _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
 # Topics, partitions, brokers.
 
 
-def _partitions(case: Case) -> Iterator[Found]:
+def _find_partitions(case: Case) -> Iterator[Found]:
     for kind, what in (("offline", "partition-offline"), ("short", "under-replicated")):
         # One finding for all partitions that lack the same nodes.
         found: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, int], Observation]] = defaultdict(dict)
-        for (topic, number), seen in case.seen.of(kind):
+        for (topic, number), seen in case.seen.items_of_kind(kind):
             known = case.seen.get("topic", topic)
             healed = known is not None and known.most.get("whole", 0) > seen.last
             nodes = tuple(sorted(seen.names.get("replicas", {})))
@@ -217,10 +217,10 @@ def _partitions(case: Case) -> Iterator[Found]:
             yield Found(what, severity, whole, values)
 
 
-def _in_sync(case: Case) -> Iterator[Found]:
+def _find_out_of_sync(case: Case) -> Iterator[Found]:
     """Changes of replicas in sync, as leaders tell controllers: one finding of a kind for all partitions."""
     flapping, shrunk = {}, {}
-    for (topic, number), seen in case.seen.of("isr"):
+    for (topic, number), seen in case.seen.items_of_kind("isr"):
         (_, _), (_, last) = seen.edges["size"]
         known = case.seen.get("topic", topic)
         whole_size = max(seen.most["size"], known.most.get("replicas", 0) if known is not None else 0)
@@ -242,24 +242,24 @@ def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
     return known is not None and known.most.get("whole", 0) > seen.last
 
 
-def _brokers(case: Case) -> Iterator[Found]:
+def _find_slow_brokers(case: Case) -> Iterator[Found]:
     """Brokers that are slower than their peers in the same work."""
-    for broker, key, ms, usual in case.latencies.slow(case.limits):
-        seen = merge_observations(its for (_, _, where), its in case.seen.of("client") if where == broker)
+    for broker, key, ms, usual in case.latencies.find_slow_brokers(case.limits):
+        seen = merge_observations(its for (_, _, where), its in case.seen.items_of_kind("client") if where == broker)
         words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
         yield case.make_finding("slow-broker", seen, broker=broker, api=api_text(key), **words)
 
 
-def _elections(case: Case) -> Iterator[Found]:
+def _find_elections(case: Case) -> Iterator[Found]:
     seen = case.seen.get("election")
     if seen is not None:
         yield case.make_finding("election", seen, nodes=most_named(seen.names["nodes"]))
 
 
-def _followers(case: Case) -> Iterator[Found]:
+def _find_followers(case: Case) -> Iterator[Found]:
     """Followers behind the high watermark: one finding for each node."""
     found: dict[int, dict[tuple[str, int], Observation]] = defaultdict(dict)
-    for (replica, _, topic, number), seen in case.seen.of("follower"):
+    for (replica, _, topic, number), seen in case.seen.items_of_kind("follower"):
         if seen.most["behind"] >= case.limits["follower.records"] and seen.count >= case.limits["follower.fetches"]:
             found[replica][str(topic), number] = merge_observations(
                 each for each in (found[replica].get((str(topic), number)), seen) if each is not None
@@ -271,16 +271,16 @@ def _followers(case: Case) -> Iterator[Found]:
         yield case.make_finding("follower-behind", whole, places=places, behind=f"{whole.most['behind']:,}", **about)
 
 
-def _leaders(case: Case) -> Iterator[Found]:
+def _find_leaders(case: Case) -> Iterator[Found]:
     """Leaders that move more often than when all brokers restart in turn."""
     each, least = case.limits["leaders.each"], case.limits["leaders.least"]
     found: dict[str, tuple[int, int, Observation]] = {}
-    for (topic,), seen in case.seen.of("topic"):
+    for (topic,), seen in case.seen.items_of_kind("topic"):
         if "epochs" in seen.edges:
             (_, first), (_, last) = seen.edges["epochs"]
             found[topic] = (last - first, seen.most.get("partitions", 1), seen)
     by_controller: dict[str, list[Observation]] = defaultdict(list)
-    for (topic, _), seen in case.seen.of("led"):
+    for (topic, _), seen in case.seen.items_of_kind("led"):
         by_controller[str(topic)].append(seen)
     for topic, some in by_controller.items():
         moves = sum(last - first for (_, first), (_, last) in (seen.edges["epoch"] for seen in some))
@@ -297,9 +297,9 @@ def _leaders(case: Case) -> Iterator[Found]:
 # Groups, transactions.
 
 
-def _groups(case: Case) -> Iterator[Found]:
+def _find_groups(case: Case) -> Iterator[Found]:
     generations: dict[str, list[Observation]] = defaultdict(list)
-    for (group, _), seen in case.seen.of("generation"):
+    for (group, _), seen in case.seen.items_of_kind("generation"):
         generations[group].append(seen)
     for group, some in generations.items():
         whole = merge_observations(some)
@@ -330,10 +330,10 @@ def _longest(its: Observation) -> str | None:
     return f"; members waited up to {format_latency(waited / _MS)}" if waited >= NS else None
 
 
-def _heartbeats(case: Case) -> Iterator[Found]:
+def _find_heartbeats(case: Case) -> Iterator[Found]:
     """Members whose heartbeats come late: one finding for all members of a client in a group."""
     found: dict[tuple[str, str], list[tuple[int, int, int, Observation]]] = defaultdict(list)
-    for (group, _), seen in case.seen.of("alive"):
+    for (group, _), seen in case.seen.items_of_kind("alive"):
         timeout = seen.most.get("timeout", round(case.limits["heartbeat.session"] * 1000))
         pause, second = seen.longest_pause()
         if seen.count >= case.limits["heartbeat.least"] and pause * 1000 >= case.limits["heartbeat.share"] * timeout:
@@ -345,9 +345,9 @@ def _heartbeats(case: Case) -> Iterator[Found]:
         yield case.make_finding("heartbeats-late", merge_observations(its for *_, its in some), **words, **about)
 
 
-def _transactions(case: Case) -> Iterator[Found]:
+def _find_transactions(case: Case) -> Iterator[Found]:
     limits = case.limits
-    for (name,), seen in case.seen.of("transaction"):
+    for (name,), seen in case.seen.items_of_kind("transaction"):
         aborts, commits = seen.sums.get("aborts", 0), seen.sums.get("commits", 0)
         about = {"transactional_id": name, "clients": clients_in(seen)}
         if aborts >= limits["aborts.least"] and aborts >= limits["aborts.share"] * (aborts + commits):
@@ -357,10 +357,10 @@ def _transactions(case: Case) -> Iterator[Found]:
             yield case.make_finding("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
 
 
-def _lags(case: Case) -> Iterator[Found]:
+def _find_lags(case: Case) -> Iterator[Found]:
     limits = case.limits
     found: dict[tuple[str, str | None], list[tuple[int, int, Observation]]] = defaultdict(list)
-    for (client, topic, _), seen in case.seen.of("lag"):
+    for (client, topic, _), seen in case.seen.items_of_kind("lag"):
         (began_ns, before), (last_ns, after) = seen.edges["lag"]
         if last_ns - began_ns >= limits["lag.span"] * NS:
             found[client, topic].append((before, after, seen))
@@ -372,11 +372,11 @@ def _lags(case: Case) -> Iterator[Found]:
             yield case.make_finding("lag-growing", whole, lag=f"{after:,}", before=f"{before:,}", **about)
 
 
-def _read_again(case: Case) -> Iterator[Found]:
+def _find_reread_offsets(case: Case) -> Iterator[Found]:
     """Offsets that a connection fetches more than once."""
     limits = case.limits
     found: dict[tuple[str, str | None], list[Observation]] = defaultdict(list)
-    for (client, _, topic, _), seen in case.seen.of("read"):
+    for (client, _, topic, _), seen in case.seen.items_of_kind("read"):
         found[client, topic].append(seen)
     for (client, topic), some in found.items():
         read = sum(seen.sums["offsets"] for seen in some)
@@ -391,16 +391,16 @@ def _read_again(case: Case) -> Iterator[Found]:
 # Producers and their records.
 
 
-def _records(case: Case) -> Iterator[Found]:
-    for (client, topic, how), seen in case.seen.of("crc"):
+def _find_records(case: Case) -> Iterator[Found]:
+    for (client, topic, how), seen in case.seen.items_of_kind("crc"):
         yield case.make_finding("records-corrupt", seen, client=client, client_id=client, topic=topic, how=how)
     old: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)
-    for (client, topic, does), seen in case.seen.of("old-format"):
+    for (client, topic, does), seen in case.seen.items_of_kind("old-format"):
         old[client, does][str(topic)] = seen
     for (client, does), its in old.items():
         about = {"client": client, "client_id": client, "topics": sorted(its)[:LISTED], "does": does}
         yield case.make_finding("old-format", merge_observations(its.values()), **about)
-    for (client,), seen in case.seen.of("clock"):
+    for (client,), seen in case.seen.items_of_kind("clock"):
         ahead = seen.most.get("ahead", 0)
         if ahead >= case.limits["clock.ahead"] * NS:
             yield case.make_finding(
@@ -408,9 +408,9 @@ def _records(case: Case) -> Iterator[Found]:
             )
 
 
-def _producers(case: Case) -> Iterator[Found]:
+def _find_producers(case: Case) -> Iterator[Found]:
     limits = case.limits
-    for (client, topic), seen in case.seen.of("produce"):
+    for (client, topic), seen in case.seen.items_of_kind("produce"):
         batches, records = seen.sums.get("batches", 0), seen.sums.get("records", 0)
         about = {"client": client, "client_id": client, "topic": topic}
         rate = rate_of(seen, batches)
@@ -421,17 +421,19 @@ def _producers(case: Case) -> Iterator[Found]:
         plain = seen.sums.get("plain", 0)
         if plain >= limits["plain.size"]:
             yield case.make_finding("no-compression", seen, size=format_size(plain), **about)
-    for (topic,), seen in case.seen.of("skew"):
+    for (topic,), seen in case.seen.items_of_kind("skew"):
         sizes = seen.names.get("partitions", {})
         total = sum(sizes.values())
         partition, most = max(sizes.items(), key=lambda item: (item[1], item[0]), default=("", 0))
         if len(sizes) >= 4 and total >= limits["skew.size"] and most >= limits["skew.share"] * total:
-            writers = merge_observations(its for (_, where), its in case.seen.of("produce") if where == topic)
+            writers = merge_observations(
+                its for (_, where), its in case.seen.items_of_kind("produce") if where == topic
+            )
             about = {"topic": topic, "partition": int(partition), "share": f"{most / total:.0%}"}
             yield case.make_finding("skew", writers, **about)
 
 
-def _sent_again(case: Case) -> Iterator[Found]:
+def _find_resent_batches(case: Case) -> Iterator[Found]:
     """Batches that were sent more than once; those that may be stored twice are findings of their own."""
     found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
     for its in case.seen.sent.sent_again():
@@ -450,10 +452,10 @@ def _sent_again(case: Case) -> Iterator[Found]:
         yield case.make_finding(what, seen, why=why, **about)
 
 
-def _in_flight(case: Case) -> Iterator[Found]:
+def _find_in_flight(case: Case) -> Iterator[Found]:
     """How many Produce requests a busy connection has in flight, on average (Little's law)."""
     limits = case.limits
-    for (client, _, broker), seen in case.seen.of("in-flight"):
+    for (client, _, broker), seen in case.seen.items_of_kind("in-flight"):
         span = seen.most["ended"] - seen.first
         if seen.count < limits["in-flight.least"] or span <= 0:
             continue
@@ -466,33 +468,33 @@ def _in_flight(case: Case) -> Iterator[Found]:
             yield case.make_finding("one-in-flight", seen, **about)
 
 
-def _load(case: Case) -> Iterator[Found]:
+def _find_load(case: Case) -> Iterator[Found]:
     limits = case.limits
-    for (client,), seen in case.seen.of("fetch-waits"):
+    for (client,), seen in case.seen.items_of_kind("fetch-waits"):
         if seen.count >= limits["fetch.waits"]:
             words = {"count": f"{seen.count:,}", "waited": format_latency(seen.sums["waited"] / seen.count / _MS)}
             yield case.make_finding("fetch-waits", seen, client=client, client_id=client, **words)
-    for (client, broker), seen in case.seen.of("throttle"):
+    for (client, broker), seen in case.seen.items_of_kind("throttle"):
         total = seen.sums["ms"]
         if total >= limits["throttle.total"]:
             words = {"total": format_latency(total), "most": format_latency(seen.most["ms"])}
             yield case.make_finding("throttled", seen, client=client, client_id=client, broker=broker, **words)
-    for (client, broker), seen in case.seen.of("sessions-lost"):
+    for (client, broker), seen in case.seen.items_of_kind("sessions-lost"):
         if seen.count >= limits["sessions.lost"]:
             about = {"client": client, "client_id": client, "broker": broker}
             yield case.make_finding("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
-    for (client,), seen in case.seen.of("metadata"):
+    for (client,), seen in case.seen.items_of_kind("metadata"):
         rate = rate_of(seen, seen.count)
         if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
             about = {"client": client, "client_id": client, "api": api_text(METADATA)}
             yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
-    for (client, key, side), seen in case.seen.of("large"):
+    for (client, key, side), seen in case.seen.items_of_kind("large"):
         if seen.most["size"] >= limits["huge.size"]:
             about = {"client": client, "client_id": client, "api": api_text(key)}
             yield case.make_finding("huge-frames", seen, side=side, size=format_size(seen.most["size"]), **about)
 
 
-def _captures(case: Case) -> Iterator[Found]:
+def _find_capture_faults(case: Case) -> Iterator[Found]:
     for fault in case.faults:
         late = fault.startswith(BEGINS_LATE)
         yield case.make_finding("capture-begins-late" if late else "capture", Observation(), fault=fault)
@@ -501,7 +503,17 @@ def _captures(case: Case) -> Iterator[Found]:
 
 
 EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
-    *(_captures, _errors, _unanswered, *REACHABILITY, _partitions, _in_sync, _followers, _brokers, _elections),
-    *(_leaders, _groups, _heartbeats, _transactions, _lags, _read_again),
-    *(_records, _producers, _sent_again, _in_flight, _load),
+    *(
+        _find_capture_faults,
+        _find_errors,
+        _find_unanswered,
+        *REACHABILITY,
+        _find_partitions,
+        _find_out_of_sync,
+        _find_followers,
+        _find_slow_brokers,
+        _find_elections,
+    ),
+    *(_find_leaders, _find_groups, _find_heartbeats, _find_transactions, _find_lags, _find_reread_offsets),
+    *(_find_records, _find_producers, _find_resent_batches, _find_in_flight, _find_load),
 )

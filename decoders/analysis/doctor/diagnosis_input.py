@@ -62,12 +62,12 @@ class Case:
         self.offers = offers
         self.faults = faults
         self.limits = limits
-        self.brokers = {broker for (_, _, broker), _ in seen.of("client")}
-        self.topics = {topic for (topic,), _ in seen.of("topic")}
+        self.brokers = {broker for (_, _, broker), _ in seen.items_of_kind("client")}
+        self.topics = {topic for (topic,), _ in seen.items_of_kind("topic")}
         self.answered: dict[tuple[str, int], int] = {}
         for (client, key, _), time_ns in done.items():
             self.answered[client, key] = max(self.answered.get((client, key), 0), time_ns)
-        self.last = max((its.last for _, its in seen.of("client")), default=0)
+        self.last = max((its.last for _, its in seen.items_of_kind("client")), default=0)
 
     def make_finding(self, kind: str, seen: Observation, **values: Any) -> Found:
         """A finding of this kind, with the severity that FINDINGS gives it."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.client_compatibility import OFFERED, offered_in
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
-from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, produced_in_vain
+from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
 from decoders.analysis.doctor.diagnosis import diagnose
 from decoders.analysis.doctor.observations import Observation, Observations
 from decoders.analysis.doctor.slow_brokers import BrokerLatencies
@@ -89,7 +89,7 @@ class Doctor:
 
     def observe(self, kind: str, time_ns: int, *subject: str | int | None, **most: int) -> None:
         """Count an observation from a look at the cluster itself; of the values in `most` the greatest are kept."""
-        its = self._seen.at(kind, *subject)
+        its = self._seen.get_or_make(kind, *subject)
         its.count_at(time_ns)
         for name, value in most.items():
             its.keep_greatest(name, value)
@@ -102,18 +102,18 @@ class Doctor:
         exchange.read_sides()
         info = exchange.connection_info
         seen = self._seen
-        client_id, client, link = self._links.get(info) or self._link(exchange)
+        client_id, client, link = self._links.get(info) or self._observe_link(exchange)
         if client_id != exchange.client_id:
-            _, client, link = self._link(exchange)
+            _, client, link = self._observe_link(exchange)
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add("connections", 1)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
             link.add("retransmitted", 1)
         if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
-            self._sizes(exchange, key, client)
+            self._observe_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
-            self._unanswered(exchange, key, client)
+            self._observe_unanswered(exchange, key, client)
             return
         observer = BODY_OBSERVERS.get(key)
         topics = observer.observe(seen, exchange, client) if observer is not None else None
@@ -123,21 +123,21 @@ class Doctor:
                 self._offers[where] = max(self._offers.get(where, versions), versions)
         throttled = throttle_ns(exchange)
         if throttled:
-            its = seen.at("throttle", client, info.broker)
+            its = seen.get_or_make("throttle", client, info.broker)
             its.count_exchange(exchange)
             its.add("ms", throttled // NS_PER_MS)
             its.keep_greatest("ms", throttled // NS_PER_MS)
         if exchange.error_codes and exchange.unexpected:
-            self._errors(exchange, key, client)
+            self._observe_errors(exchange, key, client)
         else:
-            self._succeeded(exchange, key, client, topics)
+            self._observe_success(exchange, key, client, topics)
 
-    def _link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
+    def _observe_link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
         """Client id, client name and the client's observation at its broker; remembered for the connection."""
         info = exchange.connection_info
         client = client_of(exchange.client_id, info.client)
         key = "client", client, host_of(info.client), info.broker
-        found = exchange.client_id, client, self._seen.at(*key)
+        found = exchange.client_id, client, self._seen.get_or_make(*key)
         if len(self._links) >= _LINKS_MAX:
             self._links.clear()
         if self._seen.get(*key) is not None:  # within the limit
@@ -152,7 +152,7 @@ class Doctor:
             silent = not ended.server_packets
             refused = ended.how == "rst" and ended.server_quiet_ns == 0 and ended.server_packets == 1
             if ended.opened and not (ended.client_bytes or ended.server_bytes) and (silent or refused):
-                seen.at("no-entry", host, info.broker, "silent" if silent else "refused").count_end(ended)
+                seen.get_or_make("no-entry", host, info.broker, "silent" if silent else "refused").count_end(ended)
             return
         client = client_of(ended.client_id, info.client)
         for side, quiet_ns, shut_ns in (
@@ -160,41 +160,41 @@ class Doctor:
             ("broker", ended.server_quiet_ns, ended.server_shut_ns),
         ):
             if ended.how == "rst" and quiet_ns >= NS_PER_S:
-                its = seen.at("cut", client, host, info.broker, side)
+                its = seen.get_or_make("cut", client, host, info.broker, side)
                 its.count_end(ended)
                 its.count_name("seconds", str(quiet_ns // NS_PER_S))
             if shut_ns:
-                its = seen.at("shut", client, host, info.broker, side)
+                its = seen.get_or_make("shut", client, host, info.broker, side)
                 its.count_end(ended)
                 its.add("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
 
-    def _sizes(self, exchange: Exchange, key: int, client: str) -> None:
+    def _observe_sizes(self, exchange: Exchange, key: int, client: str) -> None:
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
             if size is not None and size >= _LARGE:
-                its = self._seen.at("large", client, key, side)
+                its = self._seen.get_or_make("large", client, key, side)
                 its.count_exchange(exchange)
                 its.keep_greatest("size", size)
 
-    def _unanswered(self, exchange: Exchange, key: int, client: str) -> None:
+    def _observe_unanswered(self, exchange: Exchange, key: int, client: str) -> None:
         closed = exchange.closed
         if key == PRODUCE:
-            produced_in_vain(self._seen, exchange, client)
+            observe_unanswered_produce(self._seen, exchange, client)
         if closed not in ("capture_end", None):
             version = exchange.api_version
-            self._seen.at("unanswered", client, exchange.connection_info.broker, key, version, closed).count_exchange(
-                exchange
-            )
+            self._seen.get_or_make(
+                "unanswered", client, exchange.connection_info.broker, key, version, closed
+            ).count_exchange(exchange)
 
-    def _errors(self, exchange: Exchange, key: int, client: str) -> None:
-        entity, names = self._about(exchange)
+    def _observe_errors(self, exchange: Exchange, key: int, client: str) -> None:
+        entity, names = self._subjects_of(exchange)
         found: dict[tuple[int, str, str | None], list[int | None]] = {}
         for (topic, partition), codes in codes_by_partition(exchange).items():
             for code in codes:
                 about = ("topic", topic) if topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
         for (code, kind, subject), partitions in found.items():
-            its = self._seen.at("error", code, key, client, kind, subject)
+            its = self._seen.get_or_make("error", code, key, client, kind, subject)
             its.count_exchange(exchange)
             its.count_name("brokers", exchange.connection_info.broker)
             its.count_name("versions", str(exchange.api_version))
@@ -205,14 +205,14 @@ class Doctor:
                 if number is not None:
                     its.count_name("partitions", str(number))
 
-    def _succeeded(self, exchange: Exchange, key: int, client: str, topics: list[str | None] | None) -> None:
+    def _observe_success(self, exchange: Exchange, key: int, client: str, topics: list[str | None] | None) -> None:
         done, time_ns = self._done, exchange.time_ns
         last: str | None = ""
         if topics is None:
             topics = _topics_of(exchange)
         elif None in topics:
             topics = [name for name in topics if name]
-        for subject in topics or self._about(exchange)[1] or (None,):
+        for subject in topics or self._subjects_of(exchange)[1] or (None,):
             if subject == last:
                 continue  # an answer repeats the names of its request
             last = subject
@@ -229,7 +229,7 @@ class Doctor:
             self._latencies.measure(exchange.connection_info.broker, key, client, time_ns, took)
 
     @staticmethod
-    def _about(exchange: Exchange) -> tuple[str, list[str]]:
+    def _subjects_of(exchange: Exchange) -> tuple[str, list[str]]:
         """The kind and the names of what an exchange without topics is about."""
         for kind, entity in _ENTITIES:
             names = [name for name in all_entity_names(exchange, entity) if isinstance(name, str) and name]
@@ -261,7 +261,7 @@ class Doctor:
             place, time_ns = fields(item, tuple, int)
             client, key, subject = fields(place, str, int, str | None)
             self._done[client, key, subject] = time_ns
-        self._latencies = BrokerLatencies.of(latencies)
+        self._latencies = BrokerLatencies.make_resumed(latencies)
         for item in offers:
             where, versions = fields(item, tuple, list)
             broker, key = fields(where, str, int)

@@ -55,18 +55,18 @@ class Observation:
             self.count_at(time_ns)
         evidence = self.evidence
         if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
-            self._keep([shown_by(exchange)])
+            self._keep_evidence([shown_by(exchange)])
 
     def count_end(self, ended: Ended) -> None:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
         self.count_at(ended.last_ns)
         info = ended.connection_info
-        self._keep([(ended.last_ns, info.number, info.client, info.broker, None, None, None)])
+        self._keep_evidence([(ended.last_ns, info.number, info.client, info.broker, None, None, None)])
 
     def count_evidence(self, evidence: Evidence) -> None:
         """Count an exchange of which only the evidence was kept."""
         self.count_at(evidence[0])
-        self._keep([evidence])
+        self._keep_evidence([evidence])
 
     def count_at(self, time_ns: int) -> None:
         """Count one occurrence at a time in ns, without an exchange."""
@@ -158,9 +158,9 @@ class Observation:
             self.keep_first_and_last(name, *last)
         for minute, seconds in other.marks.items():
             self._mark(minute, seconds)
-        self._keep(other.evidence)
+        self._keep_evidence(other.evidence)
 
-    def _keep(self, more: Iterable[Evidence]) -> None:
+    def _keep_evidence(self, more: Iterable[Evidence]) -> None:
         order = sorted({*self.evidence, *more}, key=lambda each: (each[0], each[2], each[3], each[4] or 0, each[1]))
         self.evidence = order[:EVIDENCE_MAX]
 
@@ -184,11 +184,11 @@ class Observation:
         ]
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [getattr(self, name) for name in _STATE]
 
     @classmethod
-    def of(cls, state: object) -> Observation:
+    def make_resumed(cls, state: object) -> Observation:
         """An observation from its `state`. Raises DecodeError."""
         made = cls()
         found = fields(state, int, int, int, dict, dict, dict, dict, list, dict)
@@ -219,7 +219,7 @@ class Observations:
         self.left_out = 0
         self.sent = SentBatches()
 
-    def at(self, *key: str | int | None) -> Observation:
+    def get_or_make(self, *key: str | int | None) -> Observation:
         """The observation of this kind and subject, made where missing; beyond OBSERVATIONS_MAX it is not kept."""
         found = self._found.get(key)
         if found is None:
@@ -234,7 +234,7 @@ class Observations:
         """The observation of this kind and subject; None where there is none."""
         return self._found.get(key)
 
-    def of(self, kind: str) -> Iterator[tuple[Any, Observation]]:
+    def items_of_kind(self, kind: str) -> Iterator[tuple[Any, Observation]]:
         """Subject and observation, for all observations of a kind, in the order of subjects."""
         found = [(key[1:], each) for key, each in self._found.items() if key[0] == kind]
         found.sort(key=lambda item: [(part is not None, str(part)) for part in item[0]])
@@ -245,7 +245,7 @@ class Observations:
         self.left_out += other.left_out
         self.sent.merge(other.sent)
         for key, each in other._found.items():
-            self.at(*key).merge(each)
+            self.get_or_make(*key).merge(each)
 
     def export(self) -> bytes:
         """The state, for `resume`."""
@@ -254,12 +254,12 @@ class Observations:
     def resume(self, state: bytes) -> None:
         """Restore the state that `export` gave. Raises DecodeError."""
         self.left_out, sent, items = fields(unpack(state), int, list, list)
-        self.sent = SentBatches.of(sent)
+        self.sent = SentBatches.make_resumed(sent)
         for item in items:
             key, each = fields(item, tuple, list)
             if not key or not isinstance(key[0], str) or not all(isinstance(part, _PART) for part in key):
                 raise Malformed("an observation without a kind")
-            self._found[key] = Observation.of(each)
+            self._found[key] = Observation.make_resumed(each)
 
 
 _PART: Final = (str, int, type(None))

@@ -122,7 +122,7 @@ class SentBatches:
     def _join(self, number: int, its: SentAgain) -> None:
         before = self._entries.get(number)
         if before is not None:
-            self._entries[number] = _joined(before, its)
+            self._entries[number] = _sum_counts(before, its)
         elif len(self._heap) < BATCHES_REMEMBERED_MAX:
             heappush(self._heap, -number)
             self._entries[number] = its
@@ -140,11 +140,11 @@ class SentBatches:
         return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [[number, list(its)] for number, its in self._entries.items()]
 
     @classmethod
-    def of(cls, state: object) -> SentBatches:
+    def make_resumed(cls, state: object) -> SentBatches:
         """Batches from their `state`. Raises DecodeError."""
         made = cls()
         (items,) = fields([state], list)
@@ -163,7 +163,7 @@ def _is_retry(its: SentAgain) -> bool:
     return late or its.refused + its.unknown > 0
 
 
-def _joined(one: SentAgain, other: SentAgain) -> SentAgain:
+def _sum_counts(one: SentAgain, other: SentAgain) -> SentAgain:
     """The sum of two counts of one batch, with the client, topic and evidence of its last try."""
     late = other
     if one.last[0] >= other.last[0]:

@@ -149,14 +149,14 @@ class BrokerLatencies:
                 self._slices[part] = _plus(self._slices.get(part, _NOTHING), found)
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         self._count()
         groups = [[where, group.state()] for where, group in self._groups.items()]
         sums = [[[where, found] for where, found in some.items()] for some in (self._clients, self._slices)]
         return [groups, *sums, self._shift, self._first, self._last]
 
     @classmethod
-    def of(cls, state: object) -> BrokerLatencies:
+    def make_resumed(cls, state: object) -> BrokerLatencies:
         """Latencies from their `state`. Raises DecodeError."""
         made = cls()
         groups, clients, slices, made._shift, made._first, made._last = fields(state, list, list, list, int, int, int)
@@ -165,7 +165,7 @@ class BrokerLatencies:
         for item in groups:
             where, group = fields(item, tuple, list)
             broker, key = fields(where, str, int)
-            made._groups[broker, key] = GroupStatistics.of(group)
+            made._groups[broker, key] = GroupStatistics.make_resumed(group)
         for item in clients:
             where, found = fields(item, tuple, tuple)
             broker, key, client = fields(where, str, int, str)
@@ -178,7 +178,7 @@ class BrokerLatencies:
             made._slices[broker, key, number] = count, logs
         return made
 
-    def slow(self, limits: Thresholds) -> Iterator[SlowBroker]:
+    def find_slow_brokers(self, limits: Thresholds) -> Iterator[SlowBroker]:
         """Brokers that all comparisons find slower than their peers."""
         self._count()
         medians: dict[int, dict[str, float]] = defaultdict(dict)
@@ -198,7 +198,7 @@ class BrokerLatencies:
 
     def _slower_for_same_clients(self, broker: str, key: int, limits: Thresholds) -> bool:
         weight, apart = 0, 0.0
-        for here, there in _beside(self._clients, broker, key):
+        for here, there in _pair_with_peers(self._clients, broker, key):
             both = min(here[0], there[0])
             weight += both
             apart += both * (_mean(here) - _mean(there))
@@ -206,7 +206,7 @@ class BrokerLatencies:
 
     def _slower_all_the_time(self, broker: str, key: int, limits: Thresholds) -> bool:
         compared = slower = 0
-        for here, there in _beside(self._slices, broker, key):
+        for here, there in _pair_with_peers(self._slices, broker, key):
             if min(here[0], there[0]) < limits["slow.slice"]:
                 continue
             compared += 1
@@ -215,7 +215,7 @@ class BrokerLatencies:
         return compared >= limits["slow.slices"] and slower >= limits["slow.share"] * compared
 
 
-def _beside(
+def _pair_with_peers(
     some: Mapping[tuple[str, int, str], _Sum] | Mapping[tuple[str, int, int], _Sum], broker: str, key: int
 ) -> Iterator[tuple[_Sum, _Sum]]:
     """Pairs of sums with the same client or time slice: that of a broker, and that of all its peers together."""

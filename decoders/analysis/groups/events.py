@@ -149,7 +149,7 @@ class _Scene:
         return self.group, GroupEvent(answered, kind, member, generation, asked, group_type, *who, its, text, detail)
 
 
-def _joined(scene: _Scene) -> Found:
+def _join_events(scene: _Scene) -> Found:
     request, answer = scene.request, scene.answer
     member, instance = str(answer.get("member_id") or request.get("member_id") or ""), request.get("group_instance_id")
     text = request.get("reason")
@@ -160,7 +160,9 @@ def _joined(scene: _Scene) -> Found:
         yield scene.event("named", member, -1, text=text, instance=instance)
         return
     if scene.error:
-        yield scene.event(_refusal(scene.error), member, -1, text=scene.exchange.api_reader.name, instance=instance)
+        yield scene.event(
+            _refusal_kind(scene.error), member, -1, text=scene.exchange.api_reader.name, instance=instance
+        )
         return
     protocol = answer.get("protocol_name")
     detail = Joining(
@@ -171,14 +173,14 @@ def _joined(scene: _Scene) -> Found:
         tuple((each.get("member_id", ""), each.get("group_instance_id")) for each in structs(answer, "members")),
         request.get("session_timeout_ms", -1),
         request.get("rebalance_timeout_ms", -1),
-        _subscribed(request, protocol),
+        _subscribed_topics(request, protocol),
     )
     generation = int(answer.get("generation_id", -1))
     yield scene.event("joined", member, generation, text=text, detail=tuple(detail), instance=instance)
     yield scene.group, Heard(member, instance, beat=False)
 
 
-def _subscribed(request: Mapping[str, Any], protocol: str | None) -> tuple[str, ...]:
+def _subscribed_topics(request: Mapping[str, Any], protocol: str | None) -> tuple[str, ...]:
     """The topics that a member of a classic consumer group asks for with the protocol that was chosen."""
     for each in structs(request, "protocols"):
         if each.get("name") == protocol:
@@ -212,22 +214,22 @@ def _in_python_form(value: Any) -> Any:
     return {field: _in_python_form(each) for field, each in value.items()}
 
 
-def _has(value: Any) -> Assigned:
+def _decode_assignment(value: Any) -> Assigned:
     """The assignment of a member of a classic group, from its bytes."""
     found = _structure("ConsumerProtocolAssignment", value)
-    return _numbers(found.get("assigned_partitions"), "topic")
+    return _partitions_by_topic(found.get("assigned_partitions"), "topic")
 
 
-def _numbers(rows: Any, name: str) -> Assigned:
+def _partitions_by_topic(rows: Any, name: str) -> Assigned:
     """The partitions in rows whose topic or subtopology is in `name`; a side may end in the middle of a row."""
-    return _cut(
+    return _limit_assignment(
         (str(each.get(name) or ""), [number for number in each.get("partitions") or () if isinstance(number, int)])
         for each in rows or ()
         if isinstance(each, dict)
     )
 
 
-def _cut(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
+def _limit_assignment(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
     """The assignment in order, with no more than ASSIGNED_SHOWN_MAX partitions of all topics."""
     left = ASSIGNED_SHOWN_MAX
     made: list[tuple[str, tuple[int, ...]]] = []
@@ -237,25 +239,28 @@ def _cut(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
     return tuple(made)
 
 
-def _synced(scene: _Scene) -> Found:
+def _sync_events(scene: _Scene) -> Found:
     request, answer = scene.request, scene.answer
     member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
     generation = int(request.get("generation_id", -1))
     if not scene.answered or scene.error:
-        kind = _refusal(scene.error) if scene.answered else "unanswered"
+        kind = _refusal_kind(scene.error) if scene.answered else "unanswered"
         yield scene.event(kind, member, generation, text=scene.exchange.api_reader.name, instance=instance)
         return
-    given = {str(each.get("member_id")): _has(each.get("assignment")) for each in structs(request, "assignments")}
-    given[member] = _has(answer.get("assignment"))
+    given = {
+        str(each.get("member_id")): _decode_assignment(each.get("assignment"))
+        for each in structs(request, "assignments")
+    }
+    given[member] = _decode_assignment(answer.get("assignment"))
     yield scene.event("assigned", member, generation, detail=tuple(sorted(given.items())), instance=instance)
     yield scene.group, Heard(member, instance, beat=False)
 
 
-def _refusal(error: int) -> str:
+def _refusal_kind(error: int) -> str:
     return "told" if error == _REBALANCING else "fenced" if error in FENCING else "refused"
 
 
-def _beat(scene: _Scene) -> Found:
+def _heartbeat_events(scene: _Scene) -> Found:
     request = scene.request
     member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
     if not scene.answered:
@@ -264,14 +269,14 @@ def _beat(scene: _Scene) -> Found:
         generation = int(request.get("generation_id", -1))
         yield (
             scene.event(
-                _refusal(scene.error), member, generation, text=scene.exchange.api_reader.name, instance=instance
+                _refusal_kind(scene.error), member, generation, text=scene.exchange.api_reader.name, instance=instance
             )
         )
     if scene.error in (0, _REBALANCING):
         yield scene.group, Heard(member, instance, beat=True)
 
 
-def _left(scene: _Scene) -> Found:
+def _leave_events(scene: _Scene) -> Found:
     request, answer = scene.request, scene.answer
     if "members" not in request:
         if not scene.error:
@@ -284,7 +289,7 @@ def _left(scene: _Scene) -> Found:
             yield scene.event("left", name, -1, text=each.get("reason"), instance=instance)
 
 
-def _committed(scene: _Scene) -> Found:
+def _commit_events(scene: _Scene) -> Found:
     """An accepted commit shows its member; a commit that is refused for its generation or member id fences it."""
     request, exchange = scene.request, scene.exchange
     member = str(request.get("member_id") or "")
@@ -298,7 +303,7 @@ def _committed(scene: _Scene) -> Found:
         yield scene.group, Heard(member, request.get("group_instance_id"), beat=False)
 
 
-def _beaten(scene: _Scene) -> Found:
+def _group_heartbeat_events(scene: _Scene) -> Found:
     """What the heartbeat of a consumer, share or streams group says."""
     request, answer, exchange = scene.request, scene.answer, scene.exchange
     group_type = HEARTBEATS[exchange.api_key or 68]
@@ -323,28 +328,28 @@ def _beaten(scene: _Scene) -> Found:
         yield scene.event("joined", member, epoch, detail=tuple(its), **shared)
     elif epoch != asked:
         yield scene.event("moved", member, epoch, **shared)
-    given = _given(exchange, answer)
+    given = _assignment_in(exchange, answer)
     if given is not None:
         yield scene.event("assigned", member, epoch, detail=((member, given),), **shared)
     yield scene.group, Heard(member, instance, beat=True)
 
 
-def _given(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | None:
+def _assignment_in(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | None:
     """The assignment in an answer; None where it stays as it was."""
     if exchange.api_key == 88:
         tasks = [answer.get(name) for name in ("active_tasks", "standby_tasks", "warmup_tasks")]
         if all(each is None for each in tasks):
             return None
-        return _numbers(tasks[0], "subtopology_id")
+        return _partitions_by_topic(tasks[0], "subtopology_id")
     assignment = answer.get("assignment")
     if not isinstance(assignment, dict):
         return None
     # Releases before 3.7 called it `assigned_topic_partitions`.
     rows = assignment.get("topic_partitions", assignment.get("assigned_topic_partitions"))
-    return _cut((topic_of(exchange, each) or "", each.get("partitions") or ()) for each in rows or ())
+    return _limit_assignment((topic_of(exchange, each) or "", each.get("partitions") or ()) for each in rows or ())
 
 
-def _described(scene: _Scene) -> Found:
+def _describe_events(scene: _Scene) -> Found:
     """Groups as DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe show them."""
     group_type = _DESCRIBES[scene.exchange.api_key or 15]
     for each in structs(scene.answer, "groups"):
@@ -356,7 +361,7 @@ def _described(scene: _Scene) -> Found:
                 member.get("group_instance_id", member.get("instance_id")),
                 str(member.get("client_id") or ""),
                 str(member.get("client_host") or "").lstrip("/"),
-                _described_has(member),
+                _described_assignment(member),
             )
             for member in structs(each, "members")
         )
@@ -374,16 +379,16 @@ def _described(scene: _Scene) -> Found:
         )
 
 
-def _described_has(member: Mapping[str, Any]) -> Assigned:
+def _described_assignment(member: Mapping[str, Any]) -> Assigned:
     assignment = member.get("assignment")
     if not isinstance(assignment, dict):
-        return _has(member.get("member_assignment"))
+        return _decode_assignment(member.get("member_assignment"))
     if "active_tasks" in assignment:
-        return _numbers(assignment["active_tasks"], "subtopology_id")
-    return _numbers(assignment.get("topic_partitions"), "topic_name")
+        return _partitions_by_topic(assignment["active_tasks"], "subtopology_id")
+    return _partitions_by_topic(assignment.get("topic_partitions"), "topic_name")
 
 
-def _listed(scene: _Scene) -> Found:
+def _list_events(scene: _Scene) -> Found:
     for each in structs(scene.answer, "groups"):
         name, state = str(each.get("group_id") or ""), str(each.get("group_state") or "")
         group_type, protocol_type = str(each.get("group_type") or ""), str(each.get("protocol_type") or "")
@@ -391,7 +396,7 @@ def _listed(scene: _Scene) -> Found:
             yield name, Described(scene.times[0], state, group_type.lower(), protocol_type, "", -1, None)
 
 
-def _deleted(scene: _Scene) -> Found:
+def _delete_events(scene: _Scene) -> Found:
     for each in structs(scene.answer, "results"):
         if not each.get("error_code"):
             scene.group = str(each.get("group_id") or "")
@@ -414,32 +419,36 @@ class EventRow(NamedTuple):
 
 EVENT_APIS: Final[dict[int, EventRow]] = {
     JOIN_GROUP: EventRow(
-        _joined,
+        _join_events,
         (*_MEMBER, "session_timeout_ms", "rebalance_timeout_ms", "protocol_type", "protocols", "reason"),
         (
             *("error_code", "generation_id", "protocol_type", "protocol_name", "leader", "member_id"),
             *("members[].member_id", "members[].group_instance_id"),
         ),
     ),
-    SYNC_GROUP: EventRow(_synced, (*_MEMBER, "generation_id", "assignments"), ("error_code", "assignment")),
-    HEARTBEAT: EventRow(_beat, (*_MEMBER, "generation_id"), ("error_code",)),
-    LEAVE_GROUP: EventRow(_left, ("group_id", "member_id", "members"), ("error_code", "members")),
-    OFFSET_COMMIT: EventRow(_committed, (*_MEMBER, "generation_id_or_member_epoch"), ()),
-    28: EventRow(_committed, (*_MEMBER, "generation_id_or_member_epoch"), ()),
+    SYNC_GROUP: EventRow(_sync_events, (*_MEMBER, "generation_id", "assignments"), ("error_code", "assignment")),
+    HEARTBEAT: EventRow(_heartbeat_events, (*_MEMBER, "generation_id"), ("error_code",)),
+    LEAVE_GROUP: EventRow(_leave_events, ("group_id", "member_id", "members"), ("error_code", "members")),
+    OFFSET_COMMIT: EventRow(_commit_events, (*_MEMBER, "generation_id_or_member_epoch"), ()),
+    28: EventRow(_commit_events, (*_MEMBER, "generation_id_or_member_epoch"), ()),
     68: EventRow(
-        _beaten,
+        _group_heartbeat_events,
         (*_HEARTBEAT_REQUEST, "subscribed_topic_names", "server_assignor"),
         (*_HEARTBEAT_ANSWER, "assignment"),
     ),
     76: EventRow(
-        _beaten,
+        _group_heartbeat_events,
         ("group_id", "member_id", "member_epoch", "subscribed_topic_names"),
         (*_HEARTBEAT_ANSWER, "assignment"),
     ),
-    88: EventRow(_beaten, _HEARTBEAT_REQUEST, (*_HEARTBEAT_ANSWER, "active_tasks", "standby_tasks", "warmup_tasks")),
-    **{key: EventRow(_described, (), ("groups",)) for key in _DESCRIBES},
-    LIST_GROUPS: EventRow(_listed, (), ("groups",)),
-    42: EventRow(_deleted, (), ("results",)),
+    88: EventRow(
+        _group_heartbeat_events,
+        _HEARTBEAT_REQUEST,
+        (*_HEARTBEAT_ANSWER, "active_tasks", "standby_tasks", "warmup_tasks"),
+    ),
+    **{key: EventRow(_describe_events, (), ("groups",)) for key in _DESCRIBES},
+    LIST_GROUPS: EventRow(_list_events, (), ("groups",)),
+    42: EventRow(_delete_events, (), ("results",)),
 }
 
 

@@ -75,7 +75,7 @@ class GroupMember:
         self.beats += other.beats
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self.first, self.last, self.client, self.host, self.instance, self.beats]
 
 
@@ -128,13 +128,13 @@ class GroupHistory:
         )
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         members = [[name, each.state()] for name, each in self.members.items()]
         described = [None if each is None else tuple(each) for each in self.described]
         return [[tuple(each) for each in self.events], self.total, members, described, sorted(self.cut)]
 
     @classmethod
-    def of(cls, state: object) -> GroupHistory:
+    def make_resumed(cls, state: object) -> GroupHistory:
         """A history from its `state`. Raises DecodeError."""
         made = cls()
         events, made.total, members, described, cut = fields(state, list, int, list, list, list)
@@ -182,7 +182,7 @@ class Groups(Portraits):
         super().add(exchange)
         for group, said in events_of(exchange):
             if (group,) in self._found:
-                self._take(group, said, exchange)
+                self._add_to_history(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):
             self._offsets.learn(exchange)  # of the others no commits are kept
 
@@ -227,7 +227,7 @@ class Groups(Portraits):
             names.append(("coordinators", info.broker))
         return names
 
-    def _take(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
+    def _add_to_history(self, group: str, said: GroupEvent | Heard | Described, exchange: Exchange) -> None:
         history = self._histories.get(group)
         if history is None:
             history = self._histories[group] = GroupHistory()
@@ -238,9 +238,9 @@ class Groups(Portraits):
             who = client_of(exchange.client_id, info.client), host_of(info.client)
             history.add_member(said.member, GroupMember(time_ns, time_ns, *who, said.instance, int(said.beat)))
         else:
-            self._keep(history, [said])
+            self._keep_events(history, [said])
 
-    def _keep(self, history: GroupHistory, events: list[GroupEvent]) -> None:
+    def _keep_events(self, history: GroupHistory, events: list[GroupEvent]) -> None:
         history.total += len(events)
         if self._events + len(events) > GROUP_EVENTS_ALL_MAX:
             history.cut.add("timeline")
@@ -258,10 +258,10 @@ class Groups(Portraits):
             if (group,) not in self._found:
                 continue
             mine = self._histories.setdefault(group, GroupHistory())
-            self._keep(mine, list(its.events))
+            self._keep_events(mine, list(its.events))
             mine.total += its.total - len(its.events)
             mine.cut |= its.cut
-            for name, member in GroupHistory.of(its.state()).members.items():
+            for name, member in GroupHistory.make_resumed(its.state()).members.items():
                 mine.add_member(name, member)
             for described in its.described:
                 if described is not None:
@@ -278,7 +278,7 @@ class Groups(Portraits):
         super().resume(portraits)
         for item in histories:
             group, its = fields(item, str, list)
-            self._histories[group] = GroupHistory.of(its)
+            self._histories[group] = GroupHistory.make_resumed(its)
             self._events += len(self._histories[group].events)
         self._offsets.resume(offsets)
 
@@ -286,7 +286,7 @@ class Groups(Portraits):
 
     def rows(self) -> list[Row]:
         """A row for each group, by name."""
-        found, others, count = self.chosen()
+        found, others, count = self.choose_portraits()
         timelines = {}
         for (group,) in found:
             history = self._histories.get(group)
@@ -322,7 +322,7 @@ class Groups(Portraits):
             for name in self._found[group,].facets.get("readers", ()):
                 client, _, host = name.partition("\0")
                 groups[client, host].add(group)
-            partitions, topics = _about(timeline, commits.get(group, {}))
+            partitions, topics = _partitions_and_topics(timeline, commits.get(group, {}))
             for place in partitions:
                 by_partition[place].add(group)
             for topic in topics:
@@ -369,8 +369,8 @@ class Groups(Portraits):
             "partitions": partitions,
             "commit_lag": _sum(partitions, "commit_lag"),
             "position_lag": _sum(partitions, "position_lag"),
-            "refetched": _refetched(readers.values(), shares),
-            "shared": _shared(shares),
+            "refetched": _refetched_share(readers.values(), shares),
+            "shared": _share_row(shares),
             "clients": portrait.names("clients"),
             "asked_by": portrait.names("asked_by"),
             "apis": versions_used(portrait),
@@ -382,7 +382,7 @@ class Groups(Portraits):
 
     def _members(self, history: GroupHistory, timeline: Timeline) -> list[Row]:
         """A row for each member: first the members that are present, then the others."""
-        present, has = {*timeline.present()}, timeline.has()
+        present, has = {*timeline.present()}, timeline.present_assignments()
         described = timeline.described.members if timeline.described is not None else None
         if described is not None and timeline.described is not None:
             since = timeline.described.time_ns
@@ -415,7 +415,12 @@ class Groups(Portraits):
         self, timeline: Timeline, readers: Readers, commits: dict[TopicPartition, GroupCommit]
     ) -> list[Row]:
         """A row for each partition that the group has, reads or commits."""
-        owners = {(topic, number): name for name, has in timeline.has().items() for topic, its in has for number in its}
+        owners = {
+            (topic, number): name
+            for name, has in timeline.present_assignments().items()
+            for topic, its in has
+            for number in its
+        }
         tasks = timeline.group_type == "streams"  # assignments name subtopologies
         places = {*commits, *readers, *(() if tasks else owners)}
         return [
@@ -458,11 +463,13 @@ class Groups(Portraits):
             "position_lag": position_lag,
             "position_lag_ms": position_ms,
             "position_lag_max": None if most[0] == NOTHING else most[0],
-            "refetched": _refetched([readers], None),
+            "refetched": _refetched_share([readers], None),
         }
 
 
-def _about(timeline: Timeline, commits: Iterable[TopicPartition]) -> tuple[set[TopicPartition], set[str]]:
+def _partitions_and_topics(
+    timeline: Timeline, commits: Iterable[TopicPartition]
+) -> tuple[set[TopicPartition], set[str]]:
     """The partitions that a group has had or committed, and all topics that it has had, committed or asked for."""
     had = {
         (topic, number)
@@ -480,7 +487,7 @@ def _sum(partitions: Iterable[Row], key: str) -> int | None:
     return sum(values) if values else None
 
 
-def _refetched(several: Iterable[Iterable[ReaderPosition]], shared: ShareCounts | None) -> float | None:
+def _refetched_share(several: Iterable[Iterable[ReaderPosition]], shared: ShareCounts | None) -> float | None:
     """The share of offsets read that had been read before; for a share group, the share of records delivered again."""
     if shared is not None and shared.acquired:
         return shared.again / shared.acquired
@@ -492,7 +499,7 @@ def _refetched(several: Iterable[Iterable[ReaderPosition]], shared: ShareCounts 
     return max(read - once, 0) / read if read else None
 
 
-def _shared(counts: ShareCounts | None) -> Row | None:
+def _share_row(counts: ShareCounts | None) -> Row | None:
     return None if counts is None else counts._asdict()
 
 

@@ -147,11 +147,11 @@ class PartitionEnd:
         self.moments.merge(other.moments)
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self.seen, self.proved, self.moments.shift, list(self.moments.points.values())]
 
     @classmethod
-    def of(cls, state: object) -> PartitionEnd:
+    def make_resumed(cls, state: object) -> PartitionEnd:
         """An end from its `state`. Raises DecodeError."""
         made = cls()
         seen, proved, made.moments.shift, points = fields(state, tuple, tuple, int, list)
@@ -192,11 +192,11 @@ class ReaderPosition:
         self.ranges = merge_ranges([*self.ranges, *other.ranges])
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self.latest, self.lag, self.read, self.ranges]
 
     @classmethod
-    def of(cls, state: object) -> ReaderPosition:
+    def make_resumed(cls, state: object) -> ReaderPosition:
         """A position from its `state`. Raises DecodeError."""
         made = cls()
         latest, lag, made.read, ranges = fields(state, tuple, tuple, int, list)
@@ -254,11 +254,11 @@ class GroupCommit:
         self.pending = sorted({*self.pending, *other.pending})[-_PENDING_MAX:]
 
     def state(self) -> list[object]:
-        """The state as built-in values, for `of`."""
+        """The state as built-in values, for `make_resumed`."""
         return [self.count, self.latest, self.pending]
 
     @classmethod
-    def of(cls, state: object) -> GroupCommit:
+    def make_resumed(cls, state: object) -> GroupCommit:
         """A commit from its `state`. Raises DecodeError."""
         made = cls()
         made.count, latest, pending = fields(state, int, tuple, list)
@@ -302,19 +302,19 @@ class GroupOffsets:
 
     def end(self, topic: str | None, number: Any) -> PartitionEnd:
         """The end of a partition."""
-        return self._at(self.ends, (topic, number), PartitionEnd)
+        return self._get_or_make(self.ends, (topic, number), PartitionEnd)
 
     def reader(self, exchange: Exchange, topic: str | None, number: Any) -> ReaderPosition:
         """The position of the exchange's client in a partition."""
         info = exchange.connection_info
         where = (client_of(exchange.client_id, info.client), host_of(info.client), topic, number)
-        return self._at(self.readers, where, ReaderPosition)
+        return self._get_or_make(self.readers, where, ReaderPosition)
 
     def commit(self, group: str, topic: str | None, number: Any) -> GroupCommit:
         """The commit of a group for a partition."""
-        return self._at(self.commits, (group, topic, number), GroupCommit)
+        return self._get_or_make(self.commits, (group, topic, number), GroupCommit)
 
-    def _at(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
+    def _get_or_make(self, found: dict[Any, Kept], key: tuple[Any, ...], make: Callable[[], Kept]) -> Kept:
         """The value under a key, made where missing; without a topic it is not kept."""
         before = found.get(key)
         if before is not None:
@@ -353,18 +353,18 @@ class GroupOffsets:
     def merge(self, other: Self) -> None:
         """Add what `other` has seen; `other` stays unchanged."""
         self.left_out += other.left_out
-        for mine, its in zip(self._kept(), other._kept(), strict=True):
+        for mine, its in zip(self._kept_tables(), other._kept_tables(), strict=True):
             for key, each in its.items():
-                self._at(mine, key, type(each)).merge(each)
+                self._get_or_make(mine, key, type(each)).merge(each)
         for name, (committed, aborted) in other.transactions.items():
-            self._ended(name, committed, aborted)
+            self._end_transaction(name, committed, aborted)
         for group, counts in other.shares.items():
             self._share(group, counts)
 
-    def _kept(self) -> tuple[dict[Any, Any], ...]:
+    def _kept_tables(self) -> tuple[dict[Any, Any], ...]:
         return self.ends, self.readers, self.commits
 
-    def _ended(self, name: str, committed_ns: int, aborted_ns: int) -> None:
+    def _end_transaction(self, name: str, committed_ns: int, aborted_ns: int) -> None:
         before = self.transactions.get(name, (0, 0))
         if name in self.transactions or len(self.transactions) < PARTITIONS_KEPT_MAX:
             self.transactions[name] = max(before[0], committed_ns), max(before[1], aborted_ns)
@@ -376,7 +376,7 @@ class GroupOffsets:
 
     def export(self) -> bytes:
         """The state, for `resume`."""
-        kept = [[[key, each.state()] for key, each in found.items()] for found in self._kept()]
+        kept = [[[key, each.state()] for key, each in found.items()] for found in self._kept_tables()]
         shares = [[group, tuple(counts)] for group, counts in self.shares.items()]
         return pack([self.left_out, *kept, list(self.transactions.items()), shares])
 
@@ -386,15 +386,15 @@ class GroupOffsets:
         for item in ends:
             key, its = fields(item, tuple, list)
             topic, number = fields(key, str, int)
-            self.ends[topic, number] = PartitionEnd.of(its)
+            self.ends[topic, number] = PartitionEnd.make_resumed(its)
         for item in readers:
             key, its = fields(item, tuple, list)
             client, host, topic, number = fields(key, str, str, str, int)
-            self.readers[client, host, topic, number] = ReaderPosition.of(its)
+            self.readers[client, host, topic, number] = ReaderPosition.make_resumed(its)
         for item in commits:
             key, its = fields(item, tuple, list)
             group, topic, number = fields(key, str, str, int)
-            self.commits[group, topic, number] = GroupCommit.of(its)
+            self.commits[group, topic, number] = GroupCommit.make_resumed(its)
         for item in transactions:
             name, times = fields(item, str, tuple)
             self.transactions[name] = _point(times)
@@ -532,7 +532,7 @@ class GroupOffsets:
         name = request.get("transactional_id") if isinstance(request, dict) else None
         if name and isinstance(answer, dict) and not answer.get("error_code"):
             time_ns = exchange.response_ns or exchange.time_ns
-            self._ended(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
+            self._end_transaction(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
 
     def learn_share_records(self, exchange: Exchange) -> None:
         """Count the records that a share group has acquired and acknowledged."""

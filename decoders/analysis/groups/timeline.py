@@ -311,7 +311,7 @@ class Timeline:
             for event in self.events
         )
 
-    def has(self) -> dict[str, Assigned]:
+    def present_assignments(self) -> dict[str, Assigned]:
         """The assignment that each present member has now."""
         found: dict[str, Assigned] = {}
         present = {*self.present()}

@@ -76,7 +76,7 @@ def feed_statistics(statistics: Statistics, rows: BatchColumns, only: frozenset[
     shift = statistics.slices()[2].bit_length() - 1
     if statistics.over_time:
         _set_slices(groups, made, measured, times[picked] >> shift, METRICS[statistics.metric].join)
-    statistics.take(zip(groups.values, made, strict=True), first, last, shift)
+    statistics.add_groups(zip(groups.values, made, strict=True), first, last, shift)
 
 
 def _group_rows(statistics: Statistics, rows: BatchColumns, only: frozenset[Any] | None) -> tuple[Numbers, CodedColumn]:
@@ -316,7 +316,7 @@ def feed_versions(versions: ClientVersions, rows: BatchColumns) -> None:
     times, size = rows.integers("time_ns")[at], len(groups.values)
     firsts, lasts = least_by_group(groups.numbers, times, size), greatest_by_group(groups.numbers, times, size)
     for key, *amounts in zip(groups.values, count_by_group(groups.numbers, size), firsts, lasts, strict=True):
-        versions.take(key, amounts)
+        versions.join_amounts(key, amounts)
 
 
 def tally_rows(tally: Tally, rows: BatchColumns) -> None:
@@ -326,7 +326,7 @@ def tally_rows(tally: Tally, rows: BatchColumns) -> None:
     _, *names = tally.amounts
     columns = [sum_by_group(groups.numbers, rows.integers(name), size) for name in names]
     for key, *amounts in zip(groups.values, count_by_group(groups.numbers, size), *columns, strict=True):
-        tally.take(key, amounts)
+        tally.join_amounts(key, amounts)
 
 
 def count_record_batches(found: BatchSizes, rows: BatchColumns) -> None:
@@ -346,7 +346,7 @@ def count_record_batches(found: BatchSizes, rows: BatchColumns) -> None:
     for (group, codec), its_batches in zip(codecs.values, times, strict=True):
         made[group].codecs[codec or ""] += its_batches
     for (api, topic, topic_id), its in zip(groups.values, made, strict=True):
-        found.take((api, topic or topic_id), its)
+        found.add_batches((api, topic or topic_id), its)
 
 
 def _average_per_batch(amount: Numbers, batches: Numbers) -> Numbers:

@@ -196,7 +196,7 @@ class ConnectionFaults:
         self._watched.learn(faults.watching, exchange, seen)
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
             found = body_of(exchange, "response")
-            self._sessions.answered(exchange.memo.asked, found[1] if found is not None else {})
+            self._sessions.follow_response(exchange.memo.asked, found[1] if found is not None else {})
         made = Decision()
         if isinstance(exchange.memo, _Forgotten):
             frame = change_body(exchange, "response", forget_topics, exchange.memo.arguments)
@@ -216,7 +216,7 @@ class ConnectionFaults:
         found = body_of(exchange, "request")
         if found is None:
             return False
-        exchange.memo = _Fetching(found[1], self._sessions.whole(found[1]))
+        exchange.memo = _Fetching(found[1], self._sessions.complete_request(found[1]))
         return found[1].get("session_epoch") == 0
 
     def _add_decision_of_rule(
@@ -265,7 +265,7 @@ class ConnectionFaults:
         if frame is None:
             return Decision(b"", then=Then.CLOSE, reason=f"{_reason(schedule)}: {answer.why}")
         if isinstance(exchange.memo, _Fetching) and self._sessions is not None:
-            self._sessions.answered(exchange.memo.asked, {})
+            self._sessions.follow_response(exchange.memo.asked, {})
         frame = add_size_field(frame)
         return Decision(frame) if rule.side == "answer" else Decision(reply=frame)
 
