@@ -36,7 +36,7 @@ _QUESTIONS: Final = {
 }
 
 
-def select(
+def make_filter(
     expression: str | None,
     words: Mapping[str, Iterable[str]],
     *,
@@ -51,17 +51,17 @@ def select(
     parts = []
     for option, values in words.items():
         if option == "--client":
-            parts += [f"({' or '.join(map(_client, values))})"] if values else []
-        elif texts := [_quoted(_api(value) if option == "--api" else value) for value in values]:
+            parts += [f"({' or '.join(map(_client_expression, values))})"] if values else []
+        elif texts := [_quote_text(_api_name(value) if option == "--api" else value) for value in values]:
             part = f"{_QUESTIONS[option]} ({', '.join(texts)})"
-            _parsed(part, option)
+            _parse_filter(part, option)
             parts.append(part)
     if slower_than is not None:
         parts.append(f"latency > {f'{slower_than:.9f}'.rstrip('0').rstrip('.')}ms")
     if errors is not None:
         parts.append(errors)
     if expression is not None and expression.strip():
-        _parsed(expression, "-f")
+        _parse_filter(expression, "-f")
         parts.append(f"({expression})")
     return parse(" and ".join(parts))
 
@@ -72,23 +72,23 @@ def without_expected(selection: Filter) -> Filter | None:
     return parse(text.replace(WENT_WRONG, f"(error and not {WENT_WRONG})")) if WENT_WRONG in text else None
 
 
-def _api(name: str) -> str:
+def _api_name(name: str) -> str:
     """The API's name for a filter; a number stays as it is, even one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
 
 
-def both(expression: str, selection: Filter) -> Filter:
+def join_filters(expression: str, selection: Filter) -> Filter:
     """The filter for which an expression of kw's own and another filter both hold."""
     return parse(" and ".join(text for text in (expression, selection.text) if text))
 
 
-def _client(name: str) -> str:
+def _client_expression(name: str) -> str:
     """The filter expression for a client: by its address where the name is one, else by its id."""
-    by_address = f"client == {_quoted(name)}"
+    by_address = f"client == {_quote_text(name)}"
     try:
         parse(by_address)
     except FilterError:
-        return f"client_id like {_quoted(name)}"
+        return f"client_id like {_quote_text(name)}"
     return by_address
 
 
@@ -136,7 +136,7 @@ def resolve_times(
 
     dated = [moment.ns for moment in (since, until) if moment is not None and moment.since == "1970"]
     whole = dated[0] if dated else span[0]
-    offset = find_zone(zone).at(whole // 10**9).utcoffset()
+    offset = find_zone(zone).local_time(whole // 10**9).utcoffset()
     offset_ns = 0 if offset is None else round(offset.total_seconds()) * 10**9
     first = None if since is None else max(since.resolve(*span, offset_ns), 0)
     last = None if until is None else max(until.resolve(*span, offset_ns), 0)
@@ -145,11 +145,11 @@ def resolve_times(
     return first, last
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _parsed(text: str, option: str) -> Filter:
+def _parse_filter(text: str, option: str) -> Filter:
     try:
         return parse(text)
     except FilterError as error:
@@ -164,11 +164,11 @@ def _parsed(text: str, option: str) -> Filter:
             hint = f"; --bpf '{text}' filters a live capture, --port 9092 chooses ports"
         elif meant := FIELDS.get(error.word.lower(), FIELDS.get(error.word.lower().rpartition(".")[0])):
             hint = f" (did you mean {meant}?)"
-        place = f"at column {error.column}: {_marked(text, error.column)}"
+        place = f"at column {error.column}: {_mark_column(text, error.column)}"
         raise Failure(f"-f: {error.text}{hint}, {place}", Exit.USAGE) from None
 
 
-def _marked(text: str, column: int) -> str:
+def _mark_column(text: str, column: int) -> str:
     """The part of an expression around a column (from 1), with a mark before the column."""
     at = column - 1
     before, after = text[max(0, at - 30) : at], text[at : at + 30]

@@ -15,7 +15,7 @@ from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, Row
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
 from kwcli.output.settings import Settings, choose_settings
 from kwcli.run_environment import Environment, Exit, Failure, switch_on
-from kwcli.spelling import or_list
+from kwcli.spelling import quoted_list
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
@@ -54,7 +54,7 @@ class Clash(NamedTuple):
 def refuse_clashes(*clashes: Clash) -> None:
     """Raise UsageError where the command line has two options of which one would be ignored; defaults do not count."""
     context = click.get_current_context()
-    names, typed = _typed(context)
+    names, typed = _typed_parameters(context)
     for clash in clashes:
         if clash.option in typed:
             for other in clash.others:
@@ -66,7 +66,7 @@ def refuse_clashes(*clashes: Clash) -> None:
 def refuse_without(option: str, others: Iterable[str], why: str) -> None:
     """Raise UsageError where the command line has one of `others`, which need `option`, but not `option` itself."""
     context = click.get_current_context()
-    names, typed = _typed(context)
+    names, typed = _typed_parameters(context)
     if option not in typed:
         for other in others:
             if other in typed:
@@ -76,13 +76,13 @@ def refuse_without(option: str, others: Iterable[str], why: str) -> None:
 def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
     """Raise UsageError where the command line has an option (one of `among`), which says nothing; `why` says why."""
     context = click.get_current_context()
-    names, typed = _typed(context)
+    names, typed = _typed_parameters(context)
     for name in names:
         if name in typed and (among is None or name in among):
             raise click.UsageError(f"{names[name]} has no effect {why}", context)
 
 
-def _typed(context: click.Context) -> tuple[dict[str, str], set[str]]:
+def _typed_parameters(context: click.Context) -> tuple[dict[str, str], set[str]]:
     """The spelling of a command's parameters, by name, and the names of the parameters that the command line has."""
     names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
     return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
@@ -197,7 +197,7 @@ class FilterOptions(NamedTuple):
         """
         if not also and self._replace(limit=None) == FilterOptions():
             return None  # so that most runs do not load the filter language
-        from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, both, select
+        from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, join_filters, make_filter
 
         words = {
             "--api": self.apis,
@@ -207,7 +207,7 @@ class FilterOptions(NamedTuple):
             "--client": self.clients,
         }
         errors = EVERY_ERROR if self.errors_all else WENT_WRONG if self.errors else None
-        found = both(also, select(self.expression, words, slower_than=self.slower_than, errors=errors))
+        found = join_filters(also, make_filter(self.expression, words, slower_than=self.slower_than, errors=errors))
         return None if found.everything else found
 
     def text(self) -> str:
@@ -247,13 +247,13 @@ class OutputOptions(NamedTuple):
         if self.marks and self.output != "fields":
             raise Failure(f"-E is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.columns and self.output not in WITH_COLUMNS:
-            raise Failure(f"--columns is for {or_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
+            raise Failure(f"--columns is for {quoted_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
         found = choose_settings(env, output=self.output, color=self.color, live=live)._replace(
             verbose=self.verbose,
             quiet=self.quiet,
             columns=self.fields or self.columns,
             marks=self.marks,
-            zone=self._zone(env) if self.local else "",
+            zone=self._zone_name(env) if self.local else "",
             **(content or ContentOptions())._asdict(),
         )
         if not live:
@@ -264,7 +264,7 @@ class OutputOptions(NamedTuple):
             FieldMarks.parse(self.marks)
         return found
 
-    def _zone(self, env: Environment) -> str:
+    def _zone_name(self, env: Environment) -> str:
         if self.output in RECORD_FORMATS:  # times of records are UTC
             raise Failure(f"--local has no effect with -o {self.output}, whose times are UTC", Exit.USAGE)
         from kwcli.output.short_texts import LOCAL, find_zone
@@ -278,17 +278,17 @@ def gather_options(name: str, make: Callable[..., object], names: Iterable[str])
     """A decorator: the command gets the options `names` as one argument `name`, made of them by `make`."""
     own = tuple(names)
 
-    def decorated(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def called(*args: Any, **values: Any) -> Any:
+        def run_command(*args: Any, **values: Any) -> Any:
             value = make(**{each: values.pop(each) for each in own if each in values})
             return command(*args, **{name: value}, **values)
 
-        wrapped: Any = called
+        wrapped: Any = run_command
         result: Command = wrapped
         return result
 
-    return decorated
+    return decorate
 
 
 def with_options(command: Command, *options: Callable[[Any], Any]) -> Command:
@@ -328,7 +328,7 @@ def _default_format(ctx: click.Context, param: click.Parameter, value: str | Non
     return "text"
 
 
-def _ask(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def _format_asker(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """The callback of an eager option that asks for a format, where -o says nothing; json is the strongest."""
 
     def ask_format(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -360,7 +360,7 @@ def list_option(
         multiple=True,
         type=type,
         metavar=metavar,
-        callback=_flatten if asks is None else _ask(asks),
+        callback=_flatten if asks is None else _format_asker(asks),
         is_eager=asks is not None,
         help=help,
     )
@@ -441,7 +441,7 @@ def output_options(
     --columns; `times`: there is --local.
     """
 
-    def decorated(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         return with_options(
             gather_options("shown", OutputOptions, OutputOptions._fields)(command),
             click.option(
@@ -459,7 +459,7 @@ def output_options(
                         is_flag=True,
                         is_eager=True,
                         expose_value=False,
-                        callback=_ask("json"),
+                        callback=_format_asker("json"),
                         help="The same as -o json.",
                     )
                 ]
@@ -477,13 +477,13 @@ def output_options(
             debug_option,
         )
 
-    return decorated
+    return decorate
 
 
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
     return with_options(
-        gather_options("capture", _captures, (*CaptureOptions._fields, "read_files", *_ROTATION))(command),
+        gather_options("capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *_ROTATION))(command),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
         click.option(
             "-r",
@@ -576,7 +576,9 @@ def telemetry_options(command: Command) -> Command:
 _ROTATION: Final = ("rotate_size", "rotate_interval", "keep")
 
 
-def _captures(files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any) -> CaptureOptions:
+def _make_capture_options(
+    files: tuple[str, ...] = (), read_files: tuple[str, ...] = (), **others: Any
+) -> CaptureOptions:
     rotation = Rotation(*(others.pop(name, None) for name in _ROTATION))
     return CaptureOptions((*read_files, *files), rotation=rotation, **others)
 
@@ -617,10 +619,10 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
         *([] if limit is None else [limit_option(limit)]),
     ]
 
-    def decorated(command: Command) -> Command:
+    def decorate(command: Command) -> Command:
         return with_options(gather_options("filters", FilterOptions, names)(command), *options)
 
-    return decorated
+    return decorate
 
 
 def content_options(command: Command) -> Command:

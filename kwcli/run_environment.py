@@ -144,8 +144,8 @@ class Environment:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stdin = stdin
-        self.stdout = _screened(stdout) if terminals.stdout else stdout
-        self.stderr = _screened(stderr) if terminals.stderr else stderr
+        self.stdout = _escape_terminal(stdout) if terminals.stdout else stdout
+        self.stderr = _escape_terminal(stderr) if terminals.stderr else stderr
         self.variables = variables
         self.stdin_terminal, self.stdout_terminal, self.stderr_terminal = terminals
         self.columns = columns
@@ -304,7 +304,7 @@ def _terminal_size() -> tuple[int, int]:
     return shutil.get_terminal_size()
 
 
-def _screened(stream: Writable) -> Writable:
+def _escape_terminal(stream: Writable) -> Writable:
     from kwcli.terminal_escaping import Terminal  # not loaded where the streams are pipes
 
     return Terminal(stream)

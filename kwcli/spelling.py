@@ -18,13 +18,13 @@ def nearest_words(word: str, candidates: Iterable[str]) -> list[str]:
     """At most three candidates that `word` may have been meant for, nearest first; case and separators count little."""
     if len(word) > _LONGEST:
         return []
-    folded = _folded(word)
+    folded = _fold_word(word)
     found: list[tuple[int, int, str]] = []
     for order, candidate in enumerate(dict.fromkeys(candidates)):
-        other = _folded(candidate)
+        other = _fold_word(candidate)
         # A word of three letters may have one wrong, a longer one a third of its letters.
         most = max(1, min(len(folded), len(other)) // 3)
-        if abs(len(folded) - len(other)) <= most and (steps := distance(folded, other)) <= most:
+        if abs(len(folded) - len(other)) <= most and (steps := edit_distance(folded, other)) <= most:
             found.append((steps, order, candidate))
         elif len(folded) > 2 and (other.startswith(folded) or folded.startswith(other) or other.endswith(folded)):
             found.append((_LONGEST + abs(len(other) - len(folded)), order, candidate))
@@ -34,7 +34,7 @@ def nearest_words(word: str, candidates: Iterable[str]) -> list[str]:
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """` (did you mean "topics"?)`, or nothing where no candidate is near."""
     found = nearest_words(word, candidates)
-    return f" (did you mean {or_list(found[:1])}?)" if found else ""
+    return f" (did you mean {quoted_list(found[:1])}?)" if found else ""
 
 
 def find_api(word: str) -> Api:
@@ -101,13 +101,13 @@ def parse_version_of(api: Api, word: str | int) -> int:
         raise Failure(f"{text} or latest", Exit.USAGE) from None
 
 
-def or_list(words: Iterable[str]) -> str:
+def quoted_list(words: Iterable[str]) -> str:
     """The words, quoted, as a list in a sentence: `"a", "b" or "c"`."""
     quoted = [f'"{word}"' for word in words]
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 
 
-def distance(one: str, other: str) -> int:
+def edit_distance(one: str, other: str) -> int:
     """How many letters are changed, added, left out, or swapped with their neighbour (optimal string alignment)."""
     before: list[int] = []
     last = list(range(len(other) + 1))
@@ -122,7 +122,7 @@ def distance(one: str, other: str) -> int:
     return last[-1]
 
 
-def _folded(word: str) -> str:
+def _fold_word(word: str) -> str:
     return "".join(_letters(word.lower()))
 
 

@@ -22,27 +22,27 @@ _SHOWN: Final = 80
 def describe_usage(error: click.UsageError, words: Sequence[str], commands: Container[str]) -> str:
     """The one line for a usage error; `words` are the command line, `commands` the names of kw's commands."""
     ctx = error.ctx
-    path = ctx.command_path if ctx else _path_of(words, commands)
-    if one_dash := _one_dash(error, words):
+    path = ctx.command_path if ctx else _command_path(words, commands)
+    if one_dash := _one_dash_hint(error, words):
         text = f"no such option {one_dash!r} (did you mean -{one_dash}?)"
     elif isinstance(error, click.exceptions.NoSuchOption):
-        text = _option(error, path)
+        text = _option_message(error, path)
     elif isinstance(error, click.exceptions.NoSuchCommand):
-        text = _command(error, words)
+        text = _command_message(error, words)
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        text = _message(error) + _choice(error)
+        text = _error_message(error) + _choice_hint(error)
     else:
-        text = _message(error) + _surplus(error)
+        text = _error_message(error) + _surplus_hint(error)
     return f"{text}; see {path} --help"
 
 
-def _message(error: click.UsageError) -> str:
+def _error_message(error: click.UsageError) -> str:
     """click's own message on one line, begun with a small letter as kw's messages are."""
     text = " ".join(error.format_message().split()).rstrip(".")
     return text[0].lower() + text[1:] if text[:1].isupper() and not text[1:2].isupper() else text
 
 
-def _path_of(words: Sequence[str], commands: Container[str]) -> str:
+def _command_path(words: Sequence[str], commands: Container[str]) -> str:
     """`kw apis`: the command that words name, where click does not say."""
     first = next((word for word in words if not word.startswith("-")), "")
     return f"kw {first}" if first in commands else "kw"
@@ -51,20 +51,20 @@ def _path_of(words: Sequence[str], commands: Container[str]) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def _one_dash(error: click.UsageError, words: Sequence[str]) -> str:
+def _one_dash_hint(error: click.UsageError, words: Sequence[str]) -> str:
     """The word that is a long option with one dash, as in Java's and Go's tools; click reads it as short options."""
     if error.ctx is None:
         return ""
-    own = set(_names(error.ctx.command, error.ctx))
+    own = set(_option_names(error.ctx.command, error.ctx))
     found = (word.partition("=")[0] for word in words if word[:1] == "-" and word[1:2] != "-" and len(word) > 3)
     return next((word for word in found if f"-{word}" in own), "")
 
 
-def _option(error: click.exceptions.NoSuchOption, path: str) -> str:
+def _option_message(error: click.exceptions.NoSuchOption, path: str) -> str:
     name = error.option_name
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
-    own = list(_names(error.ctx.command, error.ctx)) if error.ctx else []
+    own = list(_option_names(error.ctx.command, error.ctx)) if error.ctx else []
     for table in other_tools_hints.OPTIONS.get(command, ()):
         if name in table:
             return f"{text}: {table[name]}"
@@ -73,34 +73,34 @@ def _option(error: click.exceptions.NoSuchOption, path: str) -> str:
     near = nearest_words(name, [each for each in own if each.startswith("--")]) if name.startswith("--") else []
     if near:
         return f"{text} (did you mean {near[0]}?)"
-    elsewhere = [f"kw {other}" for other, names in _others(error.ctx) if name in names and other != command]
-    return f"{text}: {_and(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it" if elsewhere else text
+    elsewhere = [f"kw {other}" for other, names in _other_commands(error.ctx) if name in names and other != command]
+    return f"{text}: {_join_with_and(elsewhere)} {'has' if len(elsewhere) == 1 else 'have'} it" if elsewhere else text
 
 
-def _names(command: click.Command, ctx: click.Context) -> Iterator[str]:
+def _option_names(command: click.Command, ctx: click.Context) -> Iterator[str]:
     for param in command.get_params(ctx):
         if isinstance(param, click.Option) and not param.hidden:
             yield from param.opts
 
 
-def _others(ctx: click.Context) -> Iterator[tuple[str, set[str]]]:
+def _other_commands(ctx: click.Context) -> Iterator[tuple[str, set[str]]]:
     """The commands of the program, and the names of their options."""
     root = ctx.find_root()
     program = root.command
     for name in program.list_commands(root) if isinstance(program, click.Group) else ():
         command = program.get_command(root, name) if isinstance(program, click.Group) else None
         if command is not None:
-            yield name, set(_names(command, root))
+            yield name, set(_option_names(command, root))
 
 
-def _and(words: Sequence[str]) -> str:
+def _join_with_and(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
-def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str:
+def _command_message(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str:
     name = error.command_name
     text = f"no such command {name[:_SHOWN]!r}"
     group = error.ctx.command if error.ctx else None
@@ -108,10 +108,12 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
     near = nearest_words(name, known)
     if error.ctx is not None and error.ctx.parent is not None:
         address = other_tools_hints.as_address(name)
-        if address is not None and group is not None and "-b" in _names(group, error.ctx):
+        if address is not None and group is not None and "-b" in _option_names(group, error.ctx):
             return f"{text}: -b {address} says where the cluster is"
         return (
-            f"{text} (did you mean {error.ctx.command_path} {near[0]}?)" if near else f"{text}: there are {_and(known)}"
+            f"{text} (did you mean {error.ctx.command_path} {near[0]}?)"
+            if near
+            else f"{text}: there are {_join_with_and(known)}"
         )
     if _CAPTURE.search(name) or os.path.exists(name) or name == "-":
         return f"{text}: kw sniff {name} decodes a capture"
@@ -124,12 +126,12 @@ def _command(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str
         return f"{text}: kw call Metadata -b {address} asks a cluster, kw proxy -b {address} listens in"
     if name.lower() in other_tools_hints.COMMANDS:
         return f"{text}: {other_tools_hints.COMMANDS[name.lower()]}"
-    if found := _api_like(name):
+    if found := _nearest_api(name):
         return f"{text}: kw call {found} sends it, kw apis {found} describes it"
     return text
 
 
-def _api_like(name: str) -> str:
+def _nearest_api(name: str) -> str:
     """The name of the API nearest to a word; empty where none is near."""
     from decoders.apis import NAMES, api_name
 
@@ -140,7 +142,7 @@ def _api_like(name: str) -> str:
 # -- values and surplus words ------------------------------------------------------------------------------------------
 
 
-def _choice(error: click.BadParameter) -> str:
+def _choice_hint(error: click.BadParameter) -> str:
     """` (did you mean json?)` for a value that is close to a valid one, else empty."""
     match = re.match(r"'([^']*)' is not one of ", error.message)
     if match is None or error.param is None:
@@ -151,14 +153,14 @@ def _choice(error: click.BadParameter) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _surplus(error: click.UsageError) -> str:
+def _surplus_hint(error: click.UsageError) -> str:
     """A hint at what a surplus word or a missing value may mean; empty where there is none."""
     if isinstance(error, click.BadOptionUsage) and error.option_name in other_tools_hints.MISSING:
         return f": {other_tools_hints.MISSING[error.option_name]}"
     match = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
     if match is None or error.ctx is None:
         return ""
-    options = set(_names(error.ctx.command, error.ctx))
+    options = set(_option_names(error.ctx.command, error.ctx))
     for word in match[1].split():
         if (address := other_tools_hints.as_address(word)) is not None and "-b" in options:
             return f": -b {address} says where the cluster is"

@@ -184,7 +184,7 @@ def _time_of_day(text: str, settings: Settings) -> str:
     zone = find_zone(settings.zone)
     try:
         moment = datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00")
-        return zone.at(int(moment.timestamp())).strftime("%H:%M:%S")
+        return zone.local_time(int(moment.timestamp())).strftime("%H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return text
 

@@ -61,12 +61,12 @@ _FLAGS: Final = ["-fvisibility=hidden"] if os.name == "posix" else []
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:
     """The packages that a build needs: setuptools' own, and the compiler where `KW_COMPILE` asks for it."""
     needed: list[str] = build_meta.get_requires_for_build_wheel(config_settings)
-    return [*needed, *COMPILER] if _asked() else needed
+    return [*needed, *COMPILER] if _is_compilation_wanted() else needed
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """Build a wheel; returns the name of its file."""
-    if not _asked():
+    if not _is_compilation_wanted():
         return str(build_meta.build_wheel(wheel_directory, config_settings, metadata_directory))
     with (
         _extensions() as extensions,
@@ -96,7 +96,7 @@ def _add_file(wheel: Path, name: str, data: bytes) -> None:
             new.writestr(each, content)
 
 
-def _asked() -> bool:
+def _is_compilation_wanted() -> bool:
     return os.environ.get("KW_COMPILE", "") not in ("", "0")
 
 

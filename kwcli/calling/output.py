@@ -17,7 +17,7 @@ from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.calling.words.paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
-from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded
+from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded_lines
 from kwcli.output.renderers import Wanted, needs, open_renderer
 from kwcli.output.short_texts import count_of, cut, palette
 from kwcli.output.value_writers import JsonWriter, record_writer
@@ -232,7 +232,7 @@ def exchange_lines(
             yield from hex_dump_lines(exchange, "request", settings, colors)
         elif request_body:
             yield from _request_lines(exchange, record, body)
-        yield from (f"  {line}" for line in undecoded(record, "request", colors))
+        yield from (f"  {line}" for line in undecoded_lines(record, "request", colors))
     if only != "request" and not _is_unsent(record):
         yield _response_line(exchange, record, colors)
         if settings.format == "hex":
@@ -244,7 +244,7 @@ def exchange_lines(
                 yield f"  {colors.dim}{count_of(folded, 'config')} at the default: -v lists them{colors.off}"
         elif record["response"] is not None:
             yield f"  {scalar(record['response'])}"
-        yield from (f"  {line}" for line in undecoded(record, "response", colors))
+        yield from (f"  {line}" for line in undecoded_lines(record, "response", colors))
     yield from body.meanings(explained)
 
 

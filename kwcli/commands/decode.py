@@ -89,7 +89,7 @@ def _takes_value(param: click.Parameter) -> bool:
     return isinstance(param, click.Option) and not param.is_flag and not param.count
 
 
-def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+def _unmark_negatives(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word.removeprefix(MARK) for word in words)
 
 
@@ -99,7 +99,7 @@ def _unmarked(_ctx: click.Context, _param: click.Parameter, words: tuple[str, ..
     metavar="[HEX | BASE64 | FILE | @FILE | -]...",
     nargs=-1,
     type=click.Path(readable=False),
-    callback=_unmarked,
+    callback=_unmark_negatives,
 )
 @click.option("--api", metavar="API", help="The API of the messages, by name or number.")
 @click.option(
@@ -132,7 +132,7 @@ def command(
     too. Fields before a failure are shown.
     """
     from kwcli.decoding.messages import MessageHints
-    from kwcli.decoding.run import run, run_explain
+    from kwcli.decoding.run import run_decode, run_explain
     from kwcli.spelling import find_api, parse_version_of
 
     env: Environment = ctx.obj
@@ -156,4 +156,4 @@ def command(
     found = None if said.api is None else find_api(said.api)
     version = None if found is None or said.version is None else parse_version_of(found, said.version)
     hints = MessageHints(said.side, None if found is None else found.key, version)
-    return run(inputs, env, settings, hints, form)
+    return run_decode(inputs, env, settings, hints, form)

@@ -66,7 +66,7 @@ Examples:
 ENGINES = ("auto", "local", "stitch", "shuffle")
 
 
-def _shared(command: Command) -> Command:
+def _shared_options(command: Command) -> Command:
     """What a run and a watch have in common: of which captures, which rows, into which tables, made by whom."""
     return with_options(
         command,
@@ -127,7 +127,7 @@ def command() -> None:
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
 @click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began since TIME: 17:34, 5m.")
 @click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before TIME.")
-@_shared
+@_shared_options
 @click.option(
     "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB)."
 )
@@ -156,7 +156,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
-@_shared
+@_shared_options
 @click.option(
     "--lateness",
     "lateness_s",

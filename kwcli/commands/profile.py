@@ -169,7 +169,7 @@ def show_command(env: Environment, name: str | None, reveal_secrets: bool, shown
     from kwcli.net.config.profiles import properties_row as described
 
     how = shown.settings(env)
-    name = _named(env, name)
+    name = _name_or_active(env, name)
     row = described(Profiles.open_own(env).pairs(name), reveal=reveal_secrets)
     if how.format != "text":
         env.stdout.write(as_json([{"profile": name, "properties": row}], how.format))
@@ -216,7 +216,7 @@ def edit_command(env: Environment, name: str | None) -> None:
     """Edit a profile in $VISUAL, $EDITOR or vi; without NAME, the active one. Invalid edits are not kept."""
     from kwcli.net.config.change_profiles import edit_profile
 
-    edit_profile(env, _named(env, name))
+    edit_profile(env, _name_or_active(env, name))
 
 
 @command.command("rename", epilog=_RENAME)
@@ -245,14 +245,14 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
     from kwcli.net.config.export_profile import export_profile, note_lines
     from kwcli.net.config.profiles import Profiles
 
-    name = _named(env, name)
+    name = _name_or_active(env, name)
     exported = export_profile(name, Profiles.open_own(env).pairs(name), kind, reveal=reveal_secrets)
     env.stdout.write(exported.text.encode("utf-8", "surrogateescape"))
     for line in note_lines(exported):
         env.say(f"kw: {line}")
 
 
-def _named(env: Environment, name: str | None) -> str:
+def _name_or_active(env: Environment, name: str | None) -> str:
     from kwcli.net.config.profiles import Profiles
 
     found = name or next(iter(Profiles.open_own(env).in_use(env) or ()), None)

@@ -11,10 +11,10 @@ from decoders.protocol_facts.releases import RELEASES
 from decoders.schema.compile_functions import decoder_source, encoder_source
 from decoders.schema.model import DeclarationError, Side, resolve
 from decoders.schema.projection import Mode
-from kwcli.declarations.compare_with_release import compare, compare_structures, compare_tables, truth
+from kwcli.declarations.compare_with_release import compare, compare_structures, compare_tables, versions_by_release
 from kwcli.declarations.field_abouts import compare_abouts, united_abouts
-from kwcli.declarations.merge_releases import united
-from kwcli.declarations.notation import api_text, declared, module_path, replaced, unformatted
+from kwcli.declarations.merge_releases import unite_apis
+from kwcli.declarations.notation import api_text, find_unformatted, module_path, read_declarations, replace_declaration
 from kwcli.declarations.read_release_jar import DefinitionError, Release, read_release
 from kwcli.declarations.record_schema import PUBLISHED, record_schema, schema_text
 
@@ -49,10 +49,10 @@ def check(jars: tuple[Path, ...]) -> None:
     \b
     Example: python -m kwcli.declarations check kafka-clients-3.9.2.jar kafka-clients-4.4.0.jar
     """
-    ours = declared()
+    ours = read_declarations()
     found = 0
     releases = _read(jars)
-    for release, versions in truth(releases):
+    for release, versions in versions_by_release(releases):
         details = release.version[:2] >= _newest()
         differences = compare(ours, release, versions, details=details)
         if details:
@@ -80,14 +80,14 @@ def write(jars: tuple[Path, ...]) -> None:
     Example: python -m kwcli.declarations write kafka-clients-4.5.0.jar
     """
     releases = _read(jars)
-    for api in united(declared(), releases, _newest()):
+    for api in unite_apis(read_declarations(), releases, _newest()):
         path = module_path(api.key, api.name)
         old = path.read_text("utf-8") if path.exists() else None
-        new = replaced(old, api.name, api_text(api))
+        new = replace_declaration(old, api.name, api_text(api))
         if new != old:
             path.write_text(new, "utf-8")
             click.echo(f"{'updated' if old else 'new'}: {path.name} ({api.key} {api.name} {api.versions})")
-    for file in united_abouts(declared(), releases, _newest()):
+    for file in united_abouts(read_declarations(), releases, _newest()):
         if [*file.wants.items()] != [*file.has.items()]:
             file.path.parent.mkdir(exist_ok=True)
             file.path.write_text(file.text, "utf-8")
@@ -106,7 +106,7 @@ def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool)
     \b
     Example: python -m kwcli.declarations source Heartbeat 4 response
     """
-    found = next((each for each in declared().values() if each.name.lower() == name.lower()), None)
+    found = next((each for each in read_declarations().values() if each.name.lower() == name.lower()), None)
     if found is None or version not in found.versions:
         raise click.UsageError(f"no API {name}" if found is None else f"{found.name} has versions {found.versions}")
     plan = resolve(found.message(side), version)
@@ -117,7 +117,7 @@ def source(name: str, version: int, side: Side, *, encoder: bool, as_json: bool)
 def format_() -> None:
     """Align the columns of our declarations and put their words in order; the files that changed are named."""
     try:
-        files = unformatted()
+        files = find_unformatted()
     except DeclarationError as error:
         raise click.ClickException(str(error)) from error
     for path, text in files.items():

@@ -30,7 +30,7 @@ class Cell:
     was: tuple[str, ...] = slot(default=(), compare=False)
 
 
-def cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
+def version_cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
     """The fields of one version as cells: plain fields in wire order, then tagged fields by tag."""
     plain: list[Cell] = []
     tagged: list[Cell] = []
@@ -48,18 +48,18 @@ def cells(fields: Iterable[Field], version: int) -> tuple[Cell, ...]:
             field.ignorable,
             field.key,
             field.entity,
-            cells(field.fields, version),
+            version_cells(field.fields, version),
             field.was,
         )
         (plain if tag is None else tagged).append(cell)
     return *plain, *sorted(tagged, key=lambda cell: cell.tag or 0)
 
 
-def layout(message: Message, version: int) -> tuple[Cell, ...]:
-    return cells(message.fields, version)
+def message_cells(message: Message, version: int) -> tuple[Cell, ...]:
+    return version_cells(message.fields, version)
 
 
-def paired(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[Cell | None, Cell | None]]:
+def pair_fields(ours: Iterable[Cell], theirs: Iterable[Cell]) -> Iterator[tuple[Cell | None, Cell | None]]:
     """Pairs of corresponding fields: plain fields by place, tagged fields by tag; None where a side has no more."""
     ours, theirs = list(ours), list(theirs)
     plain = [[cell for cell in side if cell.tag is None] for side in (ours, theirs)]
@@ -78,21 +78,21 @@ def wire_type(word: str) -> str:
 
 def compatible(ours: Iterable[Cell], theirs: Iterable[Cell]) -> bool:
     """Whether bytes of `theirs` read as `ours` mean the same: the only difference allowed is more tags in `ours`."""
-    for one, other in paired(ours, theirs):
+    for one, other in pair_fields(ours, theirs):
         if other is None:
             if one is None or one.tag is None:
                 return False
-        elif one is None or not _agree(one, other):
+        elif one is None or not _do_cells_agree(one, other):
             return False
     return True
 
 
-def _agree(one: Cell, other: Cell) -> bool:
+def _do_cells_agree(one: Cell, other: Cell) -> bool:
     same = one.nullable == other.nullable and wire_type(one.type) == wire_type(other.type)
     return same and compatible(one.cells, other.cells)
 
 
-# Our API and a release's definition of it in; every difference out, one line of text each, versions together.
+# Differences of APIs
 
 
 _SIDES: tuple[Side, Side] = ("request", "response")
@@ -101,7 +101,7 @@ _DETAILS = ("default", "ignorable", "key", "entity")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DeclarationDifference:
     """One difference: `place` names API, side and field; `versions` are the versions that differ."""
 
     place: str
@@ -115,20 +115,20 @@ class Difference:
 
 def compare(
     ours: dict[int, Api], release: Release, versions: Mapping[int, Sequence[int]], *, details: bool
-) -> list[Difference]:
+) -> list[DeclarationDifference]:
     """All differences in the `versions` of each API key that this release is asked about.
 
     `details` compares also what the bytes do not show (defaults, ignorable, map keys, entity types), which Kafka
     refines over the years for versions long published; so only the newest release is asked about it.
     """
-    found: list[Difference] = []
+    found: list[DeclarationDifference] = []
     for key, theirs in release.apis.items():
         wanted = [version for version in versions.get(key, ()) if version in theirs.versions]
         if not wanted:
             continue
         api = ours.get(key)
         if api is None:
-            found.append(Difference(f"{key} {theirs.name}", tuple(wanted), "the API is missing"))
+            found.append(DeclarationDifference(f"{key} {theirs.name}", tuple(wanted), "the API is missing"))
             continue
         found += _compare_api(api, theirs, wanted, release.minor, details=details)
     return found
@@ -136,27 +136,29 @@ def compare(
 
 def compare_messages(
     pairs: Iterable[tuple[int, Message, Message]], place: str, *, details: bool
-) -> Iterator[Difference]:
+) -> Iterator[DeclarationDifference]:
     """All differences in pairs of (version, our message, their message); the same one in several versions is one."""
     words = (*_WIRE, *_DETAILS) if details else _WIRE
     rows: dict[tuple[str, str], list[int]] = {}
     for version, mine, theirs in pairs:
-        for row in _compare_cells(layout(mine, version), layout(theirs, version), "", words):
+        for row in _compare_cells(message_cells(mine, version), message_cells(theirs, version), "", words):
             rows.setdefault(row, []).append(version)
     for (path, text), versions in rows.items():
-        yield Difference(f"{place} {path}", tuple(versions), text)
+        yield DeclarationDifference(f"{place} {path}", tuple(versions), text)
 
 
-def _compare_api(api: Api, theirs: Api, wanted: Sequence[int], release: str, *, details: bool) -> Iterator[Difference]:
+def _compare_api(
+    api: Api, theirs: Api, wanted: Sequence[int], release: str, *, details: bool
+) -> Iterator[DeclarationDifference]:
     if theirs.name not in (api.name, *api.was):
-        yield Difference(api.name, (), f"{release} calls it {theirs.name}")
+        yield DeclarationDifference(api.name, (), f"{release} calls it {theirs.name}")
     lacking = tuple(version for version in wanted if version not in api.versions)
     if lacking:
-        yield Difference(api.name, lacking, "versions are missing")
+        yield DeclarationDifference(api.name, lacking, "versions are missing")
     known = [version for version in wanted if version in api.versions]
     flexible = tuple(version for version in known if (version in api.flexible) != (version in theirs.flexible))
     if flexible:
-        yield Difference(api.name, flexible, "flexible on one side only")
+        yield DeclarationDifference(api.name, flexible, "flexible on one side only")
     for side in _SIDES:
         mine: Message = getattr(api, side)
         other: Message = getattr(theirs, side)
@@ -167,7 +169,7 @@ def _compare_api(api: Api, theirs: Api, wanted: Sequence[int], release: str, *, 
 def _compare_cells(
     ours: Sequence[Cell], theirs: Sequence[Cell], path: str, words: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    for one, other in paired(ours, theirs):
+    for one, other in pair_fields(ours, theirs):
         if one is None or other is None:
             known, text = (other, "is missing") if one is None else (one, "is not in Kafka's definition")
             assert known is not None
@@ -179,19 +181,19 @@ def _compare_cells(
         if wire_type(one.type) != wire_type(other.type):
             yield path + one.name, f"type is {one.type}, Kafka says {other.type}"
         for word in words:
-            mine, its = _shown(one, word), _shown(other, word)
+            mine, its = _format_cell(one, word), _format_cell(other, word)
             if mine != its:
                 yield path + one.name, f"{word} is {mine}, Kafka says {its}"
         yield from _compare_cells(one.cells, other.cells, f"{path}{one.name}.", words)
 
 
-def _shown(cell: Cell, word: str) -> str:
+def _format_cell(cell: Cell, word: str) -> str:
     if word == "default" and not cell.has_default:
         return "the type's own"
     return repr(getattr(cell, word))
 
 
-def truth(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:
+def versions_by_release(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:
     """Each release, newest first, with the versions of each API that no newer release among them has."""
     spoken: set[tuple[int, int]] = set()
     found = []
@@ -209,13 +211,13 @@ def _numbers(versions: Versions) -> range:
     return range(versions.low, versions.high + 1)
 
 
-# What a release says besides its APIs, in; its differences from our headers, structures and release table, out.
+# Differences of headers, structures and the release table
 
 
 _TABLE = "decoders/protocol_facts/releases.py"
 
 
-def compare_structures(release: Release) -> Iterator[Difference]:
+def compare_structures(release: Release) -> Iterator[DeclarationDifference]:
     """Differences of our headers and structures from the newest release's; a structure not declared here is one.
 
     Older releases are not asked: up to 2.8 control records of the KRaft preview had other layouts.
@@ -225,23 +227,25 @@ def compare_structures(release: Release) -> Iterator[Difference]:
     for name, theirs in release.structures.items():
         mine = ours.get(name)
         if mine is None:
-            yield Difference(name, tuple(_numbers(theirs.versions)), "the structure is missing")
+            yield DeclarationDifference(name, tuple(_numbers(theirs.versions)), "the structure is missing")
             continue
         versions = range(theirs.versions.low, theirs.versions.high + 1)
         lacking = tuple(version for version in versions if version not in mine.versions)
         if lacking:
-            yield Difference(name, lacking, "versions are missing")
+            yield DeclarationDifference(name, lacking, "versions are missing")
         known = [version for version in versions if version in mine.versions]
         flexible = tuple(version for version in known if (version in mine.flexible) != (version in theirs.flexible))
         if flexible:
-            yield Difference(name, flexible, "flexible on one side only")
+            yield DeclarationDifference(name, flexible, "flexible on one side only")
         yield from compare_messages(((version, mine, theirs) for version in known), name, details=True)
 
 
-def compare_tables(release: Release) -> Iterator[Difference]:
+def compare_tables(release: Release) -> Iterator[DeclarationDifference]:
     """Differences between our release table and what the release itself says of its API versions."""
     if release.minor not in RELEASES:
-        yield Difference(release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY")
+        yield DeclarationDifference(
+            release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY"
+        )
         before = spoken(RELEASES[-1])
     else:
         before = spoken(release.minor)
@@ -250,8 +254,10 @@ def compare_tables(release: Release) -> Iterator[Difference]:
         name = release.apis[key].name if key in release.apis else str(key)
         if before.get(key, NONE) != has and (before.get(key) or has):
             change = f"{release.minor}:{f'{has.low}-{has.high}' if has else '-'}"
-            yield Difference(name, (), f"{_TABLE} has versions {before.get(key, NONE)}, Kafka {has}: `{change}`")
+            yield DeclarationDifference(
+                name, (), f"{_TABLE} has versions {before.get(key, NONE)}, Kafka {has}: `{change}`"
+            )
     if UNSTABLE.get(release.minor, {}) != release.unstable:
-        yield Difference(
+        yield DeclarationDifference(
             release.minor, (), f"UNSTABLE in {_TABLE} has {UNSTABLE.get(release.minor, {})}, Kafka {release.unstable}"
         )

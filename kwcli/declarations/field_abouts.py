@@ -11,7 +11,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
 from decoders.schema.model import Api, Field, Message, Side, parse_message
 from kwcli.declarations import notation
-from kwcli.declarations.compare_with_release import Difference
+from kwcli.declarations.compare_with_release import DeclarationDifference
 from kwcli.declarations.read_release_jar import Release
 from kwcli.reference.abouts import OWN, About, parse_abouts
 
@@ -55,9 +55,9 @@ def united_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tup
         wants: dict[str, About] = {}
         lacking = []
         for section in sections:
-            for place, spellings in _places(section.layouts):
+            for place, spellings in _field_places(section.layouts):
                 line = f"{section.prefix}.{place}"
-                said = _said(section.names, spellings, ordered)
+                said = _find_about(section.names, spellings, ordered)
                 kept = has.get(line)
                 if said is not None and (recent or kept is None or kept.own):
                     kept = About(said)
@@ -68,19 +68,23 @@ def united_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tup
         yield AboutsFile(path, has, wants, lacking)
 
 
-def compare_abouts(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]) -> Iterator[Difference]:
+def compare_abouts(
+    ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]
+) -> Iterator[DeclarationDifference]:
     """Differences of the files of abouts from what releases say; a field without words is one, too."""
     for file in united_abouts(ours, releases, newest):
         place = f"abouts/{file.path.stem}"
         for line in file.lacking:
-            yield Difference(f"{place} {line}", (), f"no release says what it means: add a line `{OWN}{line}: …`")
+            yield DeclarationDifference(
+                f"{place} {line}", (), f"no release says what it means: add a line `{OWN}{line}: …`"
+            )
         for line in file.has.keys() - file.wants.keys():
-            yield Difference(f"{place} {line}", (), "no declaration has this field")
+            yield DeclarationDifference(f"{place} {line}", (), "no declaration has this field")
         for line, about in file.wants.items():
             if line not in file.has:
-                yield Difference(f"{place} {line}", (), f"about is missing, Kafka says {about.words!r}")
+                yield DeclarationDifference(f"{place} {line}", (), f"about is missing, Kafka says {about.words!r}")
             elif about != file.has[line]:
-                yield Difference(
+                yield DeclarationDifference(
                     f"{place} {line}", (), f"about is {file.has[line].words!r}, Kafka says {about.words!r}"
                 )
 
@@ -95,10 +99,10 @@ def _files(ours: dict[int, Api]) -> Iterator[tuple[Path, list[_Section], bool]]:
             sections.append(_Section(side, [api.message(side), *early], names))
         yield _path(notation.APIS, notation.module_path(api.key, api.name).stem), sections, True
     headers = [parse_message(text) for text in (REQUEST_HEADER, RESPONSE_HEADER)]
-    yield _path(notation.APIS, "headers"), [*map(_section, headers)], False
+    yield _path(notation.APIS, "headers"), [*map(_make_section, headers)], False
     modules: dict[str, list[_Section]] = {}
     for name, row in STRUCTURES.items():
-        modules.setdefault(row.module, []).append(_section(structure(name)))
+        modules.setdefault(row.module, []).append(_make_section(structure(name)))
     for module, sections in modules.items():
         yield _path(notation.STRUCTURES, module), sections, False
 
@@ -107,29 +111,29 @@ def _path(folder: Path, module: str) -> Path:
     return folder / "abouts" / f"{module}.txt"
 
 
-def _section(message: Message) -> _Section:
+def _make_section(message: Message) -> _Section:
     return _Section(message.name, [message], [message.name])
 
 
-def _places(layouts: Iterable[Message]) -> Iterator[tuple[str, list[str]]]:
+def _field_places(layouts: Iterable[Message]) -> Iterator[tuple[str, list[str]]]:
     """The path of each field of all layouts, once, and all paths that releases may give it, today's first."""
     found: dict[str, dict[str, None]] = {}
     for message in layouts:
-        for place, spellings in _below(message.fields, "", [""]):
+        for place, spellings in _nested_places(message.fields, "", [""]):
             found.setdefault(place, {}).update(dict.fromkeys(spellings))
     for place, known in found.items():
         yield place, [*known]
 
 
-def _below(fields: Iterable[Field], above: str, spelt: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _nested_places(fields: Iterable[Field], above: str, spelt: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     for field in fields:
         names = [before + name for name in (field.name, *field.was) for before in spelt]
         yield above + field.name, names
         dots = "[]" * field.array + "."
-        yield from _below(field.fields, above + field.name + dots, [name + dots for name in names])
+        yield from _nested_places(field.fields, above + field.name + dots, [name + dots for name in names])
 
 
-def _said(names: Sequence[str], spellings: Sequence[str], releases: Sequence[Release]) -> str | None:
+def _find_about(names: Sequence[str], spellings: Sequence[str], releases: Sequence[Release]) -> str | None:
     """What the first of these releases that says something of a field says of it."""
     for release in releases:
         for name in names:

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from decoders.schema.model import NONE, Api, Field, Message, Side, Versions
-from kwcli.declarations.compare_with_release import Cell, cells, compatible, layout, paired, wire_type
+from kwcli.declarations.compare_with_release import (
+    Cell,
+    compatible,
+    message_cells,
+    pair_fields,
+    version_cells,
+    wire_type,
+)
 from kwcli.declarations.read_release_jar import Release
 
 
@@ -40,7 +47,7 @@ def merge(sources: Sequence[ReleaseMessage]) -> Message:
     covered: set[int] = set()
     truths: list[tuple[ReleaseMessage, set[int]]] = []
     for source in sources:
-        mine = _set(source.message.versions) - covered
+        mine = _version_set(source.message.versions) - covered
         if not mine:
             continue
         truths.append((source, mine))
@@ -48,14 +55,14 @@ def merge(sources: Sequence[ReleaseMessage]) -> Message:
         covered |= mine
     if not covered:
         raise MergeError(f"{sources[0].message.name}: no source has any version")
-    span = _range(covered, sources[0].message.name)
+    span = _version_range(covered, sources[0].message.name)
     flexible = {version for source, mine in truths for version in mine if version in source.message.flexible}
     name = truths[0][0].message.name
-    fields = tuple(_finish(merged, span, names, ()) for merged in level)
-    result = Message(name, span, _open(flexible, covered, span, name), fields)
+    fields = tuple(_finish_field(merged, span, names, ()) for merged in level)
+    result = Message(name, span, _open_range(flexible, covered, span, name), fields)
     for source, mine in truths:
         for version in mine:
-            if not compatible(layout(result, version), layout(source.message, version)):
+            if not compatible(message_cells(result, version), message_cells(source.message, version)):
                 raise MergeError(f"{name} v{version}: the merged declaration is not that of {source.label}")
     return result
 
@@ -63,11 +70,11 @@ def merge(sources: Sequence[ReleaseMessage]) -> Message:
 _Path = tuple[str, ...]
 
 
-def _set(versions: Versions) -> set[int]:
+def _version_set(versions: Versions) -> set[int]:
     return set(range(versions.low, min(versions.high, 255) + 1))
 
 
-def _range(numbers: set[int], name: str) -> Versions:
+def _version_range(numbers: set[int], name: str) -> Versions:
     if not numbers:
         return NONE
     low, high = min(numbers), max(numbers)
@@ -76,9 +83,9 @@ def _range(numbers: set[int], name: str) -> Versions:
     return Versions(low, high)
 
 
-def _open(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
+def _open_range(numbers: set[int], whole: set[int], span: Versions, name: str) -> Versions:
     """Version numbers as a range, which stays open (`5+`) where it reaches the newest version of the API."""
-    found = _range(numbers & whole, name)
+    found = _version_range(numbers & whole, name)
     return Versions.parse(f"{found.low}+") if found and found.high == span.high else found
 
 
@@ -91,7 +98,7 @@ class _Names:
     def current(self, label: str, path: _Path, name: str) -> str:
         return self.now.get((label, path, name), name)
 
-    def was(self, path: _Path, name: str) -> tuple[str, ...]:
+    def older_names(self, path: _Path, name: str) -> tuple[str, ...]:
         found = (old for (_, place, old), new in self.now.items() if place == path and new == name)
         return tuple(dict.fromkeys(found))
 
@@ -101,21 +108,21 @@ def _current_names(sources: Sequence[ReleaseMessage]) -> _Names:
     names = _Names({})
     for at, newer in enumerate(sources):
         for older in sources[at + 1 :]:
-            for version in _set(newer.message.versions & older.message.versions):
-                now, was = layout(newer.message, version), layout(older.message, version)
+            for version in _version_set(newer.message.versions & older.message.versions):
+                now, was = message_cells(newer.message, version), message_cells(older.message, version)
                 if compatible(now, was):
-                    _learn(names, (newer.label, older.label), now, was, ())
+                    _learn_names(names, (newer.label, older.label), now, was, ())
     return names
 
 
-def _learn(names: _Names, labels: tuple[str, str], now: Sequence[Cell], was: Sequence[Cell], path: _Path) -> None:
-    for one, other in paired(now, was):
+def _learn_names(names: _Names, labels: tuple[str, str], now: Sequence[Cell], was: Sequence[Cell], path: _Path) -> None:
+    for one, other in pair_fields(now, was):
         if one is None or other is None:
             continue
         current = names.current(labels[0], path, one.name)
         if other.name != current:
             names.now.setdefault((labels[1], path, other.name), current)
-        _learn(names, labels, one.cells, other.cells, (*path, current))
+        _learn_names(names, labels, one.cells, other.cells, (*path, current))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +133,7 @@ class _Sight:
     label: str
     path: _Path
 
-    def below(self, name: str) -> _Sight:
+    def of_field(self, name: str) -> _Sight:
         return replace(self, path=(*self.path, name))
 
 
@@ -135,22 +142,22 @@ def _merge_level(level: list[_Merged], fields: Sequence[Field], mine: set[int], 
     found: list[_Merged] = []
     taken: set[int] = set()
     for field in fields:
-        active = _set(field.versions) & mine
+        active = _version_set(field.versions) & mine
         if not active:
             continue
-        merged = _match(level, field, sight, taken)
+        merged = _match_field(level, field, sight, taken)
         taken.add(id(merged))
         if merged.field.tag is None and field.tag is not None:
             merged.field = merged.field._replace(tag=field.tag)
         merged.versions |= active
-        merged.nullable |= _set(field.nullable) & active
-        merged.tagged |= _set(field.tagged) & active
-        merged.children = _merge_level(merged.children, field.fields, active, sight.below(merged.field.name))
+        merged.nullable |= _version_set(field.nullable) & active
+        merged.tagged |= _version_set(field.tagged) & active
+        merged.children = _merge_level(merged.children, field.fields, active, sight.of_field(merged.field.name))
         found.append(merged)
-    return _order(level, found)
+    return _insert_fields(level, found)
 
 
-def _match(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -> _Merged:
+def _match_field(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -> _Merged:
     """The merged field in `level` that `field` continues, or a new one."""
     current = sight.names.current(sight.label, sight.path, field.name)
     for name in (current, field.name):
@@ -162,7 +169,7 @@ def _match(level: list[_Merged], field: Field, sight: _Sight, taken: set[int]) -
     return _Merged(field._replace(name=current, fields=()), set(), set(), set(), [])
 
 
-def _order(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
+def _insert_fields(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
     """`level` with the new fields of `found` put in, each after the fields before it in `found`."""
     result = list(level)
     for at, merged in enumerate(found):
@@ -175,18 +182,18 @@ def _order(level: list[_Merged], found: list[_Merged]) -> list[_Merged]:
     return result
 
 
-def _finish(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Field:
+def _finish_field(merged: _Merged, span: Versions, names: _Names, path: _Path) -> Field:
     """The merged field as a model field, its ranges open where they reach the newest version."""
     field = merged.field
     name = ".".join((*path, field.name))
-    versions = _open(merged.versions, merged.versions, span, name)
+    versions = _open_range(merged.versions, merged.versions, span, name)
     here = (*path, field.name)
     return field._replace(
         versions=versions,
-        nullable=_open(merged.nullable, merged.versions, span, name),
-        tagged=_open(merged.tagged, merged.versions, span, name),
-        was=names.was(path, field.name),
-        fields=tuple(_finish(child, span, names, here) for child in merged.children),
+        nullable=_open_range(merged.nullable, merged.versions, span, name),
+        tagged=_open_range(merged.tagged, merged.versions, span, name),
+        was=names.older_names(path, field.name),
+        fields=tuple(_finish_field(child, span, names, here) for child in merged.children),
     )
 
 
@@ -194,20 +201,20 @@ def early_layouts(result: Message, sources: Sequence[ReleaseMessage]) -> dict[tu
     """Versions that an older source lays out differently, {(version, label): its message}."""
     found: dict[tuple[int, str], Message] = {}
     for source in sources:
-        for version in sorted(_set(source.message.versions & result.versions)):
-            theirs = cells(source.message.fields, version)
-            if not compatible(layout(result, version), theirs):
+        for version in sorted(_version_set(source.message.versions & result.versions)):
+            theirs = version_cells(source.message.fields, version)
+            if not compatible(message_cells(result, version), theirs):
                 found[version, source.label] = source.message
     return found
 
 
-# Releases and our own declarations in; the declaration of every API over all of them out.
+# The declarations of all APIs
 
 
 _DECLARED = "ours"
 
 
-def united(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]) -> Iterator[Api]:
+def unite_apis(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int, ...]) -> Iterator[Api]:
     """Every API that our declarations or a release knows, with the versions of all of them.
 
     A release speaks for all versions that it has and no newer release has. Our own declarations speak for the rest;
@@ -219,20 +226,20 @@ def united(ours: dict[int, Api], releases: Sequence[Release], newest: tuple[int,
         if key in ours:
             place = sum(1 for one in ordered if key in one.apis and one.version[:2] >= newest[:2])
             views.insert(place, (_DECLARED, ours[key]))
-        yield _unite(views, ours.get(key))
+        yield _unite_views(views, ours.get(key))
 
 
-def _unite(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
+def _unite_views(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
     newest = next(api for _, api in views if api.versions)
     sides: dict[Side, Message] = {}
     early: dict[tuple[Side, int, str], Message] = dict(mine.early) if mine else {}
     for side in ("request", "response"):
         sources = [ReleaseMessage(label, getattr(api, side)) for label, api in views]
         result = merge([source for source in sources if source.message.versions])
-        sides[side] = _marked(result, getattr(mine, side)) if mine else result
+        sides[side] = _mark_message(result, getattr(mine, side)) if mine else result
         for (version, label), message in early_layouts(result, sources).items():
             if label != _DECLARED:
-                early[side, version, label] = _marked(message, mine.message(side)) if mine else message
+                early[side, version, label] = _mark_message(message, mine.message(side)) if mine else message
     request = sides["request"]
     was = [api.name for _, api in views if api.name != newest.name]
     was += mine.was if mine else ()
@@ -249,11 +256,11 @@ def _unite(views: Sequence[tuple[str, Api]], mine: Api | None) -> Api:
     )
 
 
-def _marked(message: Message, mine: Message) -> Message:
-    return Message(message.name, message.versions, message.flexible, _mark(message.fields, mine.fields))
+def _mark_message(message: Message, mine: Message) -> Message:
+    return Message(message.name, message.versions, message.flexible, _mark_fields(message.fields, mine.fields))
 
 
-def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
+def _mark_fields(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
     """`fields` with what no definition file says, from `mine`: secrets, words, `since`, names of older releases."""
     exact = {field.name: field for field in reversed(mine)}
     older = {name: field for field in reversed(mine) for name in field.was}
@@ -268,7 +275,7 @@ def _mark(fields: Sequence[Field], mine: Sequence[Field]) -> tuple[Field, ...]:
                 means=old.means,
                 since=old.since,
                 was=tuple(dict.fromkeys(names)),
-                fields=_mark(field.fields, old.fields),
+                fields=_mark_fields(field.fields, old.fields),
             )
         marked.append(field)
     return tuple(marked)

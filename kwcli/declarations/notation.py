@@ -14,8 +14,8 @@ import decoders.embedded
 from decoders.apis import NAMES
 from decoders.embedded import declarations_in
 from decoders.schema.model import FACTS, Api, DeclarationError, Field, Message, Side, Versions, parse_api, parse_message
-from kwcli.declarations.compare_with_release import cells
-from kwcli.declarations.read_release_jar import snake
+from kwcli.declarations.compare_with_release import version_cells
+from kwcli.declarations.read_release_jar import snake_case
 
 _INDENT = "    "
 _Early = Mapping[tuple[Side, int, str], Message]
@@ -24,43 +24,43 @@ _Commons = dict[str, Field]
 
 def api_text(api: Api) -> str:
     """The declaration of an API, as text."""
-    lines = [f"api {api.key} {api.name}", *_head(api.versions, api.flexible)]
+    lines = [f"api {api.key} {api.name}", *_head_lines(api.versions, api.flexible)]
     if api.listeners:
         lines.append(" ".join(("listeners", *api.listeners)))
     if api.was:
         lines.append(" ".join(("was", *api.was)))
-    commons = _commons([*api.request.fields, *api.response.fields])
+    commons = _common_structs([*api.request.fields, *api.response.fields])
     for word, message in (("request", api.request), ("response", api.response)):
-        lines += [word, *_fields(message.fields, commons, 1)]
-    lines += _structs(commons)
-    lines += _early(api.early, commons)
+        lines += [word, *_field_lines(message.fields, commons, 1)]
+    lines += _struct_lines(commons)
+    lines += _early_lines(api.early, commons)
     return "\n".join(lines) + "\n"
 
 
 def message_text(message: Message) -> str:
     """The declaration, as text, of a structure that travels inside bytes."""
-    commons = _commons(message.fields)
-    lines = [f"message {message.name}", *_head(message.versions, message.flexible)]
-    lines += ["fields", *_fields(message.fields, commons, 1), *_structs(commons)]
+    commons = _common_structs(message.fields)
+    lines = [f"message {message.name}", *_head_lines(message.versions, message.flexible)]
+    lines += ["fields", *_field_lines(message.fields, commons, 1), *_struct_lines(commons)]
     return "\n".join(lines) + "\n"
 
 
-def _head(versions: Versions, flexible: Versions) -> list[str]:
+def _head_lines(versions: Versions, flexible: Versions) -> list[str]:
     return [f"versions {versions}", f"flexible {flexible}"]
 
 
-def _structs(commons: _Commons) -> Iterator[str]:
+def _struct_lines(commons: _Commons) -> Iterator[str]:
     for name, field in commons.items():
         yield f"struct {name} {field.versions}"
-        yield from _fields(field.fields, commons, 1)
+        yield from _field_lines(field.fields, commons, 1)
 
 
-def _early(early: _Early, commons: _Commons) -> Iterator[str]:
+def _early_lines(early: _Early, commons: _Commons) -> Iterator[str]:
     """The `early` sections: one for each layout, with every release that had it."""
     sections: dict[str, list[str]] = {}
     for (side, version, release), message in early.items():
-        only = tuple(_only(field, version) for field in message.fields if version in field.versions)
-        body = "\n".join(_fields(only, commons, 1))
+        only = tuple(_field_in_version(field, version) for field in message.fields if version in field.versions)
+        body = "\n".join(_field_lines(only, commons, 1))
         sections.setdefault(f"{side} {version}\n{body}", []).append(release)
     for section, releases in sections.items():
         head, _, body = section.partition("\n")
@@ -68,7 +68,7 @@ def _early(early: _Early, commons: _Commons) -> Iterator[str]:
         yield body
 
 
-def _only(field: Field, version: int) -> Field:
+def _field_in_version(field: Field, version: int) -> Field:
     """The field as it is in one version."""
     whole = Versions.parse(f"{version}+")
     return field._replace(
@@ -78,42 +78,42 @@ def _only(field: Field, version: int) -> Field:
         was=(),
         since="",
         struct="",
-        fields=tuple(_only(child, version) for child in field.fields if version in child.versions),
+        fields=tuple(_field_in_version(child, version) for child in field.fields if version in child.versions),
     )
 
 
-def _commons(fields: Sequence[Field]) -> _Commons:
+def _common_structs(fields: Sequence[Field]) -> _Commons:
     """Common structs by name, each with fields that serve all its users; structs that differ are written in place."""
     uses: dict[str, list[Field]] = {}
-    _find(fields, uses)
+    _find_uses(fields, uses)
     found: _Commons = {}
     for name, users in uses.items():
-        if len(users) > 1 and (shared := _shared(users)) is not None:
+        if len(users) > 1 and (shared := _shared_field(users)) is not None:
             found[name] = shared
     return found
 
 
-def _find(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
+def _find_uses(fields: Sequence[Field], uses: dict[str, list[Field]]) -> None:
     for field in fields:
         if field.struct:
             uses.setdefault(field.struct, []).append(field)
-        _find(field.fields, uses)
+        _find_uses(field.fields, uses)
 
 
-def _shared(users: Sequence[Field]) -> Field | None:
+def _shared_field(users: Sequence[Field]) -> Field | None:
     """A field whose children serve every user in its versions, or None."""
-    whole = _span([user.versions for user in users])
-    children = _unite([user.fields for user in users])
+    whole = _spanning_versions([user.versions for user in users])
+    children = _unite_fields([user.fields for user in users])
     if children is None:
         return None
     for user in users:
         for version in range(user.versions.low, min(user.versions.high, 255) + 1):
-            if cells(children, version) != cells(user.fields, version):
+            if version_cells(children, version) != version_cells(user.fields, version):
                 return None
     return users[0]._replace(versions=whole, fields=children)
 
 
-def _span(ranges: Sequence[Versions]) -> Versions:
+def _spanning_versions(ranges: Sequence[Versions]) -> Versions:
     some = [one for one in ranges if one]
     return Versions(min(one.low for one in some), max(one.high for one in some)) if some else ranges[0]
 
@@ -122,19 +122,19 @@ def _identity(field: Field) -> tuple[object, ...]:
     return field.name, field.kind, field.array, field.tag, field.secret, field.unless
 
 
-def _unite(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
+def _unite_fields(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
     if len({tuple(map(_identity, level)) for level in levels}) != 1:
         return None
     united = []
     for same in zip(*levels, strict=True):
-        children = _unite([field.fields for field in same])
+        children = _unite_fields([field.fields for field in same])
         if children is None:
             return None
         united.append(
             same[0]._replace(
-                versions=_span([field.versions for field in same]),
-                nullable=_span([field.nullable for field in same]),
-                tagged=_span([field.tagged for field in same]),
+                versions=_spanning_versions([field.versions for field in same]),
+                nullable=_spanning_versions([field.nullable for field in same]),
+                tagged=_spanning_versions([field.tagged for field in same]),
                 was=tuple(dict.fromkeys(name for field in same for name in field.was)),
                 fields=children,
             )
@@ -142,22 +142,22 @@ def _unite(levels: Sequence[tuple[Field, ...]]) -> tuple[Field, ...] | None:
     return tuple(united)
 
 
-def _fields(fields: Sequence[Field], commons: _Commons, depth: int) -> Iterator[str]:
+def _field_lines(fields: Sequence[Field], commons: _Commons, depth: int) -> Iterator[str]:
     """One line a field, the columns of one level aligned, children below."""
-    rows = [(field.name, _type(field, commons), str(field.versions), _options(field)) for field in fields]
+    rows = [(field.name, _type_text(field, commons), str(field.versions), _options_text(field)) for field in fields]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for field, row in zip(fields, rows, strict=True):
         columns = [text.ljust(width) for text, width in zip(row[:3], widths, strict=True)]
         yield (_INDENT * depth + "  ".join((*columns, row[3]))).rstrip()
         if field.struct not in commons:
-            yield from _fields(field.fields, commons, depth + 1)
+            yield from _field_lines(field.fields, commons, depth + 1)
 
 
-def _type(field: Field, commons: _Commons) -> str:
+def _type_text(field: Field, commons: _Commons) -> str:
     return "[]" * field.array + (field.struct if field.struct in commons else field.kind)
 
 
-def _options(field: Field) -> str:
+def _options_text(field: Field) -> str:
     words = []
     if field.nullable:
         words.append(f"null {field.nullable}")
@@ -192,19 +192,19 @@ _TEXT = re.compile(r'^DECLARATION = """\n.*?^"""$', re.MULTILINE | re.DOTALL)
 
 def module_path(key: int, name: str) -> Path:
     """The file of an API's declaration, which may not exist yet."""
-    return APIS / f"{NAMES.get(key, snake(name))}.py"
+    return APIS / f"{NAMES.get(key, snake_case(name))}.py"
 
 
-def declared() -> dict[int, Api]:
+def read_declarations() -> dict[int, Api]:
     """Every API that a file declares, by key."""
-    apis = [_parsed(path, parse_api, text) for path, _, text in _declarations(APIS)]
+    apis = [_parse_declaration(path, parse_api, text) for path, _, text in _declaration_files(APIS)]
     return {api.key: api for api in apis}
 
 
 Parsed = TypeVar("Parsed")
 
 
-def _parsed(path: Path, parse: Callable[[str], Parsed], text: str) -> Parsed:
+def _parse_declaration(path: Path, parse: Callable[[str], Parsed], text: str) -> Parsed:
     """A declaration as `parse` reads it; a DeclarationError names its file."""
     try:
         return parse(text)
@@ -212,7 +212,7 @@ def _parsed(path: Path, parse: Callable[[str], Parsed], text: str) -> Parsed:
         raise DeclarationError(f"decoders/{path.parent.name}/{path.name}: {error}") from error
 
 
-def _declarations(folder: Path) -> Iterator[tuple[Path, str, str]]:
+def _declaration_files(folder: Path) -> Iterator[tuple[Path, str, str]]:
     """Every file of a folder that declares something: its path, its text, and the declaration in it."""
     for path in sorted(folder.glob("*.py")):
         source = path.read_text("utf-8")
@@ -221,23 +221,23 @@ def _declarations(folder: Path) -> Iterator[tuple[Path, str, str]]:
             yield path, source, ast.literal_eval(match[0].partition(" = ")[2])
 
 
-def unformatted() -> dict[Path, str]:
+def find_unformatted() -> dict[Path, str]:
     """The files whose declarations are not as the notation writes them, each with the text the file should have."""
     written = [
-        (path, source, replaced(source, path.name, api_text(_parsed(path, parse_api, text))))
-        for path, source, text in _declarations(APIS)
+        (path, source, replace_declaration(source, path.name, api_text(_parse_declaration(path, parse_api, text))))
+        for path, source, text in _declaration_files(APIS)
     ]
-    for path, source, text in _declarations(STRUCTURES):
-        ordered = [_parsed(path, _formatted, each) for each in declarations_in(text)]
-        written.append((path, source, replaced(source, path.name, "\n".join(ordered))))
+    for path, source, text in _declaration_files(STRUCTURES):
+        ordered = [_parse_declaration(path, _format_text, each) for each in declarations_in(text)]
+        written.append((path, source, replace_declaration(source, path.name, "\n".join(ordered))))
     return {path: text for path, source, text in written if text != source}
 
 
-def _formatted(text: str) -> str:
+def _format_text(text: str) -> str:
     return message_text(parse_message(text))
 
 
-def replaced(source: str | None, name: str, text: str) -> str:
+def replace_declaration(source: str | None, name: str, text: str) -> str:
     """The file's text with its declaration replaced, but for the facts in it; a new file when there is none."""
     if source is None:
         return f'"""{name}."""\n\nDECLARATION = """\n{text}"""\n'

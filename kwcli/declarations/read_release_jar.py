@@ -52,7 +52,7 @@ class Release:
         return ".".join(map(str, self.version))
 
 
-def snake(name: str) -> str:
+def snake_case(name: str) -> str:
     """A name in snake case by Kafka's own rule: an underscore before each capital that does not follow a capital."""
     return re.sub(r"(?<=[^A-Z])(?=[A-Z])", "_", name).lower()
 
@@ -66,11 +66,11 @@ def read_release(path: Path) -> Release:
     responses: dict[int, Message] = {}
     structures: dict[str, Message] = {}
     abouts: dict[str, dict[str, str]] = {}
-    for name, text in _files(path):
+    for name, text in _definition_files(path):
         try:
             data = parse_json(text)
-            message = _message(data)
-            abouts[message.name] = dict(_abouts(data.get("fields", ()), _commons(data), ""))
+            message = _parse_message(data)
+            abouts[message.name] = dict(_parse_abouts(data.get("fields", ()), _common_structs(data), ""))
         except (ValueError, KeyError) as error:
             raise DefinitionError(f"{path}: {name}: {error!r}") from error
         if data["type"] == "request":
@@ -81,14 +81,14 @@ def read_release(path: Path) -> Release:
             structures[message.name] = message
     if not requests and not structures:
         raise DefinitionError(f"{path}: no message definitions")
-    apis = {key: _api(key, *requests[key], responses[key]) for key in sorted(requests)}
+    apis = {key: _parse_api(key, *requests[key], responses[key]) for key in sorted(requests)}
     unstable = {
         key: apis[key].versions.high for key, (data, _) in requests.items() if data.get("latestVersionUnstable")
     }
     return Release(tuple(map(int, found[-1])), apis, structures, unstable, abouts)
 
 
-def _files(path: Path) -> Iterator[tuple[str, str]]:
+def _definition_files(path: Path) -> Iterator[tuple[str, str]]:
     if path.is_dir():
         for file in sorted(path.glob("**/*.json")):
             yield file.name, file.read_text("utf-8")
@@ -111,40 +111,40 @@ def parse_json(text: str) -> dict[str, Any]:
     return value
 
 
-def _api(key: int, data: dict[str, Any], request: Message, response: Message) -> Api:
+def _parse_api(key: int, data: dict[str, Any], request: Message, response: Message) -> Api:
     name = request.name.removesuffix("Request")
     listeners = tuple(data.get("listeners", ()))
     return Api(key, name, request.versions, request.flexible, request, response, listeners)
 
 
-def _message(data: dict[str, Any]) -> Message:
-    commons = _commons(data)
-    fields = tuple(_field(field, commons) for field in data.get("fields", ()))
+def _parse_message(data: dict[str, Any]) -> Message:
+    commons = _common_structs(data)
+    fields = tuple(_parse_field(field, commons) for field in data.get("fields", ()))
     return Message(
-        data["name"], Versions.parse(data["validVersions"]), _versions(data, "flexibleVersions", NONE), fields
+        data["name"], Versions.parse(data["validVersions"]), _parse_versions(data, "flexibleVersions", NONE), fields
     )
 
 
-def _commons(data: dict[str, Any]) -> dict[str, Any]:
+def _common_structs(data: dict[str, Any]) -> dict[str, Any]:
     return {common["name"]: common for common in data.get("commonStructs", ())}
 
 
-def _abouts(fields: Iterable[dict[str, Any]], commons: dict[str, Any], above: str) -> Iterator[tuple[str, str]]:
+def _parse_abouts(fields: Iterable[dict[str, Any]], commons: dict[str, Any], above: str) -> Iterator[tuple[str, str]]:
     """The path of each field that has an `about`, and its text on one line."""
     for field in fields:
         word: str = field["type"]
-        path = above + snake(field["name"])
+        path = above + snake_case(field["name"])
         if text := " ".join(field.get("about", "").split()):
             yield path, text
         below = commons.get(word.removeprefix("[]"), field)
-        yield from _abouts(below.get("fields", ()), commons, path + "[]" * word.startswith("[]") + ".")
+        yield from _parse_abouts(below.get("fields", ()), commons, path + "[]" * word.startswith("[]") + ".")
 
 
-def _versions(data: dict[str, Any], word: str, default: Versions) -> Versions:
+def _parse_versions(data: dict[str, Any], word: str, default: Versions) -> Versions:
     return Versions.parse(data[word]) if word in data else default
 
 
-def _field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
+def _parse_field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
     word: str = data["type"]
     array = word.startswith("[]")
     word = word.removeprefix("[]")
@@ -153,14 +153,14 @@ def _field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
         kind = "struct"
         if word in commons:
             struct, children = word, commons[word]["fields"]
-    tagged = _versions(data, "taggedVersions", NONE)
-    versions = _versions(data, "versions", tagged if tagged else ALL)
-    nullable = _versions(data, "nullableVersions", NONE)
-    default, has_default = _default(data, kind, array)
+    tagged = _parse_versions(data, "taggedVersions", NONE)
+    versions = _parse_versions(data, "versions", tagged if tagged else ALL)
+    nullable = _parse_versions(data, "nullableVersions", NONE)
+    default, has_default = _parse_default(data, kind, array)
     if kind == "records" and nullable and not has_default:
         has_default = True  # Kafka's classes begin with null here
     return Field(
-        snake(data["name"]),
+        snake_case(data["name"]),
         kind,
         array,
         versions,
@@ -174,11 +174,11 @@ def _field(data: dict[str, Any], commons: dict[str, Any]) -> Field:
         flexible=data.get("flexibleVersions") != "none",
         entity=data.get("entityType", ""),
         struct=struct,
-        fields=tuple(_field(child, commons) for child in children),
+        fields=tuple(_parse_field(child, commons) for child in children),
     )
 
 
-def _default(data: dict[str, Any], kind: str, array: bool) -> tuple[Default, bool]:
+def _parse_default(data: dict[str, Any], kind: str, array: bool) -> tuple[Default, bool]:
     """The default as a literal, and whether it differs from the type's own."""
     if "default" not in data or data["default"] is None:  # JSON null: the struct's own default, an empty struct
         return None, False
@@ -188,13 +188,13 @@ def _default(data: dict[str, Any], kind: str, array: bool) -> tuple[Default, boo
     if array or kind == "struct":
         raise ValueError(f"default {value!r} of {data['name']}")
     if isinstance(value, str):
-        value = _literal(value, kind)
+        value = _parse_literal(value, kind)
     if value == _OWN.get(kind, 0):
         return None, False
     return value, True
 
 
-def _literal(text: str, kind: str) -> Default:
+def _parse_literal(text: str, kind: str) -> Default:
     if kind == "string":
         return text
     if kind == "bool":

@@ -41,10 +41,7 @@ def payload(data: bytes) -> bytes:
     return data
 
 
-# Hex dumps as text in, the bytes in them out: xxd, hexdump -C, od, tcpdump -X, and kw's own hex view.
-#
-# A line has an offset, bytes, and beside them text that is not read: the bytes as text, names and values. Offsets must
-# go on where the line before ended; an offset of 0 begins another run of bytes.
+# Hex dumps
 
 
 _COLON: Final = re.compile(r"\s*(?:0x)?([0-9a-f]{3,16}):\s+(?=[0-9a-f])(.*)", re.IGNORECASE)
@@ -59,17 +56,22 @@ _SQUEEZED: Final = "*"
 REPEATED_MAX: Final = 1 << 24
 
 
-def dumped(text: str) -> list[bytes] | None:
-    """The runs of bytes of a dump; None where the text is no dump. Raises Failure where bytes of it are missing."""
+def parse_dump(text: str) -> list[bytes] | None:
+    """The runs of bytes of a dump; None where the text is no dump. Raises Failure where bytes of it are missing.
+
+    Dumps are those of xxd, hexdump -C, od, tcpdump -X, and kw's own hex view. A line has an offset, bytes, and beside
+    them text that is not read: the bytes as text, names and values. Offsets must go on where the line before ended; an
+    offset of 0 begins another run of bytes.
+    """
     runs: list[bytearray] = []
     squeezed = False
     last = b""
     for number, line in enumerate(text.splitlines(), 1):
-        found = _line(line)
+        found = _parse_dump_line(line)
         if found is None:
             if line.strip() == _SQUEEZED and runs and last:
                 squeezed = True
-            elif not runs and line.strip() and _END.fullmatch(line) is None and _plain(line):
+            elif not runs and line.strip() and _END.fullmatch(line) is None and _is_without_offset(line):
                 return None
             continue
         at, data = found
@@ -79,7 +81,7 @@ def dumped(text: str) -> list[bytes] | None:
             return None
         run = runs[-1]
         if squeezed and at > len(run):
-            _repeat(run, last, at)
+            _repeat_line(run, last, at)
         if at != len(run):
             raise Failure(
                 f"line {number} of the dump begins at byte {at:#x}, and the bytes before it end at {len(run):#x}"
@@ -88,16 +90,16 @@ def dumped(text: str) -> list[bytes] | None:
         run += data
         last = data
     if squeezed and runs and (end := _last_offset(text)) is not None and end > len(runs[-1]):
-        _repeat(runs[-1], last, end)
+        _repeat_line(runs[-1], last, end)
     return [bytes(run) for run in runs if run] or None
 
 
-def _plain(line: str) -> bool:
+def _is_without_offset(line: str) -> bool:
     """Whether a line is bytes without an offset: then the text is no dump."""
     return re.fullmatch(r"[\s0-9a-fx,:\\]+", line, re.IGNORECASE) is not None
 
 
-def _line(line: str) -> tuple[int, bytes] | None:
+def _parse_dump_line(line: str) -> tuple[int, bytes] | None:
     """Offset and bytes of one line of a dump; None where the line has none. Raises Failure at hidden bytes."""
     match = _COLON.fullmatch(line)
     if match is not None:
@@ -120,7 +122,7 @@ def _line(line: str) -> tuple[int, bytes] | None:
     return (int(match[1], 16), bytes.fromhex("".join(pairs))) if pairs else None
 
 
-def _repeat(run: bytearray, last: bytes, end: int) -> None:
+def _repeat_line(run: bytearray, last: bytes, end: int) -> None:
     if end - len(run) > REPEATED_MAX:
         raise Failure(f"a line of the dump is repeated for too many bytes: {in_bytes(end - len(run))}")
     while len(run) < end:
@@ -132,7 +134,7 @@ def _last_offset(text: str) -> int | None:
     return int(line, 16) if _END.fullmatch(line) else None
 
 
-# Words of the command line, files and standard input in, the runs of bytes that they stand for out.
+# Inputs of the command line
 
 
 # The largest input: some frames of the largest size, as hex.
@@ -160,7 +162,7 @@ class InputBytes(NamedTuple):
     problem: str = ""
 
 
-def gather(words: Sequence[str], env: Environment, form: str, *, any_text: bool = False) -> Iterator[InputBytes]:
+def gather_inputs(words: Sequence[str], env: Environment, form: str, *, any_text: bool = False) -> Iterator[InputBytes]:
     """The bytes of all words: `-`, `@FILE` and names of files are read, all others are bytes as text.
 
     Raises Failure where one cannot be read; with `any_text`, text that stands for no bytes is no failure.
@@ -171,23 +173,23 @@ def gather(words: Sequence[str], env: Environment, form: str, *, any_text: bool 
             yield from _standard_input(env, form, any_text)
         elif word.startswith("@") or os.path.isfile(word):
             name = word.removeprefix("@")
-            yield from of_bytes(_file(name), name, form, any_text=any_text)
+            yield from inputs_of_bytes(_read_file(name), name, form, any_text=any_text)
         else:
             texts.append(word)
     if texts:
-        yield from of_text(" ".join(texts), "", "hex" if form == "raw" else form, any_text=any_text)
+        yield from inputs_of_text(" ".join(texts), "", "hex" if form == "raw" else form, any_text=any_text)
 
 
 def _standard_input(env: Environment, form: str, any_text: bool) -> Iterator[InputBytes]:
     """The bytes on standard input; where the first line is a whole message, each line as it comes."""
     if env.stdin_terminal:
         raise Failure("no bytes: give them as hex or base64, a file, or on standard input (-)", Exit.USAGE)
-    pieces = _pieces(env)
+    pieces = _read_pieces(env)
     head = b""
     while b"\n" not in head and (piece := next(pieces, b"")):
         head += piece
     if form == "raw" or not _is_message(head.partition(b"\n")[0], form):
-        yield from of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form, any_text=any_text)
+        yield from inputs_of_bytes(b"".join([head, *pieces]), STANDARD_INPUT, form, any_text=any_text)
         return
     number = 0
     for more in chain((b"",), pieces, (b"\n",)):  # the last line may lack its end
@@ -196,22 +198,22 @@ def _standard_input(env: Environment, form: str, any_text: bool) -> Iterator[Inp
             number += 1
             text = line.decode("utf-8", "replace").strip()
             if text:
-                yield _of_line(text, f"{STANDARD_INPUT}, line {number}", form)
+                yield _input_of_line(text, f"{STANDARD_INPUT}, line {number}", form)
 
 
 def _is_message(line: bytes, form: str) -> bool:
     """Whether a line is bytes that are exactly one frame with its size field."""
     text = _as_text(line)
-    data = None if text is None or dumped(text) is not None else _bytes_of(text, form)
+    data = None if text is None or parse_dump(text) is not None else _decode_text(text, form)
     return data is not None and len(data) > _SIZE and int.from_bytes(data[:_SIZE], "big") == len(data) - _SIZE
 
 
-def _of_line(text: str, name: str, form: str) -> InputBytes:
-    data = _bytes_of(text, form)
+def _input_of_line(text: str, name: str, form: str) -> InputBytes:
+    data = _decode_text(text, form)
     return InputBytes(name, b"", text, _why_not(text, form)) if data is None else InputBytes(name, data, text)
 
 
-def of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
+def inputs_of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """The runs of bytes in a file or standard input: what its text stands for, or the bytes themselves."""
     if data[:4] in CAPTURE_MAGICS and form in ("auto", "raw"):
         where = "-" if name == STANDARD_INPUT else name
@@ -223,23 +225,23 @@ def of_bytes(data: bytes, name: str, form: str, *, any_text: bool = False) -> li
         if form in ("hex", "base64"):
             raise Failure(f"{name}: not {form}: there are bytes in it that are no text")
         return [InputBytes(name, data)]
-    return of_text(text, name, form, any_text=any_text)
+    return inputs_of_text(text, name, form, any_text=any_text)
 
 
-def of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
+def inputs_of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[InputBytes]:
     """The runs of bytes that a text stands for: a dump, or hex or base64 with a message a line. Raises Failure."""
     text = _COLORS.sub("", text)
     if form in ("auto", "hex"):
-        runs = dumped(text)
+        runs = parse_dump(text)
         if runs is not None:
             found = [payload(run) for run in runs]
-            return [InputBytes(_numbered(name, number, len(runs)), run) for number, run in enumerate(found) if run]
+            return [InputBytes(_number_name(name, number, len(runs)), run) for number, run in enumerate(found) if run]
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise Failure("no bytes: there is nothing but blanks", Exit.FAILURE if name else Exit.USAGE)
-    whole = _bytes_of("\n".join(lines), form)
-    parts = [_bytes_of(line, form) for line in lines]
-    if len(lines) > 1 and whole is not None and _wrapped(whole, parts):
+    whole = _decode_text("\n".join(lines), form)
+    parts = [_decode_text(line, form) for line in lines]
+    if len(lines) > 1 and whole is not None and _is_wrapped(whole, parts):
         return [InputBytes(name, whole, text)]
     if len(lines) == 1 and parts[0] is None and any_text:
         return [InputBytes(name, b"", lines[0], _why_not(lines[0], form))]
@@ -249,10 +251,10 @@ def of_text(text: str, name: str, form: str, *, any_text: bool = False) -> list[
     if len(lines) == 1:
         return [InputBytes(name, parts[0] or b"", lines[0])]
     lead = f"{name}, " if name else ""
-    return [_of_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
+    return [_input_of_line(line, f"{lead}line {number}", form) for number, line in enumerate(lines, 1)]
 
 
-def _wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
+def _is_wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
     """Whether lines are one message that was wrapped: the size field in the first line is larger than the line."""
     first = parts[0]
     if first is None or None in parts:
@@ -261,7 +263,7 @@ def _wrapped(whole: bytes, parts: list[bytes | None]) -> bool:
     return len(first) >= 4 and size > len(first) - 4 and size <= len(whole) - 4
 
 
-def _bytes_of(text: str, form: str) -> bytes | None:
+def _decode_text(text: str, form: str) -> bytes | None:
     """The bytes that a piece of text stands for; None where it is neither hex nor base64."""
     if form in ("auto", "hex"):
         if _DECIMALS.fullmatch(text.strip()) and re.search(r"-|(?<!\d)\d(?!\d)|\d{3}", text):
@@ -274,7 +276,7 @@ def _bytes_of(text: str, form: str) -> bytes | None:
     # Words with blanks between them are a sentence; base64 has at most line ends in it.
     if form == "base64" or (form == "auto" and " " not in text.strip()):
         packed = re.sub(r"""[\s"']""", "", text)
-        if _BASE64.fullmatch(packed) and not (form == "auto" and _mistyped(packed)):
+        if _BASE64.fullmatch(packed) and not (form == "auto" and _is_mistyped_hex(packed)):
             try:
                 return b64decode(
                     packed.rstrip("=").translate(_URL_SAFE) + "=" * (-len(packed.rstrip("=")) % 4), validate=True
@@ -284,7 +286,7 @@ def _bytes_of(text: str, form: str) -> bytes | None:
     return None
 
 
-def _mistyped(text: str) -> bool:
+def _is_mistyped_hex(text: str) -> bool:
     """Whether nearly all of a text is hex digits: then it is hex with a mistake in it, and no base64."""
     return len(text) >= 8 and sum(map(text.lower().count, "0123456789abcdef")) > len(text) * 0.8
 
@@ -304,7 +306,7 @@ def _why_not(line: str, form: str) -> str:
     return f"{shown!r} is {'not' if form in ('hex', 'base64') else 'neither'} {wanted}"
 
 
-def _numbered(name: str, number: int, count: int) -> str:
+def _number_name(name: str, number: int, count: int) -> str:
     if count == 1:
         return name
     return f"{name}, message {number + 1}" if name else f"message {number + 1}"
@@ -321,7 +323,7 @@ def _as_text(data: bytes) -> str | None:
     return text if all(each.isprintable() or each in "\t\r\n\x1b" for each in text[:4096]) else None
 
 
-def _pieces(env: Environment) -> Iterator[bytes]:
+def _read_pieces(env: Environment) -> Iterator[bytes]:
     """The pieces of standard input as they come. Raises Failure behind INPUT_MAX bytes."""
     size = 0
     while piece := env.stdin.read1(_PIECE):
@@ -331,7 +333,7 @@ def _pieces(env: Environment) -> Iterator[bytes]:
         yield piece
 
 
-def _file(name: str) -> bytes:
+def _read_file(name: str) -> bytes:
     try:
         with open(name, "rb") as file:
             data = file.read(INPUT_MAX + 1)

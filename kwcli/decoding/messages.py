@@ -50,7 +50,7 @@ class NamedMessage:
     candidates: list[Candidate] = field(default_factory=list)
 
 
-def doubt_of(correlation_id: int) -> str:
+def explain_doubt(correlation_id: int) -> str:
     """Why bytes that read as a response may be none; empty where nothing speaks against it."""
     if correlation_id >= 0:
         return ""
@@ -60,21 +60,21 @@ def doubt_of(correlation_id: int) -> str:
 def find_messages(given: InputBytes, said: MessageHints) -> Iterator[NamedMessage]:
     """The messages in a run of bytes. Raises Failure at bytes that are no message, after the messages before them."""
     data = given.data
-    frames, rest_at = _chain(data)
+    frames, rest_at = _split_frames(data)
     whole = rest_at == len(data)
     # The first bytes of a message without its size field may look like one: Produce 12 begins with 0000 000c.
-    alone = None if whole and _reads(frames[0], said) else _one(given, data, said)
+    alone = None if whole and _is_decodable(frames[0], said) else _whole_message(given, data, said)
     if alone is not None:
         yield alone
         return
     count = len(frames) + (not whole)
     for number, frame in enumerate(frames):
-        yield _message(_name(given, number, count), frame, 0, None, said)
+        yield _frame_message(_message_name(given, number, count), frame, 0, None, said)
     if not whole:
-        yield _cut_off(_name(given, len(frames), count), data[rest_at:], said)
+        yield _last_message(_message_name(given, len(frames), count), data[rest_at:], said)
 
 
-def _reads(frame: bytes, said: MessageHints) -> bool:
+def _is_decodable(frame: bytes, said: MessageHints) -> bool:
     """Whether a frame with its size field decodes."""
     if said.key is not None and said.version is not None:
         return any(
@@ -84,7 +84,7 @@ def _reads(frame: bytes, said: MessageHints) -> bool:
     return request_verdict(frame, 0) == YES or bool(guess_response(frame))
 
 
-def _chain(data: bytes) -> tuple[list[bytes], int]:
+def _split_frames(data: bytes) -> tuple[list[bytes], int]:
     """Frames by their size fields from the first byte on, and where they end."""
     frames: list[bytes] = []
     at = 0
@@ -97,46 +97,46 @@ def _chain(data: bytes) -> tuple[list[bytes], int]:
     return frames, at
 
 
-def _one(given: InputBytes, data: bytes, said: MessageHints) -> NamedMessage | None:
+def _whole_message(given: InputBytes, data: bytes, said: MessageHints) -> NamedMessage | None:
     """All bytes as one message without its size field, or as a body; None where they do not decode so."""
     frame = len(data).to_bytes(_SIZE, "big") + data if len(data) <= FRAME_MAX else data
-    name = _name(given, 0, 1)
+    name = _message_name(given, 0, 1)
     if said.key is not None and said.version is not None:
-        for alone in _forms(data, frame, said.key, said.version, said.side):
+        for alone in _possible_forms(data, frame, said.key, said.version, said.side):
             if fits(alone):
                 return NamedMessage(name, alone)
         return None
     if said.side != "response" and request_verdict(frame, 0) == YES:
-        return _message(name, frame, _SIZE, None, said)
+        return _frame_message(name, frame, _SIZE, None, said)
     if said.side != "request":
         found = guess_response(frame, None if said.key is None else [said.key])
         if found and (found[0].score > 0 or said.key is not None):
-            return _guessed(name, frame, _SIZE, found)
+            return _guess_message(name, frame, _SIZE, found)
     return None
 
 
-def _forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[SingleMessage]:
+def _possible_forms(data: bytes, frame: bytes, key: int, version: int, side: Side | None) -> Iterator[SingleMessage]:
     """What bytes of a known API and version may be: a frame without its size field, or a body."""
     for each in SIDES if side is None else (side,):
-        if each == "response" or _heads(frame, key, version):
+        if each == "response" or _has_request_header(frame, key, version):
             yield SingleMessage(frame, each, key, version, _SIZE)
     for each in SIDES if side is None else (side,):
         yield SingleMessage(frame_body(data, each, key, version), each, key, version, header_size(each, key, version))
 
 
-def _heads(frame: bytes, key: int, version: int) -> bool:
+def _has_request_header(frame: bytes, key: int, version: int) -> bool:
     """Whether a frame begins with the header of a request of this API and version."""
     return len(frame) >= _REQUEST_HEAD and REQUEST.unpack_from(frame)[1:3] == (key, version)
 
 
-def _message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> NamedMessage:
+def _frame_message(name: str, frame: bytes, shift: int, missing: str | None, said: MessageHints) -> NamedMessage:
     """A frame with its size field as a message, by the hints and its own bytes. Raises Failure where it is none."""
     if said.key is not None and said.version is not None:
         for side in SIDES if said.side is None else (said.side,):
             alone = SingleMessage(frame, side, said.key, said.version, shift, missing)
-            if (side == "response" or _heads(frame, said.key, said.version)) and fits(alone):
+            if (side == "response" or _has_request_header(frame, said.key, said.version)) and fits(alone):
                 return NamedMessage(name, alone)
-        likely = said.side or ("request" if _heads(frame, said.key, said.version) else "response")
+        likely = said.side or ("request" if _has_request_header(frame, said.key, said.version) else "response")
         return NamedMessage(name, SingleMessage(frame, likely, said.key, said.version, shift, missing))
     found: list[Candidate] = []
     if missing is None:
@@ -147,22 +147,26 @@ def _message(name: str, frame: bytes, shift: int, missing: str | None, said: Mes
             found += guess_response(frame, None if said.key is None else [said.key])
         found.sort(key=lambda candidate: -candidate.score)
     if found and (found[0].score > 0 or said.key is not None or request_verdict(frame, 0) == NO):
-        return _guessed(name, frame, shift, found)
-    if said.side != "response" and (request_verdict(frame, 0) >= HEAD or _known(frame) or said.side == "request"):
+        return _guess_message(name, frame, shift, found)
+    if said.side != "response" and (
+        request_verdict(frame, 0) >= HEAD or _has_known_header(frame) or said.side == "request"
+    ):
         if len(frame) < _SIZE + _SIZE:
-            raise Failure(f"{_lead(name)}{in_bytes(len(frame) - shift)} are too few for the header of a request")
+            raise Failure(
+                f"{_message_prefix(name)}{in_bytes(len(frame) - shift)} are too few for the header of a request"
+            )
         _, key, version = int.from_bytes(frame[:4], "big"), *_key_and_version(frame)
         return NamedMessage(name, SingleMessage(frame, "request", key, version, shift, missing))
     if found:
-        return _guessed(name, frame, shift, found)
-    raise Failure(f"{_lead(name)}{explain_unknown(frame[shift:])}")
+        return _guess_message(name, frame, shift, found)
+    raise Failure(f"{_message_prefix(name)}{explain_unknown(frame[shift:])}")
 
 
 def _key_and_version(frame: bytes) -> tuple[int, int]:
     return int.from_bytes(frame[4:6], "big", signed=True), int.from_bytes(frame[6:8], "big", signed=True)
 
 
-def _known(frame: bytes) -> bool:
+def _has_known_header(frame: bytes) -> bool:
     """Whether a frame begins as a request of an API that exists, at a version that it has, with a client id."""
     key, version = _key_and_version(frame)
     if len(frame) < _REQUEST_HEAD or key not in NAMES or version not in api(key).versions:
@@ -174,22 +178,22 @@ def _known(frame: bytes) -> bool:
     return client_id is None or (client_id != b"" and client_id.decode("utf-8", "replace").isprintable())
 
 
-def _guessed(name: str, frame: bytes, shift: int, found: list[Candidate]) -> NamedMessage:
+def _guess_message(name: str, frame: bytes, shift: int, found: list[Candidate]) -> NamedMessage:
     first = found[0]
     candidates = [] if first.side == "request" else found
     return NamedMessage(name, SingleMessage(frame, first.side, first.key, first.version, shift), candidates)
 
 
-def _cut_off(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
+def _last_message(name: str, rest: bytes, said: MessageHints) -> NamedMessage:
     """The last bytes as a message, cut off or without its size field. Raises Failure where they are none."""
     size = int.from_bytes(rest[:_SIZE], "big", signed=True)
     more = len(rest) >= _SIZE + _LEAST and len(rest) - _SIZE < size <= FRAME_MAX
-    if more and (request_verdict(rest, 0) >= HEAD or _known(rest) or said.key is not None):
-        return _message(name, rest, 0, "truncated", said)
+    if more and (request_verdict(rest, 0) >= HEAD or _has_known_header(rest) or said.key is not None):
+        return _frame_message(name, rest, 0, "truncated", said)
     frame = len(rest).to_bytes(_SIZE, "big") + rest if len(rest) <= FRAME_MAX else rest
-    if len(rest) >= _LEAST and (_known(frame) or said.side is not None or said.key is not None):
-        return _message(name, frame, _SIZE, None, said)
-    raise Failure(f"{_lead(name)}{explain_unknown(rest)}")
+    if len(rest) >= _LEAST and (_has_known_header(frame) or said.side is not None or said.key is not None):
+        return _frame_message(name, frame, _SIZE, None, said)
+    raise Failure(f"{_message_prefix(name)}{explain_unknown(rest)}")
 
 
 def explain_unknown(data: bytes) -> str:
@@ -207,11 +211,11 @@ def explain_unknown(data: bytes) -> str:
     return f"{what}; give --api and --version to decode them as far as possible"
 
 
-def _name(given: InputBytes, number: int, count: int) -> str:
+def _message_name(given: InputBytes, number: int, count: int) -> str:
     if count == 1:
         return given.name
     return f"{given.name}, message {number + 1}" if given.name else f"message {number + 1}"
 
 
-def _lead(name: str) -> str:
+def _message_prefix(name: str) -> str:
     return f"{name}: " if name else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from decoders.messages.body_json import Options
 from decoders.messages.single_message import Told, conceal_of_message, message_json
 from decoders.wire.readable_text import in_bytes
-from kwcli.decoding.messages import NamedMessage, doubt_of
+from kwcli.decoding.messages import NamedMessage, explain_doubt
 from kwcli.output.value_writers import VALUE_WRITERS, record_writer
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class MessageOutput:
         """Write one message; returns its record and failure, as `message_json` makes them."""
         told = message_json(message.alone, self._options)
         if message.alone.side == "response" and told.record["correlation_id"] is not None:
-            doubt = doubt_of(told.record["correlation_id"])
+            doubt = explain_doubt(told.record["correlation_id"])
             if doubt:
                 told.record["doubtful"] = doubt
         form = self._settings.format
@@ -50,7 +50,9 @@ class MessageOutput:
                 record["candidates"] = _candidates(message)
             self._records.add(record)
         else:
-            self._lines(chain(self._hex(message, told) if form == "hex" else self._text(message, told), ("",)))
+            self._write_lines(
+                chain(self._hex_lines(message, told) if form == "hex" else self._text_lines(message, told), ("",))
+            )
         return told
 
     def record(self, record: dict[str, Any]) -> None:
@@ -60,7 +62,7 @@ class MessageOutput:
 
     def text(self, lines: list[str]) -> None:
         """Write lines as they are."""
-        self._lines(lines)
+        self._write_lines(lines)
 
     def flush(self) -> None:
         """Flush standard output: a program that pipes lines in may wait for the answer to each."""
@@ -72,7 +74,7 @@ class MessageOutput:
             self._records.close()
         self._env.stdout.flush()
 
-    def _lines(self, lines: Iterable[str]) -> None:
+    def _write_lines(self, lines: Iterable[str]) -> None:
         from kwcli.output.body import in_pieces
 
         for piece in in_pieces(lines):
@@ -81,34 +83,34 @@ class MessageOutput:
     def _write(self, data: bytes) -> None:
         self._env.stdout.write(data)
 
-    def _text(self, message: NamedMessage, told: Told) -> Iterator[str]:
+    def _text_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from decoders.wire.readable_text import clean
         from kwcli.output.body import BodyPrinter, scalar
         from kwcli.output.short_texts import palette
 
         settings = self._settings
         colors = palette(settings.color)
-        yield from self._head(message, told)
+        yield from self._head_lines(message, told)
         if settings.verbose and told.record["header"]:
             fields = " · ".join(f"{name} {scalar(value)}" for name, value in told.record["header"].items())
-            yield f"  {colors.dim}{_cut(fields, settings.width, 2)}{colors.off}"
+            yield f"  {colors.dim}{_cut_text(fields, settings.width, 2)}{colors.off}"
         body = BodyPrinter(settings.width, colors)
         yield from body.lines(told.record["body"], told.plan, 1)
         if "trailing" in told.record:
             behind = f"bytes behind it: {scalar(told.record['trailing'])}"
-            yield f"  {colors.bad}{_cut(behind, settings.width, 2)}{colors.off}"
+            yield f"  {colors.bad}{_cut_text(behind, settings.width, 2)}{colors.off}"
         if told.failure is not None:
-            yield f"  {colors.bad}{_cut('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
+            yield f"  {colors.bad}{_cut_text('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
         yield from body.meanings(self._explained)
 
-    def _hex(self, message: NamedMessage, told: Told) -> Iterator[str]:
+    def _hex_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from kwcli.output.hex import HexStyle, hex_lines
         from kwcli.output.short_texts import palette
 
         settings, alone = self._settings, message.alone
         colors, reveal = palette(settings.color), settings.reveal_secrets
         style = HexStyle(settings.width, colors, reveal, settings.verbose > 0, conceal_of_message(alone))
-        yield from self._head(message, told)
+        yield from self._head_lines(message, told)
         yield from hex_lines(
             alone.frame,
             alone.side,
@@ -119,7 +121,7 @@ class MessageOutput:
             made_up=alone.shift,
         )
 
-    def _head(self, message: NamedMessage, told: Told) -> Iterator[str]:
+    def _head_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and lines of what else the message may be."""
         from kwcli.output.body import scalar
         from kwcli.output.short_texts import palette
@@ -135,19 +137,19 @@ class MessageOutput:
             parts.append(f"client {scalar(record['client_id'])}")
         if "layout" in record:
             parts.append(f"layout of {record['layout']}")
-        yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut(' · '.join(parts), width, 2)}"
+        yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut_text(' · '.join(parts), width, 2)}"
         if "doubtful" in record:
-            yield f"  {colors.bad}{_cut('doubtful: ' + record['doubtful'], width, 2)}{colors.off}"
+            yield f"  {colors.bad}{_cut_text('doubtful: ' + record['doubtful'], width, 2)}{colors.off}"
         others = [kind.name for kind in message.candidates[0].kinds[1:]] if message.candidates else []
         for label, names in (
             ("read the same by", others),
             ("less likely", [each.name for each in message.candidates[1:CANDIDATES] if each.score > 0]),
         ):
             if names:
-                yield f"  {colors.dim}{_cut(f'{label}: ' + ', '.join(names), width, 2)}{colors.off}"
+                yield f"  {colors.dim}{_cut_text(f'{label}: ' + ', '.join(names), width, 2)}{colors.off}"
 
 
-def _cut(text: str, width: int | None, used: int) -> str:
+def _cut_text(text: str, width: int | None, used: int) -> str:
     from kwcli.output.short_texts import cut
 
     return text if width is None else cut(text, max(width - used, 1))

@@ -13,8 +13,8 @@ from decoders.frames.live_framing import add_size_field
 from decoders.limits import FRAME_MAX
 from decoders.messages.guess_api import guess_request, guess_response
 from decoders.protocols.signatures import Finding
-from kwcli.decoding.inputs import InputBytes, gather
-from kwcli.decoding.messages import MessageHints, NamedMessage, doubt_of, find_messages
+from kwcli.decoding.inputs import InputBytes, gather_inputs
+from kwcli.decoding.messages import MessageHints, NamedMessage, explain_doubt, find_messages
 from kwcli.decoding.output import MessageOutput, failure_text
 from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.run_environment import Exit, Failure
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
 
 
-def run(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:
+def run_decode(words: Sequence[str], env: Environment, settings: Settings, said: MessageHints, form: str) -> Exit:
     """Decode and show all messages; failures are reported on standard error, and later messages are still shown."""
     screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:
-        for given in gather(words, env, form):
-            code = _shown(given, screen, env, said) or code
+        for given in gather_inputs(words, env, form):
+            code = _show_messages(given, screen, env, said) or code
             screen.flush()
     except Failure as failure:
-        raise Failure(failure.text + _hint(" ".join(words)), failure.code) from None
+        raise Failure(failure.text + _hint_at_text(" ".join(words)), failure.code) from None
     finally:
         screen.close()
     return code
 
 
-def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: MessageHints) -> Exit:
+def _show_messages(given: InputBytes, screen: MessageOutput, env: Environment, said: MessageHints) -> Exit:
     """Show the messages of one run of bytes."""
     code = Exit.DONE
     try:
@@ -49,21 +49,21 @@ def _shown(given: InputBytes, screen: MessageOutput, env: Environment, said: Mes
             told = screen.show(message)
             if told.failure is not None:
                 code = Exit.FAILURE
-                env.say(f"kw: {_named(message)}: {failure_text(message, told)}")
+                env.say(f"kw: {_format_message_name(message)}: {failure_text(message, told)}")
     except Failure as failure:
         code = failure.code
-        env.say(f"kw: {failure.text}{_hint(given.text)}")
+        env.say(f"kw: {failure.text}{_hint_at_text(given.text)}")
     return code
 
 
-def _hint(text: str) -> str:
+def _hint_at_text(text: str) -> str:
     """A hint for a number or a line of a log that was given as a message; empty for other text."""
     number = number_of(text)
     found = explain_line(text) if number is None else explain_number(number)
     return f"; as a number: {found[0].text} (--explain says more)" if found else ""
 
 
-def _named(message: NamedMessage) -> str:
+def _format_message_name(message: NamedMessage) -> str:
     alone = message.alone
     name = api(alone.key).name if alone.key in NAMES else f"UNKNOWN({alone.key})"
     lead = f"{message.name}: " if message.name else ""
@@ -85,7 +85,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
                 if screen.takes_records:
                     screen.record({"kind": "explanation", **finding._asdict()})
                 else:
-                    screen.text(_lines(finding, settings))
+                    screen.text(_finding_lines(finding, settings))
     finally:
         screen.close()
     if not known and not code:
@@ -93,7 +93,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     return code if known else Exit.FAILURE
 
 
-def _lines(finding: Finding, settings: Settings) -> list[str]:
+def _finding_lines(finding: Finding, settings: Settings) -> list[str]:
     from kwcli.output.short_texts import palette
 
     colors = palette(settings.color)
@@ -103,31 +103,31 @@ def _lines(finding: Finding, settings: Settings) -> list[str]:
 
 def _findings(words: Sequence[str], env: Environment, form: str) -> Iterator[tuple[InputBytes, list[Finding]]]:
     """Each run of bytes, or text that stands for no bytes, with the findings about it."""
-    runs = gather(words, env, form, any_text=form == "auto")
+    runs = gather_inputs(words, env, form, any_text=form == "auto")
     first, second = next(runs, None), next(runs, None)
-    for given in chain((run for run in (first, second) if run is not None), runs):
-        yield given, _explained(given, alone=second is None)
+    for given in chain((run_decode for run_decode in (first, second) if run_decode is not None), runs):
+        yield given, _explain_input(given, alone=second is None)
 
 
-def _explained(given: InputBytes, *, alone: bool) -> list[Finding]:
+def _explain_input(given: InputBytes, *, alone: bool) -> list[Finding]:
     """Findings about a number as first bytes of a known kind, else about bytes or a log line, else about a size."""
     number = number_of(given.text)
     found = explain_number(number) if number is not None else []
     if not found and given.problem:
-        found = explain_line(given.text, alone=alone) or _of_text(given.text)
+        found = explain_line(given.text, alone=alone) or _findings_of_text(given.text)
     elif not found:
-        found = _of_bytes(given.data)
+        found = _findings_of_bytes(given.data)
     return explain_size(number) if number is not None and not found else found
 
 
-def _of_text(text: str) -> list[Finding]:
+def _findings_of_text(text: str) -> list[Finding]:
     """Findings about text that stands for no bytes, without the finding that it is text."""
     return [
         found for found in explain_bytes(text.encode("utf-8", "surrogateescape")) if not found.what.endswith("text")
     ]
 
 
-def _of_bytes(data: bytes) -> list[Finding]:
+def _findings_of_bytes(data: bytes) -> list[Finding]:
     """Findings of the table about bytes, and the Kafka response that they may be."""
     found = explain_bytes(data)
     for sized in (True, False):
@@ -137,7 +137,7 @@ def _of_bytes(data: bytes) -> list[Finding]:
         responses = [each for each in guess_response(frame) if each.score > 0]
         if responses and not guess_request(frame):
             detail = f"{responses[0].name}{'' if sized else ', without its size field'}"
-            doubt = doubt_of(int.from_bytes(frame[4:8], "big", signed=True))
+            doubt = explain_doubt(int.from_bytes(frame[4:8], "big", signed=True))
             response = Finding("Kafka response", detail + (f"; doubtful: {doubt}" if doubt else ""), "")
             return [*found, response] if doubt else [response, *found]
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from decoders.embedded import FRAME, STRUCTURES, TYPE, VERSION, read_structure
 from decoders.errors import DecodeError
 from decoders.messages.exchange_json import SCHEMA, with_names
-from kwcli.decoding.inputs import gather
+from kwcli.decoding.inputs import gather_inputs
 from kwcli.decoding.output import MessageOutput
 from kwcli.run_environment import Exit, Failure
 
@@ -44,12 +44,12 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
     screen = MessageOutput(env, settings)
     code = Exit.DONE
     try:
-        for given in gather(words, env, form):
+        for given in gather_inputs(words, env, form):
             lead = f"{given.name}: " if given.name else ""
             try:
                 if given.problem:
                     raise Failure(f"{lead}{given.problem}")
-                plan, value = _read(name, given.data, lead, reveal=settings.reveal_secrets)
+                plan, value = _decode_structure(name, given.data, lead, reveal=settings.reveal_secrets)
             except Failure as failure:
                 code = failure.code
                 env.say(f"kw: {failure.text}")
@@ -58,14 +58,14 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
                 record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}
                 screen.record(with_names(record) if settings.names else record)
             else:
-                screen.text([*_lines(plan, value, len(given.data), settings), ""])
+                screen.text([*_structure_lines(plan, value, len(given.data), settings), ""])
             screen.flush()
     finally:
         screen.close()
     return code
 
 
-def _read(name: str, data: bytes, lead: str, *, reveal: bool) -> tuple[Plan, dict[str, Any]]:
+def _decode_structure(name: str, data: bytes, lead: str, *, reveal: bool) -> tuple[Plan, dict[str, Any]]:
     try:
         return read_structure(name, data, reveal=reveal)
     except DecodeError as problem:
@@ -74,7 +74,7 @@ def _read(name: str, data: bytes, lead: str, *, reveal: bool) -> tuple[Plan, dic
         raise Failure(f"{lead}{name}: {problem.reason}{at}{place}: {problem.text}") from None
 
 
-def _lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
+def _structure_lines(plan: Plan, value: dict[str, Any], size: int, settings: Settings) -> Iterator[str]:
     from kwcli.output.body import BodyPrinter
     from kwcli.output.short_texts import palette
 

@@ -52,7 +52,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
     """Read the recordings and serve their cluster until a signal; the exit code. Raises Failure."""
     host = advertised_host(plan.bind, plan.advertise)
     log = plan.log.plan(env, via="mock")
-    tls = _inbound(env, plan, host)
+    tls = _make_inbound(env, plan, host)
     recording = RecordedCluster()
     code = read_recording(env, plan, recording)
     if code != Exit.DONE and not recording.exchanges:
@@ -70,10 +70,10 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
             raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
         cluster.passwords = plan.passwords
         brokers = make_brokers(cluster)
-        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_say, env))
+        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_report, env))
         said = plan.log.shown
         if not said.quiet:
-            for line in (*describe(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
+            for line in (*start_lines(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
                 env.say(line)
         ready = f"ready {format_address((nodes[0].host, nodes[0].port))}"
         log_queue = running.queue if running is not None else None
@@ -84,11 +84,11 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         return running.run_beside(env, lambda: server.serve(ready))
 
 
-def _say(env: Environment, text: str) -> None:
+def _report(env: Environment, text: str) -> None:
     env.say(f"kw: {text}")
 
 
-def _inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
+def _make_inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:
     if not plan.security.tls:
         return None
     from kwcli.proxy.tls.inbound import Inbound
@@ -108,7 +108,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster)
         Settings(quiet=True),
         plan.capture,
         FilterOptions(),
-        view=SniffView(_no_fields, renderer.open),
+        view=SniffView(_no_paths, renderer.open),
     )
     try:
         code = sniffing.run().exit_code()
@@ -122,7 +122,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster)
     return code
 
 
-def _no_fields(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as all needs
+def _no_paths(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as all needs
     """No fields are needed by themselves: whole bodies are read."""
     return frozenset()
 
@@ -159,7 +159,7 @@ def bind_nodes(
     return nodes, sockets
 
 
-def describe(
+def start_lines(
     recording: RecordedCluster, recorded: Sequence[MockNode], nodes: Sequence[MockNode], plan: MockPlan
 ) -> list[str]:
     """The lines that the mock prints at its start."""

@@ -59,7 +59,7 @@ class MockServer:
         self._tls = tls
         self._verbose = verbose
         self._quiet = quiet
-        self._repeats = RepeatFilter(time.monotonic, self._say)
+        self._repeats = RepeatFilter(time.monotonic, self._report)
         self._ended: asyncio.Event | None = None
         self._timer: asyncio.TimerHandle | None = None
         if log_queue is not None:
@@ -76,8 +76,8 @@ class MockServer:
             self.log_queue.attach(loop)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._ended.set)
-        servers = [await self._server(node, sock) for node, sock in self._sockets.items()]
-        self._look()
+        servers = [await self._start_server(node, sock) for node, sock in self._sockets.items()]
+        self._check_log()
         self._env.say(ready)
         await self._ended.wait()
         for server in servers:
@@ -89,23 +89,23 @@ class MockServer:
             self._repeats.finish()
         return Exit.DONE
 
-    async def _server(self, node: int, sock: socket.socket) -> asyncio.Server | TlsServer:
+    async def _start_server(self, node: int, sock: socket.socket) -> asyncio.Server | TlsServer:
         factory = partial(MockProtocol, self, node)
         tls = self._tls
         if tls is None:
             return await asyncio.get_running_loop().create_server(factory, sock=sock, backlog=BACKLOG)
-        return TlsServer(sock, lambda: tls.context, factory, self._ungreeted, timeout_s=_GREETING_S)
+        return TlsServer(sock, lambda: tls.context, factory, self._report_failed_handshake, timeout_s=_GREETING_S)
 
-    def _ungreeted(self, peer: str, error: BaseException) -> None:
+    def _report_failed_handshake(self, peer: str, error: BaseException) -> None:
         assert self._tls is not None
         text = f"refused: the client {self._tls.refusal(error)}"
         self._repeats.say_unless_repeated(
             f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}"
         )
 
-    def _look(self) -> None:
+    def _check_log(self) -> None:
         self._repeats.say_due()
-        asyncio.get_running_loop().call_later(_FOLD_S, self._look)
+        asyncio.get_running_loop().call_later(_FOLD_S, self._check_log)
 
     @staticmethod
     def now_ms() -> int:
@@ -121,15 +121,15 @@ class MockServer:
                 protocol.settle()
         notes, brokers.cluster.notes = brokers.cluster.notes, []
         for text in notes:
-            self._say(text)
+            self._report(text)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if (due := brokers.next_ms) is not None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(due - self.now_ms(), 0) / 1000 + 0.001, self._tick)
+            self._timer = loop.call_later(max(due - self.now_ms(), 0) / 1000 + 0.001, self._run_timers)
 
-    def _tick(self) -> None:
+    def _run_timers(self) -> None:
         self._timer = None
         self.brokers.tick(self.now_ms())
         self.settle()
@@ -138,17 +138,17 @@ class MockServer:
         """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
         for protocol in self.connections.values():
-            protocol.read_or_not()
+            protocol.pause_or_resume_reading()
 
-    def tell(self, connection: MockConnection, text: str, *, loud: bool) -> None:
+    def report_connection(self, connection: MockConnection, text: str, *, loud: bool) -> None:
         """Say what happened to a connection; without -v only where it is `loud`."""
         line = f"connection {connection.number} of {connection.client} to node {connection.node}: {text}"
         if self._verbose:
-            self._say(line)
+            self._report(line)
         elif loud and not self._quiet:
             self._repeats.say_unless_repeated(f"(node {connection.node}): {text}", line)
 
-    def _say(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         self._env.say(f"kw: {text}")
         if self.log_queue is not None:
             self.log_queue.log_event(0, text, now_ns())
@@ -175,13 +175,13 @@ class MockProtocol(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=_WRITTEN_MAX)
         connection = self._connection = server.brokers.connect(self._node, self._address("peername"))
         server.connections[connection] = self
-        server.tell(connection, "opened", loud=False)
+        server.report_connection(connection, "opened", loud=False)
         if self._log_queue is not None:
             self._log_queue.log_opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
             link: Any = transport.get_extra_info("ssl_object")
             if link is not None:
                 self._log_queue.log_tls(connection.number, link.version(), link.cipher()[0], now_ns())
-        self.read_or_not()
+        self.pause_or_resume_reading()
 
     def _address(self, end: str) -> str:
         assert self._transport is not None
@@ -207,12 +207,12 @@ class MockProtocol(asyncio.Protocol):
                 self._log_queue.log_chunk(connection.number, SERVER, now_ns(), data)
             transport.write(data)
         if connection.closed is None:
-            self.read_or_not()
+            self.pause_or_resume_reading()
         elif not transport.is_closing():
-            self._end(connection, "mock", connection.closed, loud=True)
+            self._end_connection(connection, "mock", connection.closed, loud=True)
             transport.close()
 
-    def read_or_not(self) -> None:
+    def pause_or_resume_reading(self) -> None:
         """Stop reading or read on, as the connection and the log need it."""
         transport, connection = self._transport, self._connection
         if transport is None or connection is None or transport.is_closing():
@@ -238,21 +238,23 @@ class MockProtocol(asyncio.Protocol):
         connection = self._connection
         if connection is not None:
             verb = "closed" if exc is None else "reset"
-            self._end(connection, "fin" if exc is None else "rst", f"the client {verb} the connection", loud=False)
+            self._end_connection(
+                connection, "fin" if exc is None else "rst", f"the client {verb} the connection", loud=False
+            )
             self._server.brokers.disconnect(connection)
             self._server.settle()
 
-    def _end(self, connection: MockConnection, how: str, reason: str, *, loud: bool) -> None:
+    def _end_connection(self, connection: MockConnection, how: str, reason: str, *, loud: bool) -> None:
         """Forget the connection, and report its end once."""
         self._connection = None
         self._server.connections.pop(connection, None)
-        self._server.tell(connection, reason, loud=loud)
+        self._server.report_connection(connection, reason, loud=loud)
         if self._log_queue is not None:
             self._log_queue.log_closed(connection.number, how, now_ns(), reason)
 
     def close(self) -> None:
         """Close the connection: the mock ends."""
         if self._connection is not None:
-            self._end(self._connection, "mock", "the mock ends", loud=False)
+            self._end_connection(self._connection, "mock", "the mock ends", loud=False)
         if self._transport is not None:
             self._transport.close()

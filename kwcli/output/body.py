@@ -82,7 +82,7 @@ class LongValues:
         self._waiting[str(self._count)] = value
         return f"{_MARK}{self._count}{_MARK}"
 
-    def spelled(self, line: str) -> Iterator[str]:
+    def restore_values(self, line: str) -> Iterator[str]:
         """The line, in pieces, with the values in place of their marks."""
         if _MARK not in line:
             yield line
@@ -107,10 +107,7 @@ class LongValues:
                 lead = ","
 
 
-# Record batches and records in JSON form in; the fields to show, their widths and readable times out.
-#
-# Few of the twenty fields of a batch say something. Of a record, people look for key and value: where there is no room,
-# the other fields go first, and then these two are cut.
+# Records and their batches
 
 
 # Fields of a batch, the most important first.
@@ -178,7 +175,11 @@ def format_timestamp(name: str, value: Any) -> str | None:
 
 
 def record_widths(widths: dict[str, int], room: int, gap: int) -> dict[str, int]:
-    """The width of each column of a table of records; columns without a width are not shown."""
+    """The width of each column of a table of records; columns without a width are not shown.
+
+    Few of the twenty fields of a batch say something. Of a record, people look for key and value: where there is no
+    room, the other fields go first, and then these two are cut.
+    """
 
     def left(*names: str) -> int:
         return room - sum(widths[name] + gap for name in names)
@@ -199,9 +200,7 @@ def record_widths(widths: dict[str, int], room: int, gap: int) -> dict[str, int]
     return out
 
 
-# A body in its JSON form and its plan in, indented lines out: trees, with tables where arrays are flat.
-#
-# Values at their default are dim, error codes have their names, and the meaning of a code is printed once at the end.
+# Lines of a body
 
 
 # The structs of an array.
@@ -262,6 +261,8 @@ class BodyPrinter:
     """Makes the lines of one message. `width` None: nothing is cut. `mentioned` collects the error codes shown.
 
     `topic_names`: topic id → name in JSON form, which is shown beside the id.
+
+    Values at their default are dim, error codes have their names, and the meaning of a code is printed once at the end.
     """
 
     def __init__(self, width: int | None, palette: Palette, topic_names: Mapping[str, Any] | None = None) -> None:
@@ -274,7 +275,7 @@ class BodyPrinter:
     def lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
         """The lines of a struct, its scalars aligned in a column; long lines in pieces."""
         for line in self._lines(value, plan, depth):
-            yield from self._long.spelled(line)
+            yield from self._long.restore_values(line)
 
     def meanings(self, explained: set[int]) -> Iterator[str]:
         """The meanings of the error codes shown, each once; codes in `explained` are left out, new ones added to it."""
@@ -332,7 +333,7 @@ class BodyPrinter:
         leaves = list(islice(self._leaves(value, plan, ""), most))
         room = max((cell_width(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
-            yield from self._long.spelled(
+            yield from self._long.restore_values(
                 self._cut_value(
                     f"{INDENT * depth}{self._paint_name(path)}{' ' * (room - cell_width(path))}{GAP}", shown
                 )
@@ -644,7 +645,7 @@ def plan_of(exchange: Exchange, side: Side) -> Plan | None:
     return resolve(api(key).message(side), version)
 
 
-def undecoded(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
+def undecoded_lines(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
     """A line with the reason and the offset at which decoding a side failed; nothing where it did not."""
     failure = (record.get("undecoded") or {}).get(side)
     if failure:

@@ -10,7 +10,7 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
 from decoders.wire.readable_text import clean
-from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded, with_clean_names
+from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded_lines, with_clean_names
 from kwcli.output.short_texts import Palette, cell_width, cut, palette
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
             yield from body.lines(its, plan_of(exchange, side), 2)
         elif value is not None:
             yield f"    {scalar(value)}"
-        yield from (f"    {line}" for line in undecoded(record, side, colors))
+        yield from (f"    {line}" for line in undecoded_lines(record, side, colors))
     yield from body.meanings(explained)
     yield ""
 
@@ -97,7 +97,7 @@ def _batch_lines(place: str, batch: dict[str, Any], settings: Settings, colors: 
         text = GAP.join(parts)
         if settings.width is not None:
             text = cut(text, max(settings.width - cell_width(head) - len(GAP), 8))
-        yield from long.spelled(f"{colors.dim}{head}{colors.off}{GAP}{text}")
+        yield from long.restore_values(f"{colors.dim}{head}{colors.off}{GAP}{text}")
     beside = batch
     if isinstance(records, DeferredList):
         beside = records.further_fields()

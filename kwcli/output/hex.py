@@ -82,7 +82,7 @@ class HexRows:
         self._counts: dict[str, int] = {}
         self._values: list[str] = []  # of the array of numbers that is being read
 
-    def of(self, parts: Iterable[BytePart]) -> Iterator[HexRow]:
+    def make_rows(self, parts: Iterable[BytePart]) -> Iterator[HexRow]:
         """The rows of these parts."""
         skipped: tuple[str, int, BytePart] | None = None  # prefix, first index not shown, last part of them
         for part in parts:
@@ -133,7 +133,7 @@ class HexRows:
         if row is not None and match is not None and row.path == match[1] and self._counts.get(match[1]) == -1:
             row.add(part)
             if sum(map(len, self._values)) < TEXT_MAX:
-                self._values.append(shown(part))
+                self._values.append(part_text(part))
                 row.text = ",".join(self._values)
             return
         if row is None or row.path != part.path:
@@ -150,7 +150,7 @@ class HexRows:
             row.kind = row.kind or part.kind
             if part.end == part.at and part.kind.endswith("records"):
                 return
-            row.text, row.paint = shown(part), ""
+            row.text, row.paint = part_text(part), ""
             if part.secret:
                 row.text, row.paint = f"‹{in_bytes(part.end - part.at)} redacted›", "dim"
             elif name.endswith("error_code") and part.value:
@@ -225,7 +225,7 @@ def _ancestors(path: str) -> list[str]:
     return found
 
 
-def shown(part: BytePart) -> str:
+def part_text(part: BytePart) -> str:
     """The text of the value in these bytes."""
     value, name = part.value, _components(part.path)[-1]
     if isinstance(value, bool):
@@ -352,12 +352,12 @@ class _View:
         found = self._found
         head = [part for part in found.header if part.at >= self._shift]
         whole = self._whole
-        rows = list(HexRows(whole=whole).of(head))
+        rows = list(HexRows(whole=whole).make_rows(head))
         if head and found.header_version >= 0:
             rows.insert(0, self._heading_row(f"header {found.header_version}"))
         if found.body:
             layout = f" (layout of {found.layout})" if found.layout else ""
-            rows += [self._heading_row(f"body{layout}"), *HexRows(whole=whole).of(found.body)]
+            rows += [self._heading_row(f"body{layout}"), *HexRows(whole=whole).make_rows(found.body)]
         if found.rest_at < len(self._data):
             rows.append(self._rest_rows())
         widths = columns(len(self._data) - self._shift, rows, self._width)
@@ -518,7 +518,7 @@ class Hex(Lined):
             if row.kind == "exchange":
                 self._write_lines(chain((self._lines.line(row),), self._frame_lines(row), ("",)))
             else:
-                self._write_lines([self._lines.skipped(row)])
+                self._write_lines([self._lines.skipped_line(row)])
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         for piece in in_pieces(lines):
@@ -526,7 +526,7 @@ class Hex(Lined):
 
     def _frame_lines(self, exchange: Exchange) -> Iterator[str]:
         settings, colors = self._settings, self._colors
-        shown = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
+        part_text = settings.reveal_secrets, settings.verbose > 0, conceal_of(exchange), exchange.topic_name
         for side, arrow in ARROWS.items():
             data = exchange.raw(side)
             size = exchange.request_size if side == "request" else exchange.response_size
@@ -545,7 +545,7 @@ class Hex(Lined):
                 side,
                 exchange.api_key,
                 exchange.api_version,
-                HexStyle(settings.width, colors, *shown),
+                HexStyle(settings.width, colors, *part_text),
                 missing=missing,
             )
 

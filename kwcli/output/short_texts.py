@@ -165,7 +165,7 @@ class Zone:
         self._zone = zone
         self.utc = zone is UTC
 
-    def at(self, seconds: int) -> datetime:
+    def local_time(self, seconds: int) -> datetime:
         """A time in this zone, of seconds since 1970. Raises OverflowError, ValueError or OSError beyond calendars."""
         return (_EPOCH + timedelta(seconds=seconds)).astimezone(self._zone)
 
@@ -174,7 +174,7 @@ class Zone:
         if self.utc:
             return "UTC"
         try:
-            when = self.at(seconds)
+            when = self.local_time(seconds)
         except (OverflowError, ValueError, OSError):
             return ""
         name = when.tzname() or ""

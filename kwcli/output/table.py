@@ -17,14 +17,7 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.output.short_texts import Palette
 
-# Columns of ready cells in, aligned lines out: where a terminal is too narrow, unimportant columns are left out, then
-# columns are cut.
-#
-# Lists of some ten thousand rows and the first line of a command go through here, so the lines are plain strings:
-# importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three tables are drawn by other
-# code. Two write rows as they come: the table of exchanges (below) takes its widths from the first rows, and a table of
-# a body (body.py) may have its rows in a deferred list. The table of brokers and versions (calling/version_table.py)
-# has a sign before each row, and cuts its titles instead of its cells.
+# Tables of ready cells
 
 
 # Cells between columns; a dense table has fewer, below such a width of the terminal.
@@ -73,7 +66,7 @@ def fill(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[Colum
     return [column._replace(cells=[row[at] for row in rows]) for at, column in enumerate(columns)]
 
 
-def painted(text: str, paint: str, palette: Palette) -> str:
+def paint_text(text: str, paint: str, palette: Palette) -> str:
     """The text in the palette's colour for `paint`; unchanged where `paint` is empty, or without colours."""
     code: str = getattr(palette, paint) if paint else ""
     return f"{code}{text}{palette.off}" if code and text else text
@@ -92,6 +85,14 @@ def draw_table(
 
     A `dense` table, of numbers mostly, keeps empty columns, has less room between columns on a narrow terminal, and
     cuts the widest columns first; other tables cut the last ones.
+
+    Unimportant columns are left out where a terminal is too narrow, then columns are cut.
+
+    Lists of some ten thousand rows and the first line of a command go through here, so the lines are plain strings:
+    importing rich takes 60 ms, and styling a row with it takes a hundred times as long. Three tables are drawn by other
+    code. Two write rows as they come: the table of exchanges (below) takes its widths from the first rows, and a table
+    of a body (body.py) may have its rows in a deferred list. That of brokers and versions (calling/version_table.py)
+    has a sign before each row, and cuts its titles instead of its cells.
     """
     gap = GAP if not dense or width is None or width >= NARROW else 1
     kept = [column for column in columns if dense or any(column.cells)]
@@ -108,7 +109,7 @@ def draw_table(
     between = " " * gap
     if heading and (kept or not dense):
         titles = [_pad_cell(column, column.title, wide) for column, wide in zip(kept, widths, strict=True)]
-        yield painted((margin + between.join(titles)).rstrip(), "dim", palette)
+        yield paint_text((margin + between.join(titles)).rstrip(), "dim", palette)
     for row in zip(*(column.cells for column in kept), strict=True):
         *first, last = row
         more: list[str] = []
@@ -120,7 +121,7 @@ def draw_table(
         ]
         yield (margin + between.join(texts)).rstrip()
         blank = margin + " " * sum(wide + gap for wide in widths[:-1])
-        yield from (blank + painted(line.replace(TOGETHER, " "), kept[-1].paint, palette) for line in more)
+        yield from (blank + paint_text(line.replace(TOGETHER, " "), kept[-1].paint, palette) for line in more)
 
 
 def _excess_width(widths: Sequence[int], room: int, gap: int) -> int:
@@ -169,16 +170,18 @@ def _pad_cell(column: Column, text: str, width: int, palette: Palette | None = N
         text = (cut_left if column.left else cut)(text, width).replace(TOGETHER, " ")
         padding = " " * (width - cell_width(text))
     if palette is not None and text != NOTHING:
-        text = painted(text, column.paint, palette)
+        text = paint_text(text, column.paint, palette)
     return padding + text if column.right else text + padding
 
 
-# Exchanges in, aligned columns out, the same for every exchange: for sorting and cutting with tools. With the short
-# forms of text, it is also for people who ask for other columns than those of text lines.
+# The table of exchanges
 
 
 class ExchangeTable:
-    """The table renderer. Widths are those of the first rows; a later cell that is wider pushes its own line."""
+    """The table renderer. Widths are those of the first rows; a later cell that is wider pushes its own line.
+
+    Its columns are the same for every exchange: for sorting and cutting with tools.
+    """
 
     shows_skipped = True
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class LineLayout(NamedTuple):
     """Widths in cells, 0 for a column that is not shown; `facts` None when nothing is ever cut.
 
-    `shapes`: how much of lists and ids is shown, the least first; a line takes the last one that fits.
+    `fact_rooms`: how much of lists and ids is shown, the least first; a line takes the last one that fits.
     """
 
     took: int
@@ -40,7 +40,7 @@ class LineLayout(NamedTuple):
     got: int  # size of the response
     api: int
     facts: int | None
-    shapes: tuple[FactRoom, ...]
+    fact_rooms: tuple[FactRoom, ...]
 
     @property
     def before_api(self) -> tuple[int, ...]:
@@ -70,7 +70,7 @@ _GROWTH: Final[tuple[tuple[str, int, int], ...]] = (
     *(("software", 18, 11), ("facts", 70, 0), ("software", 24, 0), ("api", 22, 0)),  # 200 and more
 )
 # How much of lists and ids is shown, from this width on.
-_SHAPES: Final[tuple[tuple[int, FactRoom], ...]] = (
+_FACT_ROOMS: Final[tuple[tuple[int, FactRoom], ...]] = (
     (0, FactRoom(2, 10)),
     (96, FactRoom(3, 12)),
     (150, FactRoom(4, 16)),
@@ -98,18 +98,18 @@ def layout(width: int | None) -> LineLayout:
     if left < 0:
         widths["facts"] += left
     return _make_layout(
-        widths, max(widths["facts"], FACTS_LEAST), tuple(shape for least, shape in _SHAPES if least <= width)
+        widths,
+        max(widths["facts"], FACTS_LEAST),
+        tuple(fact_room for least, fact_room in _FACT_ROOMS if least <= width),
     )
 
 
-def _make_layout(widths: Mapping[str, int], facts: int | None, shapes: tuple[FactRoom, ...]) -> LineLayout:
+def _make_layout(widths: Mapping[str, int], facts: int | None, fact_rooms: tuple[FactRoom, ...]) -> LineLayout:
     columns = {column: widths.get(column, 0) for column in LineLayout._fields[:-2]}
-    return LineLayout(**columns, facts=facts, shapes=shapes)
+    return LineLayout(**columns, facts=facts, fact_rooms=fact_rooms)
 
 
-# Exchanges in, one line for each out, as wide as the terminal is; colours say what the signs say too.
-#
-# Lines are f-strings with ready escape codes: a line costs about as much as reading the two views of its exchange.
+# Lines of exchanges
 
 
 # Ready-made texts of the numbers that lines are full of.
@@ -144,7 +144,10 @@ SKIPPED: Final[dict[str, str]] = {
 
 
 class TextLines:
-    """Makes the lines; keeps what a line needs of those before: the day, the known nodes, cells made before."""
+    """Makes the lines; keeps what a line needs of those before: the day, the known nodes, cells made before.
+
+    Lines are f-strings with ready escape codes: a line costs about as much as reading the two views of its exchange.
+    """
 
     def __init__(self, width: int | None, *, color: bool, zone: Zone = UTC_ZONE) -> None:
         self.layout: LineLayout = layout(width)
@@ -153,7 +156,7 @@ class TextLines:
         self.errors = 0  # exchanges with an unexpected error code in their response
         self.expected = 0  # exchanges with only error codes that the protocol expects
         self.undecoded = 0
-        self._room, (*self._smaller, self._shape) = self.layout.facts, self.layout.shapes
+        self._room, (*self._smaller, self._fact_room) = self.layout.facts, self.layout.fact_rooms
         self._broker = None if self._room is None else self.layout.broker
         self._wide = self.layout.correlation > 0
         self._after_time = f"{self.palette.off} "
@@ -188,9 +191,9 @@ class TextLines:
         client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
         between = self._between_of.get(client_key) or self._client_columns(client_key, exchange)
         if exchange.failed:
-            facts = facts_in(exchange, facts_of, self._shape)
+            facts = facts_in(exchange, facts_of, self._fact_room)
         else:
-            facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._shape)
+            facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._fact_room)
         if exchange.connection_info.tls is not None:
             facts = [*facts, *_connection_facts(exchange)]
         text = " ".join(facts)
@@ -220,7 +223,7 @@ class TextLines:
     def is_day(self, time_ns: int) -> bool:
         """Whether a time is on the day of the latest line, so that its line needs no line for a new day before it."""
         try:
-            when = self.zone.at(time_ns // NS)
+            when = self.zone.local_time(time_ns // NS)
         except (OverflowError, ValueError, OSError):
             return False
         return self._day == f"{when.year:04d}-{when.month:02d}-{when.day:02d}"
@@ -243,7 +246,7 @@ class TextLines:
             sign = "✗" if failed else "·"
         return f"{self.palette.sign[sign]}{sign}{self.palette.off}" if sign != " " else " "
 
-    def skipped(self, row: Skipped) -> str:
+    def skipped_line(self, row: Skipped) -> str:
         """The line of skipped bytes."""
         w = self.layout
         p = self.palette
@@ -272,7 +275,7 @@ class TextLines:
         self._second = seconds
         p = self.palette
         try:
-            when = self.zone.at(seconds)
+            when = self.zone.local_time(seconds)
         except (OverflowError, ValueError, OSError):  # a time stamp beyond all calendars, as a corrupt capture may have
             self._clock = f"{p.dim}??:??:??."
             return self._clock
@@ -364,8 +367,8 @@ class TextLines:
         said = [trouble] if trouble else []
         if room is None or _do_fit([*facts, *said], room):
             return self._join_facts(facts, trouble, bad=bad)
-        for shape in reversed(self._smaller):
-            facts = [clean(fact) for fact in (*facts_in(exchange, facts_of, shape), *_connection_facts(exchange))]
+        for fact_room in reversed(self._smaller):
+            facts = [clean(fact) for fact in (*facts_in(exchange, facts_of, fact_room), *_connection_facts(exchange))]
             if _do_fit([*facts, *said], room):
                 return self._join_facts(facts, trouble, bad=bad)
         if not trouble:
@@ -488,7 +491,7 @@ class Text(Lined):
             if row.kind == "exchange":
                 out.append(self._lines.line(row))
             elif self.shows_skipped:
-                out.append(self._lines.skipped(row))
+                out.append(self._lines.skipped_line(row))
         if out:
             if not self._begun:
                 self._begun = True
@@ -503,7 +506,7 @@ class Text(Lined):
         for row in rows:
             if row.kind != "exchange" and not self.shows_skipped:
                 continue
-            line = self._lines.line(row) if row.kind == "exchange" else self._lines.skipped(row)
+            line = self._lines.line(row) if row.kind == "exchange" else self._lines.skipped_line(row)
             if not self._begun:
                 self._begun = True
                 yield self._lines.header()

@@ -60,7 +60,7 @@ class _Parts(NamedTuple):
     word: str
     parts: list[Deferred | list[Any] | dict[str, Any]]
 
-    def divided(self, value: Any, *, inside: bool = False) -> Any:
+    def separate_long_values(self, value: Any, *, inside: bool = False) -> Any:
         """The value with words in place of the long values inside it."""
         if value.__class__ is not dict and value.__class__ is not list:
             return value
@@ -68,12 +68,12 @@ class _Parts(NamedTuple):
             self.parts.append(value)
             return f"{self.word}{len(self.parts) - 1}"
         if value.__class__ is dict:
-            return {name: self.divided(each, inside=True) for name, each in value.items()}
-        return [self.divided(each, inside=True) for each in value]
+            return {name: self.separate_long_values(each, inside=True) for name, each in value.items()}
+        return [self.separate_long_values(each, inside=True) for each in value]
 
 
 def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
-    text = _dump_yaml(known.divided(plain))
+    text = _dump_yaml(known.separate_long_values(plain))
     ends = 0
     for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{known.word}(\d+)\n", text, re.MULTILINE) if known.parts else ():
         yield _indent_lines(text[ends : found.start()], indent)

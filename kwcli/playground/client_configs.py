@@ -58,7 +58,7 @@ class ListenerConfig:
             lines |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(self.tls / "client.pem")}
         if self.mechanism:
             lines["sasl.mechanism"] = self.mechanism
-            lines["sasl.jaas.config"] = _jaas(self.mechanism)
+            lines["sasl.jaas.config"] = _jaas_config(self.mechanism)
         if self.mechanism == "OAUTHBEARER":
             place = "oauthbearer.internals.unsecured.OAuthBearerUnsecuredLoginCallbackHandler"
             lines["sasl.login.callback.handler.class"] = f"{_SECURITY}.{place}"
@@ -77,7 +77,7 @@ def client_configs(bootstraps: dict[Listener, str], tls: Path) -> Iterator[Liste
             yield ListenerConfig(f"{short}-{mechanism.lower()}", listener, mechanism, bootstrap, tls)
 
 
-def _jaas(mechanism: str) -> str:
+def _jaas_config(mechanism: str) -> str:
     if mechanism == "OAUTHBEARER":
         return f'{_SECURITY}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="{USER}";'
     module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"

@@ -45,7 +45,7 @@ class Cluster:
         self.cluster_id = _uuid22()
         self._jars = self._find_jars()
         self._processes: dict[int, Process] = {}
-        self.nodes = self._plan()
+        self.nodes = self._plan_nodes()
 
     def __enter__(self) -> Self:
         try:
@@ -83,7 +83,7 @@ class Cluster:
         if any(LISTENERS[name].endswith("SSL") for name in self.options.listeners):
             make_certificates(self.folder / "tls")
         self._start_others()
-        self._flags()  # makes the class archive, once for all threads
+        self._jvm_flags()  # makes the class archive, once for all threads
         with ThreadPoolExecutor() as threads:
             list(threads.map(self._prepare, self.nodes))
         for node in self.nodes:
@@ -112,7 +112,9 @@ class Cluster:
         end = self._processes[number].end
         if not end.startswith("ended"):
             return end
-        said = " ".join(line for line in self._causes(self.node(number))[-1:]) or self._processes[number].tail(_LAST)
+        said = " ".join(line for line in self._error_lines(self.node(number))[-1:]) or self._processes[number].tail(
+            _LAST
+        )
         said = " ".join(said.split())
         return f"{end}: {said[:_LAST]}" if said else end
 
@@ -127,11 +129,11 @@ class Cluster:
     def _stop_others(self) -> None:
         """Stop what `_start_others` has started."""
 
-    def _lines(self, node: NodePlan) -> dict[str, str]:
+    def _server_properties(self, node: NodePlan) -> dict[str, str]:
         """server.properties of a node."""
         return properties.server_properties(self.options, node, self.nodes)
 
-    def _flags(self) -> list[str]:
+    def _jvm_flags(self) -> list[str]:
         """Further flags of every JVM."""
         if self.options.class_archive:
             archive = _class_archive(self.options.version, self._jars, self.folder / "archive")
@@ -144,14 +146,14 @@ class Cluster:
         return [*numbers] if self.options.roles == "combined" else [100 + number for number in numbers]
 
     def _format(self, node: NodePlan, file: Path) -> None:
-        run_java([*self._java(node), "kafka.tools.StorageTool", "format", *self._format_arguments(node, file)])
+        run_java([*self._java_command(node), "kafka.tools.StorageTool", "format", *self._format_arguments(node, file)])
 
     # Life of one node
 
     def start_node(self, number: int, *, wait: bool = True) -> None:
         """Start one node (again)."""
         node = self.node(number)
-        command = [*self._java(node), "kafka.Kafka", str(node.folder / "server.properties")]
+        command = [*self._java_command(node), "kafka.Kafka", str(node.folder / "server.properties")]
         self._processes[number] = Process(command, node.folder / "output.log")
         if wait:
             self.wait_until_ready(number)
@@ -233,10 +235,10 @@ class Cluster:
     def _host(self) -> str:
         return f"[{self.options.host}]" if ":" in self.options.host else self.options.host
 
-    def _plan(self) -> list[NodePlan]:
+    def _plan_nodes(self) -> list[NodePlan]:
         options = self.options
         brokers, controllers = list(range(1, options.nodes + 1)), self._controllers()
-        taken = self._ports(brokers, controllers)
+        taken = self._plan_ports(brokers, controllers)
         nodes = []
         for number in [*brokers, *(number for number in controllers if number not in brokers)]:
             ports = {name: port for (owner, name), port in taken.items() if owner == number}
@@ -244,7 +246,7 @@ class Cluster:
             nodes.append(NodePlan(number, folder, ports, number in brokers, number in controllers, _uuid22()))
         return nodes
 
-    def _ports(self, brokers: Sequence[int], controllers: Sequence[int]) -> dict[tuple[int, str], int]:
+    def _plan_ports(self, brokers: Sequence[int], controllers: Sequence[int]) -> dict[tuple[int, str], int]:
         """(node, listener) → port, listener by listener: 9092, 9093, 9094 are the first listener of three nodes."""
         options = self.options
         shown: list[tuple[int, str]] = [
@@ -265,10 +267,10 @@ class Cluster:
     def _prepare(self, node: NodePlan) -> None:
         node.folder.mkdir(parents=True, exist_ok=True)
         file = node.folder / "server.properties"
-        file.write_text(properties.as_text(self._lines(node)))
+        file.write_text(properties.properties_text(self._server_properties(node)))
         log = self.options.request_log
-        (node.folder / "log4j2.properties").write_text(properties.log4j2(node.folder, log))
-        (node.folder / "log4j.properties").write_text(properties.log4j(node.folder, log))
+        (node.folder / "log4j2.properties").write_text(properties.log4j2_properties(node.folder, log))
+        (node.folder / "log4j.properties").write_text(properties.log4j_properties(node.folder, log))
         self._format(node, file)
 
     def _format_arguments(self, node: NodePlan, file: Path) -> list[str]:
@@ -286,16 +288,16 @@ class Cluster:
                 arguments += ["--no-initial-controllers"]
         return arguments
 
-    def _java(self, node: NodePlan) -> list[str]:
+    def _java_command(self, node: NodePlan) -> list[str]:
         flags = [*JAVA_FLAGS, f"-Xmx{self.options.heap}"]
         if self.options.version.startswith("4."):
             flags.append(f"-Dlog4j2.configurationFile={node.folder / 'log4j2.properties'}")
         else:
             flags.append(f"-Dlog4j.configuration=file:{node.folder / 'log4j.properties'}")
-        return ["java", *flags, *self._flags(), "-cp", class_path(self._jars)]
+        return ["java", *flags, *self._jvm_flags(), "-cp", class_path(self._jars)]
 
     @staticmethod
-    def _causes(node: NodePlan) -> list[str]:
+    def _error_lines(node: NodePlan) -> list[str]:
         """The lines of a node's log that report errors."""
         log = node.folder / "server.log"
         text = log.read_text(errors="replace") if log.exists() else ""
@@ -306,7 +308,7 @@ class Cluster:
         log = node.folder / "server.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         # What comes last may be the end of a long stack trace: the first causes are told beside it.
-        return "\n".join([*cls._causes(node)[:20], text[-3000:]])
+        return "\n".join([*cls._error_lines(node)[:20], text[-3000:]])
 
 
 def _uuid22() -> str:
@@ -328,7 +330,7 @@ def _class_archive(version: str, jars: Sequence[Path], folder: Path) -> Path:
             node = warm.nodes[0]
             warm.stop_node(node.id)
             made = archive.with_suffix(f".{uuid.uuid4().hex}")
-            command = [*warm._java(node)[:-2], f"-XX:ArchiveClassesAtExit={made}", "-cp", class_path(jars)]
+            command = [*warm._java_command(node)[:-2], f"-XX:ArchiveClassesAtExit={made}", "-cp", class_path(jars)]
             process = Process(
                 [*command, "kafka.Kafka", str(node.folder / "server.properties")], node.folder / "cds.log"
             )

@@ -37,24 +37,24 @@ def run_action(
     env: Environment, action: str, numbers: Sequence[int], *, port: int | None, timeout_s: float, output: str
 ) -> Exit:
     """Have a playground do an action with nodes, wait until it is done, print all nodes. Raises Failure."""
-    folder = _found(env, port)
+    folder = _find_playground(env, port)
     until = env.monotonic() + timeout_s
-    states = _asked(folder, "list", [])
+    states = _ask_for_states(folder, "list", [])
     for step in _STEPS.get(action, (action,)):
         down = [each["node"] for each in states if each["state"] == "down"]
         wanted = [number for number in numbers if action != "restart" or step != "stop" or number not in down]
-        states = _asked(folder, step, wanted)
-        while (late := _late(states, step, wanted)) and env.monotonic() < until:
+        states = _ask_for_states(folder, step, wanted)
+        while (late := _find_late_nodes(states, step, wanted)) and env.monotonic() < until:
             time.sleep(_LOOK_S)
-            states = _asked(folder, "list", [])
+            states = _ask_for_states(folder, "list", [])
         if late:
-            _print(env, states, output)
-            raise Failure(_why_late(step, late, timeout_s), Exit.TIMEOUT)
-    _print(env, states, output)
+            _print_states(env, states, output)
+            raise Failure(_explain_lateness(step, late, timeout_s), Exit.TIMEOUT)
+    _print_states(env, states, output)
     return Exit.DONE
 
 
-def _late(states: Sequence[State], step: str, numbers: Sequence[int]) -> list[State]:
+def _find_late_nodes(states: Sequence[State], step: str, numbers: Sequence[int]) -> list[State]:
     """The nodes for which a step is not done yet. Raises Failure for a node that has ended instead of starting."""
     late = []
     for state in states:
@@ -65,14 +65,14 @@ def _late(states: Sequence[State], step: str, numbers: Sequence[int]) -> list[St
     return late
 
 
-def _why_late(step: str, late: Sequence[State], timeout_s: float) -> str:
+def _explain_lateness(step: str, late: Sequence[State], timeout_s: float) -> str:
     names = " and ".join(f"node {state['node']}" for state in late)
     if step == "start":
         return f"{names} does not answer within {timeout_s:.3g} s; do enough of the others run for a quorum?"
     return f"{names} has not ended within {timeout_s:.3g} s; kill does not wait"
 
 
-def _asked(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
+def _ask_for_states(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
     try:
         answer = ask_playground(folder, action, list(numbers))
     except (OSError, ValueError) as error:
@@ -83,13 +83,13 @@ def _asked(folder: Path, action: str, numbers: Sequence[int]) -> list[State]:
     return states
 
 
-def _found(env: Environment, port: int | None) -> Path:
+def _find_playground(env: Environment, port: int | None) -> Path:
     """The folder of the playground that has this port, that VARIABLE names, or that runs alone. Raises Failure."""
     home = playgrounds_folder(env.variables)
     named = env.variables.get(VARIABLE)
     if named and port is None and "/" not in named and (home / named / SOCKET).exists():
         return home / named
-    running = dict(_running(home))
+    running = dict(_find_running(home))
     if not running:
         text = "no playground with nodes of its own runs (the mock's brokers are one process)"
         raise Failure(text, Exit.UNREACHABLE)
@@ -103,48 +103,44 @@ def _found(env: Environment, port: int | None) -> Path:
     return next(iter(running))
 
 
-def _running(home: Path) -> Iterator[tuple[Path, list[int]]]:
+def _find_running(home: Path) -> Iterator[tuple[Path, list[int]]]:
     """The folders of playgrounds that answer, and the ports that clients use."""
     for folder in sorted(home.glob(f"*-*/{SOCKET}")) if home.is_dir() else []:
         try:
             nodes = ask_playground(folder.parent, "list", [])["nodes"]
         except (OSError, ValueError, KeyError):
             continue  # it was killed, or is just ending
-        yield folder.parent, [port for node in nodes for port in _shown(node).values()]
+        yield folder.parent, [port for node in nodes for port in _client_ports(node).values()]
 
 
-def _shown(state: State) -> dict[str, int]:
+def _client_ports(state: State) -> dict[str, int]:
     """A node's listeners for clients, with their ports; the controller's own where there is no other."""
     ports: dict[str, int] = state["ports"]
     return {name: port for name, port in ports.items() if name not in ("INTERNAL", "CONTROLLER")} or ports
 
 
-def _text(states: Sequence[State]) -> str:
+def _format_states(states: Sequence[State]) -> str:
     lines = []
     for state in states:
         process = f"process {state['pid']}" if state["pid"] else state["why"]
-        ports = ", ".join(f"{name.lower()} {port}" for name, port in _shown(state).items())
+        ports = ", ".join(f"{name.lower()} {port}" for name, port in _client_ports(state).items())
         lines.append(f"node {state['node']}  {state['state']:8}  {ports}  {process}\n")
     return "".join(lines)
 
 
 _FORMS: Final[Mapping[str, Callable[[Sequence[State]], str]]] = {
-    "text": _text,
+    "text": _format_states,
     "ndjson": lambda states: "".join(json.dumps(state) + "\n" for state in states),
     "json": lambda states: json.dumps(list(states)) + "\n",
 }
 
 
-def _print(env: Environment, states: Sequence[State], output: str) -> None:
+def _print_states(env: Environment, states: Sequence[State], output: str) -> None:
     env.stdout.write(_FORMS[output](states).encode())
     env.stdout.flush()
 
 
-# A running cluster in; requests about its nodes, by a socket in its folder, are served: list, stop, kill, start, pause.
-#
-# A request and its answer are one JSON object in a line each. Every request is answered at once: a client that waits
-# until a node is up, or gone, asks again. All of it happens in the thread that started the cluster, since the system
-# ends a node with the thread that started it.
+# Requests about nodes, by a socket in the cluster's folder
 
 
 SOCKET: Final = "control"
@@ -163,7 +159,12 @@ _PATH_MAX: Final = 103
 
 
 class Control:
-    """Serves requests about nodes as long as its `with` block; `say` gets a line for every action that was done."""
+    """Serves requests about nodes as long as its `with` block; `say` gets a line for every action that was done.
+
+    A request and its answer are one JSON object in a line each. Every request is answered at once: a client that waits
+    until a node is up, or gone, asks again. All of it happens in the thread that started the cluster, since the system
+    ends a node with the thread that started it.
+    """
 
     def __init__(self, folder: Path, cluster: Cluster, say: Callable[[str], None]) -> None:
         self._cluster = cluster
@@ -172,7 +173,7 @@ class Control:
         self._down: set[int] = set()  # nodes that are known not to run
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            with _short(folder) as place:
+            with _short_path(folder) as place:
                 self._listener.bind(place)  # in a folder that is its owner's alone
             self._listener.listen()
         except OSError as error:  # a path that is too long, a file system without sockets
@@ -195,8 +196,8 @@ class Control:
         peer, _ = self._listener.accept()
         with peer, suppress(OSError):
             peer.settimeout(_TALK_S)
-            line = _line(peer)
-            peer.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+            line = _read_line(peer)
+            peer.sendall(json.dumps(self._answer_request(line)).encode() + b"\n")
 
     def newly_ended(self) -> list[int]:
         """The nodes that have ended since the last call, and not by a request."""
@@ -205,7 +206,7 @@ class Control:
         self._down |= set(gone)
         return fresh
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    def _answer_request(self, line: bytes) -> dict[str, Any]:
         try:
             asked = json.loads(line)
             action, numbers = asked["action"], [int(number) for number in asked["nodes"]]
@@ -217,11 +218,11 @@ class Control:
             return {"error": f"there is no node {strange[0]} (there are {', '.join(map(str, sorted(known)))})"}
         if action in ACTIONS:
             for number in numbers:
-                if problem := self._do(action, number):
+                if problem := self._do_action(action, number):
                     return {"error": problem}
-        return {"nodes": [self._told(node.id) for node in self._cluster.nodes]}
+        return {"nodes": [self._node_state(node.id) for node in self._cluster.nodes]}
 
-    def _do(self, action: str, number: int) -> str | None:
+    def _do_action(self, action: str, number: int) -> str | None:
         """Do an action on a node; returns why it cannot be done, else None."""
         cluster = self._cluster
         running = cluster.running(number)
@@ -245,7 +246,7 @@ class Control:
         self._say(f"node {number} {ACTIONS[action]}")
         return None
 
-    def _told(self, number: int) -> dict[str, Any]:
+    def _node_state(self, number: int) -> dict[str, Any]:
         node = self._cluster.node(number)
         state = self._cluster.state(number)
         pid = None if state == "down" else self._cluster.pid(number)
@@ -256,16 +257,16 @@ def ask_playground(folder: Path, action: str, numbers: list[int]) -> dict[str, A
     """The answer of the playground in this folder. Raises OSError where nobody listens, ValueError for nonsense."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(_TALK_S * 6)
-        with _short(folder) as place:
+        with _short_path(folder) as place:
             link.connect(place)
         link.sendall(json.dumps({"action": action, "nodes": numbers}).encode() + b"\n")
-        answer = json.loads(_line(link))
+        answer = json.loads(_read_line(link))
     if not isinstance(answer, dict):
         raise ValueError("no answer of a playground")
     return answer
 
 
-def _line(link: socket.socket) -> bytes:
+def _read_line(link: socket.socket) -> bytes:
     data = b""
     while b"\n" not in data and len(data) < _LINE_MAX:
         more = link.recv(4096)
@@ -276,7 +277,7 @@ def _line(link: socket.socket) -> bytes:
 
 
 @contextmanager
-def _short(folder: Path) -> Iterator[str]:
+def _short_path(folder: Path) -> Iterator[str]:
     """A path of the socket that fits into an address, valid while the block lasts."""
     path = str(folder / SOCKET)
     if len(os.fsencode(path)) <= _PATH_MAX or not os.path.isdir("/proc/self/fd"):

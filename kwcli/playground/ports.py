@@ -26,10 +26,10 @@ class _Slice:
     def __init__(self) -> None:
         slices = range(_LOWEST, _HIGHEST, _SLICE)
         # Where other processes keep all slices, the lowest is shared.
-        self._first = next(filter(_kept, random.SystemRandom().sample(slices, len(slices))), _LOWEST)
+        self._first = next(filter(_reserve_port, random.SystemRandom().sample(slices, len(slices))), _LOWEST)
         self._next = self._first + 1
 
-    def take(self, count: int, host: str) -> list[int]:
+    def take_ports(self, count: int, host: str) -> list[int]:
         """`count` free ports in a row."""
         if count >= _SLICE:  # they would reach into the slice of another process, which may have it or not
             raise OSError(f"{count} ports in a row are more than the {_SLICE - 1} of one process")
@@ -47,7 +47,7 @@ class _Slice:
 _slice: Final = cache(_Slice)
 
 
-def _kept(port: int) -> bool:
+def _reserve_port(port: int) -> bool:
     """Bind a port until this process ends; returns whether it was free."""
     keeper = socket.socket()
     try:
@@ -61,7 +61,7 @@ def _kept(port: int) -> bool:
 
 def free_ports(count: int, host: str = "127.0.0.1") -> list[int]:
     """`count` ports in a row that nobody listens on at this moment, and that no other process of kw takes."""
-    return _slice().take(count, host)
+    return _slice().take_ports(count, host)
 
 
 def next_ports(first: int, count: int, host: str = "127.0.0.1") -> list[int]:

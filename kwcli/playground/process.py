@@ -126,7 +126,7 @@ def run_java(command: Sequence[str]) -> str:
 
 
 @atexit.register
-def _end_all() -> None:
+def _kill_all() -> None:
     for process in list(_alive):
         process.kill()
 
@@ -142,7 +142,9 @@ _ANSWER_MAX = 1 << 20
 def is_kafka_answering(host: str, port: int, *, timeout_s: float = 2.0) -> bool:
     """Whether a Kafka listener without TLS answers ApiVersions v0 (SASL listeners do, before authentication)."""
     try:
-        frame = _asked(host, port, encode_request(API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s)
+        frame = _exchange_frames(
+            host, port, encode_request(API_VERSIONS, 0, {}, correlation_id=1, client_id="kw"), timeout_s
+        )
         correlation_id, error_code = struct.unpack_from(">ih", frame)
     except (OSError, EOFError, struct.error):
         return False
@@ -153,7 +155,7 @@ def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
     """The ids of the brokers that the broker at a listener without TLS and SASL knows; empty without an answer."""
     request = {"topics": [], "allow_auto_topic_creation": False}
     try:
-        frame = _asked(
+        frame = _exchange_frames(
             host,
             port,
             encode_request(METADATA, _METADATA_VERSION, request, correlation_id=1, client_id="kw"),
@@ -165,18 +167,18 @@ def brokers_known(host: str, port: int, *, timeout_s: float = 2.0) -> set[int]:
     return {row["node_id"] for row in body["brokers"]}
 
 
-def _asked(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
+def _exchange_frames(host: str, port: int, request: bytes, timeout_s: float) -> bytes:
     """Send a request frame; returns the response frame, both without their size fields."""
     with socket.create_connection((host, port), timeout=timeout_s) as connection:
         connection.settimeout(timeout_s)
         connection.sendall(struct.pack(">i", len(request)) + request)
-        (size,) = struct.unpack(">i", _exactly(connection, 4))
+        (size,) = struct.unpack(">i", _read_exactly(connection, 4))
         if not 4 <= size <= _ANSWER_MAX:
             raise EOFError
-        return _exactly(connection, size)
+        return _read_exactly(connection, size)
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
+def _read_exactly(connection: socket.socket, size: int) -> bytes:
     parts = bytearray()
     while len(parts) < size:
         part = connection.recv(size - len(parts))

@@ -13,11 +13,11 @@ __all__ = [
     "ClusterOptions",
     "Listener",
     "NodePlan",
-    "as_text",
     "authorizer",
     "broker_properties",
-    "log4j",
-    "log4j2",
+    "log4j2_properties",
+    "log4j_properties",
+    "properties_text",
     "server_properties",
 ]
 
@@ -63,7 +63,7 @@ class ClusterOptions:
     start_timeout_s: float = 60.0
 
 
-# Options and ports in, the text of configuration files out: server.properties, log4j.
+# Configuration files of nodes
 
 
 MECHANISMS: Final = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER"
@@ -85,29 +85,29 @@ class NodePlan:
 
 def server_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     """server.properties of one KRaft node."""
-    return broker_properties(options, node, nodes) | _quorum(options, node, nodes) | dict(options.properties)
+    return broker_properties(options, node, nodes) | _quorum_properties(options, node, nodes) | dict(options.properties)
 
 
 def broker_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     """The properties of a node that are the same under KRaft and ZooKeeper."""
-    lines = _common(options, len([each for each in nodes if each.broker]))
+    lines = _common_properties(options, len([each for each in nodes if each.broker]))
     lines["log.dirs"] = str(node.folder / "data")
-    lines.update(_listeners(options, node))
+    lines.update(_listener_properties(options, node))
     if any(name.startswith("SASL") for name in options.listeners):
-        lines.update(_sasl(options))
+        lines.update(_sasl_properties(options))
     if any(LISTENERS[name].endswith("SSL") for name in options.listeners):
-        lines.update(_tls(node.folder.parent / "tls", options))
+        lines.update(_tls_properties(node.folder.parent / "tls", options))
     if options.authorizer:
         lines.update(authorizer("org.apache.kafka.metadata.authorizer.StandardAuthorizer"))
     return lines
 
 
-def as_text(lines: Mapping[str, str]) -> str:
+def properties_text(lines: Mapping[str, str]) -> str:
     """Properties as the text of a Java properties file (no value here needs escaping)."""
     return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 
-def log4j2(folder: Path, request_log: bool) -> str:
+def log4j2_properties(folder: Path, request_log: bool) -> str:
     """log4j2.properties of 4.x brokers; its own shutdown hook would cut the last lines of the request log."""
     appenders = [("server", "server.log", "%d{ISO8601} %p %c %m%n"), ("requests", "requests.log", _REQUEST_LAYOUT)]
     lines = ["status=error", "shutdownHook=disable", "rootLogger.level=info", "rootLogger.appenderRef.s.ref=server"]
@@ -120,7 +120,7 @@ def log4j2(folder: Path, request_log: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def log4j(folder: Path, request_log: bool) -> str:
+def log4j_properties(folder: Path, request_log: bool) -> str:
     """log4j.properties of 3.x brokers (reload4j)."""
     lines = ["log4j.rootLogger=INFO, server"]
     for name, file, layout in (
@@ -138,7 +138,7 @@ def log4j(folder: Path, request_log: bool) -> str:
 _REQUEST_LAYOUT: Final = "%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %m%n"
 
 
-def _common(options: ClusterOptions, brokers: int) -> dict[str, str]:
+def _common_properties(options: ClusterOptions, brokers: int) -> dict[str, str]:
     copies = str(min(brokers, 3))
     lines = {"group.initial.rebalance.delay.ms": "0", "log.cleaner.dedupe.buffer.size": "2097152"}
     stores = [("offsets.topic", ""), ("transaction.state.log", "transaction.state.log.min.isr")]
@@ -152,7 +152,7 @@ def _common(options: ClusterOptions, brokers: int) -> dict[str, str]:
     return lines
 
 
-def _listeners(options: ClusterOptions, node: NodePlan) -> dict[str, str]:
+def _listener_properties(options: ClusterOptions, node: NodePlan) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     mine = [(name, node.ports[name]) for name in _listener_names(options, node)]
     lines = {"listeners": ",".join(f"{name}://{host}:{port}" for name, port in mine)}
@@ -170,7 +170,7 @@ def _listener_names(options: ClusterOptions, node: NodePlan) -> list[str]:
     return names
 
 
-def _quorum(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
+def _quorum_properties(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) -> dict[str, str]:
     host = f"[{options.host}]" if ":" in options.host else options.host
     controllers = [(each.id, f"{host}:{each.ports['CONTROLLER']}") for each in nodes if each.controller]
     roles = [name for name, has in (("broker", node.broker), ("controller", node.controller)) if has]
@@ -186,7 +186,7 @@ def _quorum(options: ClusterOptions, node: NodePlan, nodes: Sequence[NodePlan]) 
     return lines
 
 
-def _sasl(options: ClusterOptions) -> dict[str, str]:
+def _sasl_properties(options: ClusterOptions) -> dict[str, str]:
     lines = {"sasl.enabled.mechanisms": MECHANISMS, "delegation.token.secret.key": "not-so-secret"}
     users = " ".join(f'user_{name}="{password}"' for name, password in PASSWORDS.items())
     admin = f'username="admin" password="{PASSWORDS["admin"]}"'
@@ -205,7 +205,7 @@ def _sasl(options: ClusterOptions) -> dict[str, str]:
     return lines
 
 
-def _tls(folder: Path, options: ClusterOptions) -> dict[str, str]:
+def _tls_properties(folder: Path, options: ClusterOptions) -> dict[str, str]:
     lines = {
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": str(folder / "broker.pem"),

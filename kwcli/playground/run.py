@@ -20,7 +20,7 @@ from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
 from kwcli.playground.node_control import VARIABLE, Control
 from kwcli.playground.profiles import add_profile, remove_profiles
-from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, as_text
+from kwcli.playground.properties import PASSWORDS, ClusterOptions, Listener, properties_text
 from kwcli.playground.temp_dirs import Scratch, clean_abandoned, playgrounds_folder
 from kwcli.playground.traffic import MEMBERS, TrafficMaker, make_topics
 from kwcli.run_environment import Exit, Failure
@@ -124,7 +124,7 @@ class _Stage:
         self.named = named  # ways in beside the first, with the names of their profiles
         self._control = control
 
-    def look(self, timeout_s: float) -> list[str]:
+    def poll_nodes(self, timeout_s: float) -> list[str]:
         """Serve a request about nodes that comes in this time; returns which nodes ended by themselves, and how."""
         if self._control is None or self.cluster is None:
             time.sleep(timeout_s)
@@ -138,57 +138,57 @@ def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     env.keep_secret(PASSWORDS.values())  # these are public, but a place that shows them would show others too
     home = playgrounds_folder(env.variables)
     for folder in clean_abandoned(home, lambda folder: remove_profiles(env, folder)):
-        _say(env, wish, f"removed the remains of a killed playground ({folder.name})")
-    with _signals():
+        _report(env, wish, f"removed the remains of a killed playground ({folder.name})")
+    with _interrupt_on_signals():
         try:
             with ExitStack() as stack:
-                return _in(env, wish, stack, home)
+                return _run_in_folder(env, wish, stack, home)
         except KeyboardInterrupt:
             # Ctrl-C is the usual end of a playground; with --run it is the command's own end.
             return Exit.INTERRUPTED if wish.run else Exit.DONE
 
 
-def _in(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> int:
+def _run_in_folder(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> int:
     began = env.monotonic()
     problem = "--mock asks for it" if wish.mock else java_problem(wish.release, wish.jars)
-    stage = _mock(env, wish, stack, problem) if problem else _real(env, wish, stack, home)
-    _say(env, wish, f"started in {env.monotonic() - began:.1f} s")
+    stage = _start_mock(env, wish, stack, problem) if problem else _start_cluster(env, wish, stack, home)
+    _report(env, wish, f"started in {env.monotonic() - began:.1f} s")
     env.say(f"ready {stage.bootstrap.partition(',')[0]}")
     if wish.traffic:
         # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it runs in.
         members = MEMBERS if stage.cluster else 0
         stack.enter_context(TrafficMaker(stage.inside, [name for name, _ in wish.all_topics], members=members))
     if wish.run is not None:
-        return _run(env, wish, wish.run, stage)
-    _show(env, wish, stage)
+        return _run_command(env, wish, wish.run, stage)
+    _show_commands(env, wish, stage)
     while True:
-        for dead in stage.look(LOOK_S):
+        for dead in stage.poll_nodes(LOOK_S):
             if not wish.keep_going:
                 raise Failure(f"{dead}; with --keep-going the other nodes go on")
-            _say(env, wish, _down(dead))
+            _report(env, wish, _ended_nodes_line(dead))
 
 
-def _down(dead: str) -> str:
+def _ended_nodes_line(dead: str) -> str:
     return f"{dead}: it is down, kw playground node start {dead.split()[1]} starts it again"
 
 
-def _mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _Stage:
+def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, problem: str) -> _Stage:
     refused = wish.beyond_mock()
     if refused is not None:
         why = "; leave --mock out to start Apache Kafka" if wish.mock else f", and Apache Kafka cannot start: {problem}"
         raise Failure(refused + why, Exit.USAGE)
     mock = stack.enter_context(MockCluster(wish.nodes))
-    _say(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
-    _say(env, wish, "the mock knows the common APIs only, and chooses its own ports")
+    _report(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
+    _report(env, wish, "the mock knows the common APIs only, and chooses its own ports")
     for name, _ in wish.all_topics:
         mock.make_topic(name)
-        _say(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
+        _report(env, wish, f"topic {name} has {PARTITIONS} partitions, as all topics of the mock")
     if wish.traffic:
-        _say(env, wish, "groups of the mock cannot have members: the traffic comes from a producer alone")
+        _report(env, wish, "groups of the mock cannot have members: the traffic comes from a producer alone")
     return _Stage(mock.bootstrap(), mock.bootstrap())
 
 
-def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _Stage:
+def _start_cluster(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Path) -> _Stage:
     folder = stack.enter_context(Scratch(home))
     # Brokers talk among themselves on a listener of their own, so that the other listeners have clients only.
     listeners = cast("tuple[Listener, ...]", ("INTERNAL", *wish.listeners))
@@ -200,26 +200,26 @@ def _real(env: Environment, wish: PlaygroundOptions, stack: ExitStack, home: Pat
         class_archive=wish.jars is None,
         jars=wish.jars,
     )
-    _say(env, wish, f"Apache Kafka {wish.release}, {_count(wish.nodes, 'node')} …")
+    _report(env, wish, f"Apache Kafka {wish.release}, {_count_of(wish.nodes, 'node')} …")
     try:
         cluster = stack.enter_context(Cluster(options, folder / "cluster"))
     except (StartFailed, Missing, RuntimeError) as problem:
         raise Failure(_one_line(str(problem))) from None
     stack.callback(cluster.kill)
     if any(port != wish.port + place for place, port in enumerate(_shown_ports(cluster, listeners))):
-        _say(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
+        _report(env, wish, f"port {wish.port}, or one that follows, is taken: the next free ones are used")
     make_topics(cluster.bootstrap("INTERNAL"), wish.all_topics, min(wish.nodes, 3))
     shown: dict[Listener, str] = {name: cluster.bootstrap(name) for name in listeners if name != "INTERNAL"}
     named = []
     for config in client_configs(shown, cluster.folder / "tls"):
-        (folder / f"{config.name}.conf").write_text(as_text(config.plain))
-        (folder / f"{config.name}.properties").write_text(as_text(config.java))
+        (folder / f"{config.name}.conf").write_text(properties_text(config.plain))
+        (folder / f"{config.name}.properties").write_text(properties_text(config.java))
         if config.listener != "PLAINTEXT":
             named.append((config, add_profile(env, folder, config)))
     stack.callback(remove_profiles, env, folder)
     bootstrap = next(iter(shown.values()))
     inside = shown.get("PLAINTEXT") or cluster.bootstrap("INTERNAL")
-    control = stack.enter_context(Control(folder, cluster, lambda text: _say(env, wish, text)))
+    control = stack.enter_context(Control(folder, cluster, lambda text: _report(env, wish, text)))
     return _Stage(bootstrap, inside, cluster, named, control)
 
 
@@ -229,7 +229,7 @@ def _shown_ports(cluster: Cluster, listeners: tuple[Listener, ...]) -> Iterator[
             yield from (node.ports[name] for node in cluster.nodes if node.broker)
 
 
-def _show(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
+def _show_commands(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
     """Print ready-made commands for the playground."""
     server = stage.bootstrap.partition(",")[0]
     to = "" if server.endswith(":9092") else f" -b {server}"
@@ -249,14 +249,14 @@ def _show(env: Environment, wish: PlaygroundOptions, stage: _Stage) -> None:
     lines.append(f"sudo kw sniff -i lo --port {ports}")
     lines += [f"kw call Metadata --profile {name}" for _, name in stage.named]
     for line in lines:
-        _say(env, wish, f"  {line}")
+        _report(env, wish, f"  {line}")
     if stage.cluster:
-        _say(env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties")
-        _say(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens when a node fails")
-    _say(env, wish, "Ctrl-C ends the playground and leaves nothing behind")
+        _report(env, wish, f"settings for other clients: {stage.cluster.folder.parent}/*.conf and *.properties")
+        _report(env, wish, "kw playground node stop, kill, start, restart or pause: try what happens when a node fails")
+    _report(env, wish, "Ctrl-C ends the playground and leaves nothing behind")
 
 
-def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage) -> int:
+def _run_command(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage) -> int:
     """Run a command line in the shell; returns its exit code, 128 + N where signal N ended it."""
     variables = {**env.variables, "KW_BOOTSTRAP_SERVER": stage.bootstrap}
     if stage.cluster is not None:
@@ -264,8 +264,8 @@ def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage)
     child = subprocess.Popen(command, shell=True, env=variables)
     try:
         while (ended := child.poll()) is None:
-            for dead in stage.look(RUN_LOOK_S):
-                _say(env, wish, _down(dead))
+            for dead in stage.poll_nodes(RUN_LOOK_S):
+                _report(env, wish, _ended_nodes_line(dead))
         code = ended
     except KeyboardInterrupt:
         # The terminal has interrupted the command too, which decides how to end.
@@ -274,12 +274,12 @@ def _run(env: Environment, wish: PlaygroundOptions, command: str, stage: _Stage)
     return code if code >= 0 else 128 - code
 
 
-def _say(env: Environment, wish: PlaygroundOptions, text: str) -> None:
+def _report(env: Environment, wish: PlaygroundOptions, text: str) -> None:
     if not wish.quiet:
         env.say(text)
 
 
-def _count(number: int, what: str) -> str:
+def _count_of(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
@@ -288,7 +288,7 @@ def _one_line(text: str) -> str:
 
 
 @contextmanager
-def _signals() -> Iterator[None]:
+def _interrupt_on_signals() -> Iterator[None]:
     """A context in which SIGHUP (a closed terminal) and SIGINT, even in the background, raise KeyboardInterrupt."""
 
     def interrupt(_number: int, _frame: object) -> None:

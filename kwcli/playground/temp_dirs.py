@@ -45,24 +45,24 @@ def clean_abandoned(home: Path, forget: Callable[[Path], None]) -> list[Path]:
     """Remove the folders whose owner is gone, each after `forget` has undone what was done for it elsewhere."""
     gone = []
     for folder in sorted(home.glob("*-*")) if home.is_dir() else []:
-        if not _owned(folder):
+        if not _has_living_owner(folder):
             forget(folder)
             shutil.rmtree(folder, ignore_errors=True)
             gone.append(folder)
     return gone
 
 
-def _owned(folder: Path) -> bool:
+def _has_living_owner(folder: Path) -> bool:
     try:
         number, _, since = (folder / OWNER).read_text().strip().partition(" ")
         process = int(number)
     except (OSError, ValueError):
         # No owner yet: another playground is just making the folder. An older folder was never finished.
-        return False if not folder.exists() else _fresh(folder)
+        return False if not folder.exists() else _is_fresh(folder)
     return is_alive(process) and process_start(process) == since
 
 
-def _fresh(folder: Path) -> bool:
+def _is_fresh(folder: Path) -> bool:
     try:
         number = int(folder.name.partition("-")[0])
     except ValueError:

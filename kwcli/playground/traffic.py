@@ -42,11 +42,11 @@ class Client(ClusterClient):
     """A cluster client whose every request has a deadline of its own."""
 
     def __init__(self, bootstrap: str, client_id: str) -> None:
-        super().__init__(ClientConfig(parse_addresses(bootstrap), client_id=client_id), _patience())
+        super().__init__(ClientConfig(parse_addresses(bootstrap), client_id=client_id), _new_deadline())
 
     def with_new_deadline(self) -> Self:
         """This client with a new deadline, for looking something up."""
-        self.set_deadline(_patience())
+        self.set_deadline(_new_deadline())
         return self
 
     def request(self, to: BrokerConnection | None, key: int, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,11 +58,11 @@ class Client(ClusterClient):
         )
 
 
-def _patience() -> Deadline:
+def _new_deadline() -> Deadline:
     return Deadline(PATIENCE_S, time.monotonic)
 
 
-# Names and numbers of partitions in, topics on a cluster out, created by kw's own requests.
+# Topics
 
 
 _EXISTS: Final = 36
@@ -77,7 +77,9 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
     left: list[tuple[str, int]] = list(topics)
     with Client(bootstrap, "playground") as client:
         while left:
-            answer = client.request(client.with_new_deadline().connect_to_any(), CREATE_TOPICS, _wanted(left, copies))
+            answer = client.request(
+                client.with_new_deadline().connect_to_any(), CREATE_TOPICS, _topics_body(left, copies)
+            )
             bad = [row for row in answer["topics"] if row["error_code"] not in (0, _EXISTS)]
             for row in bad:
                 if row["error_code"] not in _SOON or time.monotonic() > deadline:
@@ -87,12 +89,12 @@ def make_topics(bootstrap: str, topics: Sequence[tuple[str, int]], copies: int) 
                 time.sleep(0.1)
 
 
-def _wanted(topics: Sequence[tuple[str, int]], copies: int) -> dict[str, Any]:
+def _topics_body(topics: Sequence[tuple[str, int]], copies: int) -> dict[str, Any]:
     rows = [{"name": name, "num_partitions": count, "replication_factor": copies} for name, count in topics]
     return {"topics": rows, "timeout_ms": 10_000}
 
 
-# A cluster and topics in, a little traffic out, so that there is something to see: one producer, a group of two.
+# A producer and a group of two
 
 
 GROUP: Final = "playground"
@@ -157,7 +159,7 @@ class TrafficMaker:
         coordinator = client.connect_to_coordinator("group", GROUP)
         member, generation, leader = self._join(client, coordinator)
         mine = self._sync(client, coordinator, member, generation, leader)
-        at = self._committed(client, coordinator, mine)
+        at = self._fetch_committed_offsets(client, coordinator, mine)
         while not self._over.is_set():
             for (topic, partition), offset in list(at.items()):
                 at[topic, partition] = self._fetch(client, topic, partition, offset)
@@ -209,9 +211,9 @@ class TrafficMaker:
         answer = client.request(coordinator, SYNC_GROUP, body)
         if answer["error_code"]:
             raise Failure("no part in the group")
-        return _assigned(answer["assignment"])
+        return _parse_assignment(answer["assignment"])
 
-    def _committed(
+    def _fetch_committed_offsets(
         self, client: Client, coordinator: BrokerConnection, mine: list[tuple[str, int]]
     ) -> dict[tuple[str, int], int]:
         names = {name for name, _ in mine}
@@ -250,7 +252,7 @@ class TrafficMaker:
             client.request(coordinator, OFFSET_COMMIT, body)
 
 
-def _assigned(assignment: bytes) -> list[tuple[str, int]]:
+def _parse_assignment(assignment: bytes) -> list[tuple[str, int]]:
     """The partitions in a member's assignment."""
     if not assignment:
         return []

@@ -48,7 +48,7 @@ class Captures:
     """The inputs of one run. `problems` are messages: inputs that cannot be opened, then inputs not read to the end.
 
     Inputs that hold records which kw wrote, and no packets, are recognised by their first bytes: `__iter__` gives the
-    segments of the captures, then `recorded` the exchanges in the records. `size` is the bytes of all inputs, where
+    segments of the captures, then `read_records` the exchanges in the records. `size` is the bytes of all inputs, where
     each has a size; `taken` is how many of them have been read. `on_secrets` gets the TLS key logs in captures,
     `cut_receiver` the notes in captures that were cut out of others (capture/files.py).
     """
@@ -92,7 +92,7 @@ class Captures:
     def _open(self, word: str, env: Environment) -> None:
         """Open the inputs that a word stands for; of a folder or pattern only captures and records, each file once."""
         if word == "-":
-            self._add(open_source(word, env, self._files))
+            self._add_source(open_source(word, env, self._files))
             return
         if is_tables(word):
             self._open_tables(word, env)
@@ -120,7 +120,7 @@ class Captures:
                 source.close()
                 continue
             (self._listed if is_listed else self._named).add(real)
-            self._add(source)
+            self._add_source(source)
             found = True
         if not found:
             raise InputProblem(f"{word}: no capture in it")
@@ -136,7 +136,7 @@ class Captures:
         except Failure as failure:
             raise InputProblem(failure.text) from None
 
-    def _add(self, source: CaptureSource) -> None:
+    def _add_source(self, source: CaptureSource) -> None:
         head = source.head()
         if is_request_log(head):
             self.request_logs.append(source.name)
@@ -162,9 +162,9 @@ class Captures:
         """What is missing in the tables, one sentence for each folder that lacks something."""
         return [tables.lacking for tables in self._tables if tables.lacking is not None]
 
-    def stored(self) -> Iterator[CaptureSource]:
+    def stored_sources(self) -> Iterator[CaptureSource]:
         """The captures that can be read again, each from its beginning."""
-        return (source.again() for source in self._sources if source.is_stored)
+        return (source.reopen() for source in self._sources if source.is_stored)
 
     def table_spans(self) -> Iterator[tuple[int, int]]:
         """The times of the first and the last exchange, for each folder of tables."""
@@ -184,13 +184,13 @@ class Captures:
 
     def __iter__(self) -> Iterator[list[Segment]]:
         """The segments of all captures by time; a problem of an input is noted, not raised."""
-        feeds = [self._segments(number, source) for number, source in enumerate(self._sources)]
+        feeds = [self._read_segments(number, source) for number, source in enumerate(self._sources)]
         if len(feeds) == 1:
             yield from feeds[0]
         else:
-            yield from merge_segments(feeds, [_first_ns(source) for source in self._sources])
+            yield from merge_segments(feeds, [_first_segment_ns(source) for source in self._sources])
 
-    def _segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
+    def _read_segments(self, number: int, source: CaptureSource) -> Iterator[list[Segment]]:
         reader = self._reading[number] = self._reader(before=number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         reader.cut_receiver = self._cut_receiver
@@ -199,7 +199,7 @@ class Captures:
             for piece in source.pieces():
                 self.taken += source.taken - taken
                 taken = source.taken
-                for part in self._parts(piece):
+                for part in self._split_piece(piece):
                     yield reader.feed(part)
                     if reader.problem is not None:
                         return
@@ -209,9 +209,9 @@ class Captures:
             self.problems.append(problem.text)
         finally:
             source.close()
-            self._end(number)
+            self._end_reader(number)
 
-    def recorded(self) -> Iterator[tuple[str, list[Settled]]]:
+    def read_records(self) -> Iterator[tuple[str, list[Settled]]]:
         """Names of inputs that hold records, each with some of its exchanges and skipped byte runs, input by input.
 
         Lines that are no records are noted and passed over.
@@ -247,7 +247,7 @@ class Captures:
         lines = open_line_reader(source.head())
         taken = before = 0
         try:
-            for piece in source.plain():
+            for piece in source.plain_pieces():
                 self.taken += source.taken - taken
                 taken = source.taken
                 rows = lines.feed(piece)
@@ -262,7 +262,7 @@ class Captures:
             source.close()
             self.problems += line_problems(source.name, lines)
 
-    def _parts(self, piece: bytes) -> Iterator[bytes]:
+    def _split_piece(self, piece: bytes) -> Iterator[bytes]:
         """A piece, in smaller parts where many captures are read side by side."""
         size = max(MERGED_MAX // max(len(self._reading), 1), _PIECE_MIN)
         if len(piece) <= size:
@@ -271,7 +271,7 @@ class Captures:
         for at in range(0, len(piece), size):
             yield piece[at : at + size]
 
-    def _end(self, number: int) -> None:
+    def _end_reader(self, number: int) -> None:
         reader = self._reading.pop(number)
         self._ended.update(reader.counts)
         if reader.problem is not None:
@@ -317,7 +317,7 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     lows: list[int] = []
     highs: list[int] = []
     try:
-        for source in captures.stored():
+        for source in captures.stored_sources():
             walk = Walk()
             with suppress(InputProblem):  # reported when the capture is decoded
                 for piece in source.pieces():
@@ -333,14 +333,14 @@ def capture_span(words: Iterable[str], env: Environment) -> tuple[int, int] | No
     return (min(lows), max(highs)) if lows else None
 
 
-def _first_ns(source: CaptureSource) -> int:
+def _first_segment_ns(source: CaptureSource) -> int:
     """The time (ns) of the first segment; 0 where it is not near the beginning: then the capture is begun at once."""
     if not source.is_stored:
         return 0
     reader = CaptureReader()
     at = 0
     try:
-        piece = next(source.again().pieces(), b"")
+        piece = next(source.reopen().pieces(), b"")
     except InputProblem:
         return 0  # reported when the capture is read
     for end in _LOOKS:

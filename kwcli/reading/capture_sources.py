@@ -14,7 +14,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.limits import COMPRESSED_NESTING_MAX
-from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem, inflated, shown
+from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem, inflate_pieces, quote_first_bytes
 from kwcli.reading.input_files import (
     OpenFiles,
     StoredFile,
@@ -84,12 +84,12 @@ class CaptureSource:
         """Whether the input begins as a capture, decompressed where necessary, or is named and begins as records."""
         return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and is_records(self.head()))
 
-    def again(self) -> CaptureSource:
+    def reopen(self) -> CaptureSource:
         """A new input that reads this file from its beginning."""
         assert self._file is not None
         return _source_of_file(self._file)
 
-    def _piece(self, size: int) -> bytes:
+    def _read_piece(self, size: int) -> bytes:
         try:
             data = self._read(size)
         except OSError as error:
@@ -99,33 +99,33 @@ class CaptureSource:
 
     def head(self) -> bytes:
         """The first bytes, decompressed, still to be read; empty where they cannot be read: reading raises then."""
-        pieces = self.again().plain() if self.is_stored else self.plain()
+        pieces = self.reopen().plain_pieces() if self.is_stored else self.plain_pieces()
         try:
-            head = _head(pieces)
+            head = _first_bytes(pieces)
         except InputProblem as problem:
-            head, pieces = b"", _raising(problem)
+            head, pieces = b"", _raise_problem(problem)
         if not self.is_stored:
             self._ahead = chain([head], pieces) if head else pieces
         return head
 
     def pieces(self) -> Iterator[bytes]:
         """The capture's bytes, decompressed; raises InputProblem where they end badly or are not a capture."""
-        return capture_pieces(self.name, self.plain())
+        return capture_pieces(self.name, self.plain_pieces())
 
-    def plain(self) -> Iterator[bytes]:
+    def plain_pieces(self) -> Iterator[bytes]:
         """The input's bytes of any kind, decompressed; raises InputProblem where they end badly."""
         if self._ahead is not None:
             ahead, self._ahead = self._ahead, None
             yield from ahead
             return
-        pieces: Iterator[bytes] = iter(partial(self._piece, PIECE_SIZE), b"")
+        pieces: Iterator[bytes] = iter(partial(self._read_piece, PIECE_SIZE), b"")
         for _ in range(COMPRESSED_NESTING_MAX + 1):
-            head = _head(pieces)
+            head = _first_bytes(pieces)
             pieces = chain([head], pieces) if head else iter(())
             if COMPRESSED.match(head[:4]) is None:
                 yield from pieces
                 return
-            pieces = inflated(self.name, pieces)
+            pieces = inflate_pieces(self.name, pieces)
         raise InputProblem(f"{self.name}: compressed more than {COMPRESSED_NESTING_MAX} times")
 
     def close(self) -> None:
@@ -194,7 +194,7 @@ def error_reason(error: OSError | ValueError) -> str:
     return str(error)
 
 
-def _head(pieces: Iterator[bytes]) -> bytes:
+def _first_bytes(pieces: Iterator[bytes]) -> bytes:
     """The first pieces, of at least four bytes where there are so many."""
     head = b""
     for piece in pieces:
@@ -204,7 +204,7 @@ def _head(pieces: Iterator[bytes]) -> bytes:
     return head
 
 
-def _raising(problem: InputProblem) -> Iterator[bytes]:
+def _raise_problem(problem: InputProblem) -> Iterator[bytes]:
     raise problem
     yield b""
 
@@ -243,7 +243,7 @@ def is_exchange_source(source: CaptureSource) -> bool:
 
 def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
-    head = _head(pieces)
+    head = _first_bytes(pieces)
     if head[:4] not in CAPTURE_MAGICS:
         if not head:
             raise InputProblem(f"{name}: empty: there is no capture in it")
@@ -252,8 +252,7 @@ def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
         other = other_capture(head)
         if other is not None:
             raise InputProblem(f"{name}: {other[0]}, which kw does not read; make it a pcapng: {other[1]}")
-        raise InputProblem(
-            f"{name}: not a capture: starts with {shown(head)} (kw reads pcap and pcapng, also .gz .zst .lz4)"
-        )
+        start = quote_first_bytes(head)
+        raise InputProblem(f"{name}: not a capture: starts with {start} (kw reads pcap and pcapng, also .gz .zst .lz4)")
     yield head
     yield from pieces

@@ -16,7 +16,7 @@ from decoders.limits import LZ4_BLOCK_MAX
 from decoders.wire.readable_text import in_bytes
 from kwcli.run_environment import Failure
 
-__all__ = ["COMPRESSED", "PIECE_SIZE", "InputProblem", "inflated", "shown"]
+__all__ = ["COMPRESSED", "PIECE_SIZE", "InputProblem", "inflate_pieces", "quote_first_bytes"]
 
 # Pieces of packets of this size, and the objects made of them, stay in the processor's cache (tests/bench/sniff.py: a
 # fifth faster than pieces of 1 MiB).
@@ -58,11 +58,11 @@ class Packed:
 
     def peek(self, size: int) -> bytes:
         """The next bytes without taking them; fewer at the end."""
-        data = self.take(size)
+        data = self.take_bytes(size)
         self.give_back(data)
         return data
 
-    def take(self, size: int) -> bytes:
+    def take_bytes(self, size: int) -> bytes:
         """The next bytes, fewer at the end."""
         left = len(self._held) - self._from
         if left < size:
@@ -77,9 +77,11 @@ class Packed:
         self._from += len(data)
         return data
 
-    def some(self) -> bytes:
+    def take_some(self) -> bytes:
         """The next bytes, as many as are there; none at the end."""
-        return self.take(len(self._held) - self._from) or self.take(1) + self.take(len(self._held) - self._from)
+        return self.take_bytes(len(self._held) - self._from) or self.take_bytes(1) + self.take_bytes(
+            len(self._held) - self._from
+        )
 
     def give_back(self, data: bytes) -> None:
         """Put back the latest bytes taken, to be taken again."""
@@ -89,14 +91,14 @@ class Packed:
             self._at -= len(data) - self._from
             self._held, self._from = data + self._held[self._from :], 0
 
-    def whole(self, size: int) -> bytes:
+    def take_exactly(self, size: int) -> bytes:
         """The next `size` bytes; raises InputProblem where the input ends before."""
-        data = self.take(size)
+        data = self.take_bytes(size)
         if len(data) < size:
             raise self.cut_off()
         return data
 
-    def gave(self, plain: bytes) -> bytes:
+    def count_plain(self, plain: bytes) -> bytes:
         """Count plain bytes in `made`, and return them."""
         self.made += len(plain)
         return plain
@@ -112,20 +114,22 @@ class Packed:
         return InputProblem(f"{self.name}: corrupt {self.codec} data after {in_bytes(self.made)} of capture ({text})")
 
 
-def inflated(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def inflate_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The plain bytes of `pieces`, which begin with COMPRESSED; raises InputProblem where they end badly."""
     packed = Packed(name, pieces)
     known: Callable[[Packed], Iterator[bytes]] | None = None
     while head := _next_head(packed):
         if SKIPPABLE.match(head) and packed.codec != "gzip":
             packed.codec = packed.codec or "zstd or lz4"
-            _skip(packed)
+            _skip_frame(packed)
             continue
         found = next(((codec, inflate) for magic, codec, inflate in CODECS if head.startswith(magic)), None)
         if found is None or known not in (None, found[1]):
             if any(magic.startswith(head) and inflate is known for magic, _, inflate in CODECS):
                 raise packed.cut_off()
-            raise InputProblem(f"{name}: garbage at byte {packed.at:,}, behind the {packed.codec} data: {shown(head)}")
+            raise InputProblem(
+                f"{name}: garbage at byte {packed.at:,}, behind the {packed.codec} data: {quote_first_bytes(head)}"
+            )
         packed.codec, known = found
         yield from known(packed)
 
@@ -133,17 +137,17 @@ def inflated(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _next_head(packed: Packed) -> bytes:
     """The first bytes of the next member or frame; zeros behind a gzip member are padding, as for gzip itself."""
     while packed.codec == "gzip" and packed.peek(1) == b"\0":
-        packed.give_back(packed.some().lstrip(b"\0"))
+        packed.give_back(packed.take_some().lstrip(b"\0"))
     return packed.peek(4)
 
 
-def _skip(packed: Packed) -> None:
-    left = int.from_bytes(packed.whole(8)[4:], "little")
+def _skip_frame(packed: Packed) -> None:
+    left = int.from_bytes(packed.take_exactly(8)[4:], "little")
     while left:
-        left -= len(packed.whole(min(left, PIECE_SIZE)))
+        left -= len(packed.take_exactly(min(left, PIECE_SIZE)))
 
 
-def shown(head: bytes) -> str:
+def quote_first_bytes(head: bytes) -> str:
     """The first bytes of something unknown, as text where they are text."""
     text = head[:4]
     if all(32 <= byte < 127 for byte in text):
@@ -154,30 +158,30 @@ def shown(head: bytes) -> str:
 # -- gzip --------------------------------------------------------------------------------------------------------------
 
 
-def _gzip(packed: Packed) -> Iterator[bytes]:
+def _inflate_gzip(packed: Packed) -> Iterator[bytes]:
     """The plain bytes of one member (RFC 1952). Its trailer is verified here: zlib gives nothing where it is wrong."""
     _pass_gzip_header(packed)
     engine = zlib.decompressobj(wbits=-15)
     crc = size = 0
     data = b""
     while not engine.eof:
-        data = data or packed.some()
+        data = data or packed.take_some()
         before = engine.copy()
         try:
             plain = engine.decompress(data, PIECE_SIZE)
         except zlib.error as error:
-            for plain in _before_fault(before, data):
-                yield packed.gave(plain)
+            for plain in _inflate_before_fault(before, data):
+                yield packed.count_plain(plain)
             raise packed.corrupt(error) from None
         if not (data or plain or engine.eof):
             raise packed.cut_off()
         crc = zlib.crc32(plain, crc)
         size += len(plain)
         if plain:
-            yield packed.gave(plain)
+            yield packed.count_plain(plain)
         data = engine.unconsumed_tail
     packed.give_back(engine.unused_data)
-    trailer = packed.whole(8)
+    trailer = packed.take_exactly(8)
     if int.from_bytes(trailer[:4], "little") != crc:
         raise packed.corrupt("its CRC-32 does not match")
     if int.from_bytes(trailer[4:], "little") != size & 0xFFFF_FFFF:
@@ -185,18 +189,18 @@ def _gzip(packed: Packed) -> Iterator[bytes]:
 
 
 def _pass_gzip_header(packed: Packed) -> None:
-    head = packed.whole(10)
+    head = packed.take_exactly(10)
     flags = head[3]
     if head[2] != 8 or flags & 0xE0:
         raise packed.corrupt("no gzip header")
     crc = zlib.crc32(head)
     if flags & FEXTRA:
-        extra = packed.whole(2)
-        extra += packed.whole(int.from_bytes(extra, "little"))
+        extra = packed.take_exactly(2)
+        extra += packed.take_exactly(int.from_bytes(extra, "little"))
         crc = zlib.crc32(extra, crc)
     for flag in (FNAME, FCOMMENT):
         while flags & flag:
-            part = packed.some()
+            part = packed.take_some()
             end = part.find(b"\0") + 1
             if not part:
                 raise packed.cut_off()
@@ -204,11 +208,11 @@ def _pass_gzip_header(packed: Packed) -> None:
             if end:
                 packed.give_back(part[end:])
                 break
-    if flags & FHCRC and int.from_bytes(packed.whole(2), "little") != crc & 0xFFFF:
+    if flags & FHCRC and int.from_bytes(packed.take_exactly(2), "little") != crc & 0xFFFF:
         raise packed.corrupt("the checksum of its header does not match")
 
 
-def _before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _inflate_before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
     """The plain bytes that can be had of data with a fault in it, up to the last but one before the fault."""
     size = PIECE_SIZE
     while size:
@@ -227,7 +231,7 @@ def _before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
 # -- zstd --------------------------------------------------------------------------------------------------------------
 
 
-def _zstd(packed: Packed) -> Iterator[bytes]:
+def _inflate_zstd(packed: Packed) -> Iterator[bytes]:
     """The plain bytes of one frame (RFC 8878), block by block, each of at most 128 KiB.
 
     The engine gets a header without the frame's content size, which it would compare before it gives the last block.
@@ -235,12 +239,12 @@ def _zstd(packed: Packed) -> Iterator[bytes]:
     """
     import zstandard
 
-    head = packed.whole(5)
+    head = packed.take_exactly(5)
     flags = head[4]
     single = flags >> 5 & 1
-    window = packed.whole(1 - single)
-    dictionary = packed.whole((0, 1, 2, 4)[flags & 3])
-    stated = packed.whole((single, 2, 4, 8)[flags >> 6])
+    window = packed.take_exactly(1 - single)
+    dictionary = packed.take_exactly((0, 1, 2, 4)[flags & 3])
+    stated = packed.take_exactly((single, 2, 4, 8)[flags >> 6])
     wanted = int.from_bytes(stated, "little") + (256 if len(stated) == 2 else 0)
     if single:
         window = bytes([max((wanted - 1).bit_length() - 10, 0) << 3])
@@ -250,35 +254,35 @@ def _zstd(packed: Packed) -> Iterator[bytes]:
 
     def feed(data: bytes) -> bytes:
         try:
-            return packed.gave(engine.decompress(data))
+            return packed.count_plain(engine.decompress(data))
         except zstandard.ZstdError as error:
             raise packed.corrupt(error) from None
 
     feed(head[:4] + bytes([flags & 0x3F]) + window + dictionary)
     last = 0
     while not last:
-        block = packed.whole(3)
+        block = packed.take_exactly(3)
         word = int.from_bytes(block, "little")
         last = word & 1
-        plain = feed(block + packed.whole(1 if word >> 1 & 3 == 1 else word >> 3))
+        plain = feed(block + packed.take_exactly(1 if word >> 1 & 3 == 1 else word >> 3))
         if plain:
             yield plain
     if stated and packed.made - made != wanted:
         raise packed.corrupt("it has another size than its header says")
     if flags & 4:
-        feed(packed.whole(4))
+        feed(packed.take_exactly(4))
 
 
 # -- lz4 ---------------------------------------------------------------------------------------------------------------
 
 
-def _lz4(packed: Packed) -> Iterator[bytes]:
+def _inflate_lz4(packed: Packed) -> Iterator[bytes]:
     """The plain bytes of one frame, block by block, each of at most 4 MiB."""
     import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 
-    head = packed.whole(6)
+    head = packed.take_exactly(6)
     flags = head[4]
-    head += packed.whole(1 + 8 * (flags >> 3 & 1) + 4 * (flags & 1))
+    head += packed.take_exactly(1 + 8 * (flags >> 3 & 1) + 4 * (flags & 1))
     engine = lz4.frame.LZ4FrameDecompressor()
 
     def feed(data: bytes) -> Iterator[bytes]:
@@ -288,27 +292,27 @@ def _lz4(packed: Packed) -> Iterator[bytes]:
             except RuntimeError as error:
                 raise packed.corrupt(error) from None
             if plain:
-                yield packed.gave(plain)
+                yield packed.count_plain(plain)
             if engine.eof or engine.needs_input:
                 return
             data = b""
 
     yield from feed(head)
-    while word := int.from_bytes(mark := packed.whole(4), "little"):
+    while word := int.from_bytes(mark := packed.take_exactly(4), "little"):
         size = word & 0x7FFF_FFFF
         if size > LZ4_BLOCK_MAX:
             raise packed.corrupt(f"a block of {size:,} bytes")
-        yield from feed(mark + packed.whole(size + 4 * (flags >> 4 & 1)))
+        yield from feed(mark + packed.take_exactly(size + 4 * (flags >> 4 & 1)))
     yield from feed(mark)  # the end mark: the library compares the size
     if flags & 4:
-        yield from feed(packed.whole(4))
+        yield from feed(packed.take_exactly(4))
 
 
 # First bytes of a member or frame, the name of its codec, its decompressor.
 CODECS: Final[tuple[tuple[bytes, str, Callable[[Packed], Iterator[bytes]]], ...]] = (
-    (bytes.fromhex("1f8b"), "gzip", _gzip),
-    (bytes.fromhex("28b52ffd"), "zstd", _zstd),
-    (bytes.fromhex("04224d18"), "lz4", _lz4),
+    (bytes.fromhex("1f8b"), "gzip", _inflate_gzip),
+    (bytes.fromhex("28b52ffd"), "zstd", _inflate_zstd),
+    (bytes.fromhex("04224d18"), "lz4", _inflate_lz4),
 )
 # The first bytes of compressed files.
 COMPRESSED: Final = re.compile(b"|".join([SKIPPABLE.pattern, *(re.escape(magic) for magic, _, _ in CODECS)]))

@@ -106,15 +106,15 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
         raise InputProblem(f"{word}: no such file{filter_hint(word)}")
     has_tables = cache(is_tables)
     for one in found:
-        if pattern and any(map(has_tables, _folders_of(one))):
+        if pattern and any(map(has_tables, _parent_folders(one))):
             continue
         if os.path.isdir(one):
-            yield from _files(one)
+            yield from _list_folder(one)
         else:
             yield FoundPath(one, pattern)
 
 
-def _files(folder: str) -> Iterator[FoundPath]:
+def _list_folder(folder: str) -> Iterator[FoundPath]:
     """The files in a folder and its subfolders; a folder that cannot be read is a FoundPath with an error."""
     problems: list[FoundPath] = []
     seen: set[str] = set()  # symbolic links may form a loop
@@ -137,7 +137,7 @@ def is_tables(folder: str) -> bool:
     return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
 
 
-def _folders_of(path: str) -> Iterator[str]:
+def _parent_folders(path: str) -> Iterator[str]:
     """The folders that a path goes through, the innermost first."""
     while (above := os.path.dirname(path)) not in ("", path):
         path = above
@@ -180,7 +180,7 @@ class OpenFiles:
                 self._pipes += 1
                 if self._pipes_most is not None and self._pipes > self._pipes_most:
                     self._pipes -= 1
-                    self._drop(file)
+                    self._drop_file(file)
                     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             return file
 
@@ -205,7 +205,7 @@ class OpenFiles:
                 del self._open[file]
             elif not file.is_regular and file.descriptor is not None:
                 self._pipes -= 1
-            self._drop(file)
+            self._drop_file(file)
 
     def _open_again(self, file: StoredFile) -> None:
         while len(self._open) >= self._most:
@@ -219,7 +219,7 @@ class OpenFiles:
                     raise
             self._close_first()
         try:
-            file.take(descriptor)
+            file.set_descriptor(descriptor)
         except OSError:
             os.close(descriptor)
             raise
@@ -228,10 +228,10 @@ class OpenFiles:
     def _close_first(self) -> None:
         file = next(iter(self._open))
         del self._open[file]
-        self._drop(file)
+        self._drop_file(file)
 
     @staticmethod
-    def _drop(file: StoredFile) -> None:
+    def _drop_file(file: StoredFile) -> None:
         if file.descriptor is not None:
             os.close(file.descriptor)
             file.descriptor = None
@@ -260,7 +260,7 @@ class StoredFile:
         self._files = files
         self._identity: tuple[int, int] | None = None
 
-    def take(self, descriptor: int) -> None:
+    def set_descriptor(self, descriptor: int) -> None:
         """Take the descriptor of the opened file; raises OSError (Replaced) where another file has its name now."""
         about = os.fstat(descriptor)
         identity = (about.st_dev, about.st_ino)

@@ -46,13 +46,13 @@ def check_key_logs(names: Iterable[str], *, may_come: bool = False, again: bool 
         except (OSError, ValueError) as error:
             if may_come and isinstance(error, FileNotFoundError):
                 continue
-            raise Failure(f"{name}: {_text_of(error)}") from None
+            raise Failure(f"{name}: {_error_text(error)}") from None
         if again and not stat.S_ISREG(mode):
             text = "a pipe or a device can be read once, and each process reads the key log: give a regular file"
             raise Failure(f"{name}: {text}", Exit.USAGE)
 
 
-def _text_of(error: OSError | ValueError) -> str:
+def _error_text(error: OSError | ValueError) -> str:
     number = error.errno if isinstance(error, OSError) else None
     return _TEXTS.get(number or 0) or (os.strerror(number).lower() if number else str(error))
 
@@ -95,30 +95,30 @@ class KeyLogFiles:
         self._begun = False
         self._looked_ns = 0
         if names:
-            self.keys.read_first = self._begin
+            self.keys.read_first = self._begin_reading
 
-    def _begin(self) -> None:
+    def _begin_reading(self) -> None:
         """Read all files to their present end."""
         self._begun = True
         for each in self._files:
-            self._read(each)
+            self._read_log(each)
 
-    def _read(self, each: _KeyLogFile) -> None:
+    def _read_log(self, each: _KeyLogFile) -> None:
         try:
             each.read(wait=not self._follow)
         except (OSError, ValueError) as error:
             if not (self._follow and isinstance(error, FileNotFoundError)):
-                self._fail(each, _text_of(error))
+                self._report_failure(each, _error_text(error))
             return
         if each.endless:
-            self._fail(each, each.endless)
+            self._report_failure(each, each.endless)
         elif not self._follow:
             each.finish()
         if not each.told:
             each.told = self._follow  # later lines are looked at for keys alone
             self.problems += each.remarks()
 
-    def _fail(self, each: _KeyLogFile, text: str) -> None:
+    def _report_failure(self, each: _KeyLogFile, text: str) -> None:
         each.close()
         self._files = [other for other in self._files if other is not each]
         self.failures.append(f"{each.name}: {text}")
@@ -135,7 +135,7 @@ class KeyLogFiles:
         self._looked_ns = now_ns
         for each in list(self._files):
             if each.has_more():
-                self._read(each)
+                self._read_log(each)
 
 
 class _KeyLogFile:
@@ -183,7 +183,7 @@ class _KeyLogFile:
 
     def finish(self) -> None:
         """End the key log: its last line needs no newline."""
-        self._count(self._feed.finish)
+        self._count_lines(self._feed.finish)
 
     def close(self) -> None:
         """Read no more of a pipe."""
@@ -212,15 +212,15 @@ class _KeyLogFile:
             self._found["secrets"] or self._found["rsa"] or self._found["unused"]
         )
 
-    def _count(self, work: Callable[[], None]) -> None:
+    def _count_lines(self, work: Callable[[], None]) -> None:
         before = self._keys.counts.copy()
         work()
         self._found += self._keys.counts - before
 
-    def _take(self, data: bytes) -> bool:
+    def _take_data(self, data: bytes) -> bool:
         """Take over a piece; whether to read on."""
         self.taken += len(data)
-        self._count(lambda: self._feed.feed(data))
+        self._count_lines(lambda: self._feed.feed(data))
         return not self._is_junk()
 
     def _read_file(self, handle: int, size: int) -> None:
@@ -234,7 +234,7 @@ class _KeyLogFile:
         end = self._place + KEY_LOG_READ_MAX  # a file may grow faster than it is read
         while self._place < end and (data := os.read(handle, _PIECE)):
             self._place += len(data)
-            if not self._take(data):
+            if not self._take_data(data):
                 self._place = max(size, self._place)
                 return
 
@@ -258,7 +258,7 @@ class _KeyLogFile:
                 continue
             if not data:
                 return
-            if not self._take(data):
+            if not self._take_data(data):
                 self.endless = f"not a key log: none of the first {format_size(self.taken)} is a key (kw help tls)"
                 return
             if self.taken >= KEY_LOG_READ_MAX:

@@ -15,7 +15,7 @@ Path = tuple[str, ...]
 
 def name_at(key: int, release: str) -> str:
     """The name of an API in a release."""
-    later = (RENAMED_APIS.get(one, {}).get(key) for one in _after(release))
+    later = (RENAMED_APIS.get(one, {}).get(key) for one in _releases_after(release))
     return next((name for name in later if name), api(key).name)
 
 
@@ -32,8 +32,8 @@ def as_of(key: int, release: str, *, names: bool = True) -> Api | None:
     return found._replace(
         name=name_at(key, release) if names else found.name,
         versions=versions,
-        request=_message(found, "request", versions, release, names=names),
-        response=_message(found, "response", versions, release, names=names),
+        request=_message_at(found, "request", versions, release, names=names),
+        response=_message_at(found, "response", versions, release, names=names),
         early={place: message for place, message in found.early.items() if place[2] == release},
     )
 
@@ -48,9 +48,9 @@ def older_names(key: int, side: Side, release: str) -> dict[Path, str]:
     """Paths in today's names → the field's name in that release, where it differs."""
     found = api(key)
     fields = found.message(side).fields
-    today = list(dict.fromkeys(_paths(fields, ())))
+    today = list(dict.fromkeys(_field_paths(fields, ())))
     now: dict[Path, str] = {path: path[-1] for path in today}
-    for one in reversed(_after(release)):
+    for one in reversed(_releases_after(release)):
         older = {
             tuple(path.split(".")): old for k, its, path, old in RENAMED_FIELDS.get(one, ()) if (k, its) == (key, side)
         }
@@ -69,35 +69,37 @@ def abouts_at(key: int, release: str | None) -> dict[str, str]:
         return abouts
     sides: tuple[Side, Side] = ("request", "response")
     names = {(side, *path): name for side in sides for path, name in older_names(key, side, release).items()}
-    return abouts | {_spelt(path, names): words for path, words in abouts.items()}  # early layouts keep their names
+    return abouts | {
+        _format_path(path, names): words for path, words in abouts.items()
+    }  # early layouts keep their names
 
 
-def _spelt(path: str, names: dict[Path, str]) -> str:
+def _format_path(path: str, names: dict[Path, str]) -> str:
     steps = path.split(".")
     bare = tuple(step.removesuffix("[]") for step in steps)
     spelt = (names.get(bare[: at + 1], bare[at]) + "[]" * step.endswith("[]") for at, step in enumerate(steps))
     return ".".join(spelt)
 
 
-def _after(release: str) -> Sequence[str]:
+def _releases_after(release: str) -> Sequence[str]:
     return RELEASES[RELEASES.index(release) + 1 :]
 
 
-def _paths(fields: Sequence[Field], above: Path) -> Iterator[Path]:
+def _field_paths(fields: Sequence[Field], above: Path) -> Iterator[Path]:
     for field in fields:
         here = (*above, field.name)
         yield here
-        yield from _paths(field.fields, here)
+        yield from _field_paths(field.fields, here)
 
 
-def _message(found: Api, side: Side, versions: Versions, release: str, *, names: bool) -> Message:
+def _message_at(found: Api, side: Side, versions: Versions, release: str, *, names: bool) -> Message:
     message = found.message(side)
     older = older_names(found.key, side, release) if names else {}
-    fields = tuple(_fields(message.fields, versions, release, older, ()))
+    fields = tuple(_fields_at(message.fields, versions, release, older, ()))
     return Message(message.name, versions, message.flexible, fields)
 
 
-def _fields(
+def _fields_at(
     fields: Sequence[Field], versions: Versions, release: str, names: dict[Path, str], above: Path
 ) -> Iterator[Field]:
     for field in fields:
@@ -105,5 +107,5 @@ def _fields(
         if newer or not field.versions & versions:
             continue
         here = (*above, field.name)
-        children = tuple(_fields(field.fields, versions & field.versions, release, names, here))
+        children = tuple(_fields_at(field.fields, versions & field.versions, release, names, here))
         yield field._replace(name=names.get(here, field.name), fields=children)

@@ -38,7 +38,7 @@ def entry(found: Api) -> Entry:
         "to": route(found.key).to,
         "mutates": route(found.key).mutates,
         "since": next(iter(history(found.key)), None),
-        "until": until(found),
+        "until": last_release(found),
         "releases": {release: pair(versions) for release, versions in history(found.key).items()},
         "unstable": {release: hidden[found.key] for release, hidden in UNSTABLE.items() if found.key in hidden},
     }
@@ -49,13 +49,13 @@ def pair(versions: Versions) -> list[int]:
     return [versions.low, versions.high]
 
 
-def until(found: Api) -> str | None:
+def last_release(found: Api) -> str | None:
     """The last release that has the API; None where that is the newest release, or where no release has it."""
     last = next(reversed(history(found.key)), None)
     return None if last == RELEASES[-1] else last
 
 
-# A word in; every API and field whose name, or older name, holds it, in JSON form, out.
+# Searches
 
 
 Row = dict[str, Any]
@@ -66,13 +66,13 @@ def find(word: str) -> list[Row]:
 
     Case does not count, nor do `_` and `-`: `leaderEpoch` finds `leader_epoch`. `was` is the older name that matched.
     """
-    folded = _folded(word)
-    return [row for key in KEYS for row in (*_of_names(api(key), folded), *_of_fields(api(key), folded))]
+    folded = _fold_name(word)
+    return [row for key in KEYS for row in (*_find_by_name(api(key), folded), *_find_by_field(api(key), folded))]
 
 
-def _of_names(found: Api, word: str) -> Iterator[Row]:
-    was = next((name for name in found.was if word in _folded(name)), None)
-    if word in _folded(found.name) or was:
+def _find_by_name(found: Api, word: str) -> Iterator[Row]:
+    was = next((name for name in found.was if word in _fold_name(name)), None)
+    if word in _fold_name(found.name) or was:
         yield {
             "key": found.key,
             "api": found.name,
@@ -80,16 +80,16 @@ def _of_names(found: Api, word: str) -> Iterator[Row]:
             "path": None,
             "versions": pair(found.versions),
             "type": None,
-            "was": None if word in _folded(found.name) else was,
+            "was": None if word in _fold_name(found.name) else was,
         }
 
 
-def _of_fields(found: Api, word: str) -> Iterator[Row]:
+def _find_by_field(found: Api, word: str) -> Iterator[Row]:
     for side in SIDES:
         message: Message = getattr(found, side)
         for path, field, versions in paths(message.fields, found.versions):
-            was = next((name for name in field.was if word in _folded(name)), None)
-            if word in _folded(field.name) or was:
+            was = next((name for name in field.was if word in _fold_name(name)), None)
+            if word in _fold_name(field.name) or was:
                 yield {
                     "key": found.key,
                     "api": found.name,
@@ -97,15 +97,15 @@ def _of_fields(found: Api, word: str) -> Iterator[Row]:
                     "path": path,
                     "versions": pair(versions),
                     "type": "[]" * field.array + field.kind,
-                    "was": None if word in _folded(field.name) else was,
+                    "was": None if word in _fold_name(field.name) else was,
                 }
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
 
-# An API in; its fields over all its versions, with what is known of each, in JSON form, out.
+# Fields
 
 
 def tree(found: Api) -> Entry:
@@ -120,32 +120,36 @@ def tree(found: Api) -> Entry:
 
 def fields(found: Api, message: Message) -> list[Row]:
     """The fields of one side in the order of the declaration: wire order, with tagged fields in between."""
-    return _rows(found, message.fields, found.versions)
+    return _field_rows(found, message.fields, found.versions)
 
 
-def _rows(found: Api, among: Sequence[Field], whole: Versions, above: str = "") -> list[Row]:
-    return [_row(found, field, field.versions & whole, above + field.name) for field in among if field.versions & whole]
+def _field_rows(found: Api, among: Sequence[Field], whole: Versions, above: str = "") -> list[Row]:
+    return [
+        _field_row(found, field, field.versions & whole, above + field.name)
+        for field in among
+        if field.versions & whole
+    ]
 
 
-def _row(found: Api, field: Field, versions: Versions, path: str) -> Row:
-    since, until = _lifetime(found.key, versions, field.since)
+def _field_row(found: Api, field: Field, versions: Versions, path: str) -> Row:
+    since, last_release = _lifetime(found.key, versions, field.since)
     return {
         "name": field.name,
         "type": "[]" * field.array + field.kind,
-        "versions": _spelt(versions, found),
-        "nullable": _spelt(field.nullable & versions, found),
+        "versions": _format_versions(versions, found),
+        "nullable": _format_versions(field.nullable & versions, found),
         "tag": field.tag,
-        "tagged": _spelt(field.tagged & versions, found),
+        "tagged": _format_versions(field.tagged & versions, found),
         "default": shown_default(default_value(field, nullable=bool(field.nullable & versions))),
         "ignorable": field.ignorable,
         "map_key": field.key,
         "secret": field.secret,
         "entity": field.entity or None,
         "since": since,
-        "until": until,
+        "until": last_release,
         "was": list(field.was),
         "values": values(field),
-        "fields": _rows(found, field.fields, versions, path + "[]" * field.array + "."),
+        "fields": _field_rows(found, field.fields, versions, path + "[]" * field.array + "."),
     }
 
 
@@ -155,7 +159,7 @@ def values(field: Field) -> dict[str, str] | None:
     return None if known is None else {str(number): word for number, word in known.items()}
 
 
-def _spelt(versions: Versions, found: Api) -> str | None:
+def _format_versions(versions: Versions, found: Api) -> str | None:
     """Versions as text, `9+` where they reach the newest version of the API; None where there are none."""
     if not versions:
         return None

@@ -13,7 +13,7 @@ from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_
 from decoders.protocol_facts.errors.remedies import REMEDIES
 from decoders.protocol_facts.errors.returned import GENERIC, listed, observed
 from kwcli.output.short_texts import Palette
-from kwcli.output.table import Column, draw_table, fill, painted
+from kwcli.output.table import Column, draw_table, fill, paint_text
 from kwcli.reference.field_paths import paths
 
 Row = dict[str, Any]
@@ -32,9 +32,9 @@ def error(code: int) -> Row:
     `also` has its names in older releases and in clients. `client` is there for an error that a client library makes.
     """
     if code in LIBRDKAFKA_ERRORS:
-        return _client_error(code)
+        return _client_error_row(code)
     name, retriable, meaning = ERRORS[code]
-    found = _returning(name)
+    found = _apis_returning(name)
     apis = {key for keys in found.values() for key in keys}
     return {
         "code": code,
@@ -48,7 +48,7 @@ def error(code: int) -> Row:
     }
 
 
-def _client_error(code: int) -> Row:
+def _client_error_row(code: int) -> Row:
     name, meaning = LIBRDKAFKA_ERRORS[code]
     return {
         "code": code,
@@ -57,17 +57,19 @@ def _client_error(code: int) -> Row:
         "meaning": meaning,
         "remedy": None,
         "apis": [],
-        "apis_from": _returning(name),
+        "apis_from": _apis_returning(name),
         "also": [f"ERR_{name}", f"RD_KAFKA_RESP_ERR_{name}"],
         "client": "librdkafka",
     }
 
 
-def _returning(name: str) -> dict[str, list[int]]:
+def _apis_returning(name: str) -> dict[str, list[int]]:
     """The keys of the APIs that return an error, grouped by how that is known; none twice."""
     defined = [key for key in KEYS if name in listed(key)]
     besides = [key for key in KEYS if name in observed(key) and key not in defined]
-    rest = [key for key in _with_error_code() if key not in defined and key not in besides] if name in GENERIC else []
+    rest = (
+        [key for key in _apis_with_error_code() if key not in defined and key not in besides] if name in GENERIC else []
+    )
     return {"definition": defined, "behaviour": besides, "any": rest}
 
 
@@ -79,7 +81,7 @@ def returned_by(key: int) -> dict[str, list[str]]:
 
 
 @cache
-def _with_error_code() -> tuple[int, ...]:
+def _apis_with_error_code() -> tuple[int, ...]:
     """The keys of all APIs whose response has a field for an error code."""
     fields = ((key, paths(api(key).response.fields, api(key).versions)) for key in KEYS)
     return tuple(key for key, among in fields if any(field.name.endswith("error_code") for _, field, _ in among))
@@ -94,28 +96,28 @@ def look_up(words: Sequence[str]) -> tuple[list[int], list[str]]:
     found: dict[int, None] = {}
     unknown = []
     for word in words:
-        codes = _one(word) or _in_line(word)
+        codes = _find_codes(word) or _codes_in_line(word)
         found |= dict.fromkeys(codes)
         if not codes:
             unknown.append(word)
     whole = " ".join(words)
-    if unknown and len(words) > 1 and (codes := _one(whole) or ([] if found else _in_line(whole))):
+    if unknown and len(words) > 1 and (codes := _find_codes(whole) or ([] if found else _codes_in_line(whole))):
         return codes, []
     return list(found), unknown
 
 
-def _one(word: str) -> list[int]:
+def _find_codes(word: str) -> list[int]:
     exact = find_error(word)
     if exact is not None:
         return [exact]
-    own = _librdkafka(word)
+    own = _parse_librdkafka_code(word)
     if own is not None:
         return [own]
-    folded = _folded(word.rstrip("*…").rstrip("."))
-    return [code for code, known in ERRORS.items() if _folded(known.name).startswith(folded)] if folded else []
+    folded = _fold_name(word.rstrip("*…").rstrip("."))
+    return [code for code, known in ERRORS.items() if _fold_name(known.name).startswith(folded)] if folded else []
 
 
-def _librdkafka(word: str) -> int | None:
+def _parse_librdkafka_code(word: str) -> int | None:
     """The code of an error that librdkafka makes itself: its number, `_TRANSPORT`, `ERR__TRANSPORT`, `Local: …`."""
     if word.removeprefix("-").isdecimal():
         return int(word) if int(word) in LIBRDKAFKA_ERRORS else None
@@ -123,9 +125,9 @@ def _librdkafka(word: str) -> int | None:
     return next((code for code, known in LIBRDKAFKA_ERRORS.items() if known.name == name), None)
 
 
-def _in_line(line: str) -> list[int]:
+def _codes_in_line(line: str) -> list[int]:
     """The codes that a line of a log names: `NOT_COORDINATOR`, `…Exception`, `error code 6`, `errorCode=-1`."""
-    names = (_librdkafka(word) or find_error(word) for word in _NAMES_IN_A_LINE.findall(line))
+    names = (_parse_librdkafka_code(word) or find_error(word) for word in _NAMES_IN_A_LINE.findall(line))
     numbers = (int(code) for code in _CODES_IN_A_LINE.findall(line))
     known = (code for code in (*names, *numbers) if code in ERRORS or code in LIBRDKAFKA_ERRORS)
     return list(dict.fromkeys(code for code in known if code is not None))
@@ -140,19 +142,19 @@ _CODES_IN_A_LINE: Final = re.compile(r"(?i)\b(?:error|err|code|kafka_?error)(?:[
 
 def find(word: str) -> list[int]:
     """The codes whose name, meaning or remedy holds the word."""
-    folded, plain = _folded(word), word.lower()
-    return [code for code, known in ERRORS.items() if folded in _folded(known.name) or plain in _said(code)]
+    folded, plain = _fold_name(word), word.lower()
+    return [code for code, known in ERRORS.items() if folded in _fold_name(known.name) or plain in _code_text(code)]
 
 
-def _said(code: int) -> str:
+def _code_text(code: int) -> str:
     return f"{ERRORS[code].meaning} {REMEDIES.get(code, '')}".lower()
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").replace(" ", "").lower()
 
 
-# Rows of the reference of error codes in, lines for people out.
+# Lines for people
 
 
 def list_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
@@ -174,9 +176,9 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     facts = [["meaning", row["meaning"]], ["remedy", row["remedy"] or ""]]
     if row["code"] and "client" not in row:
         facts.append(["retriable", retriable])
-    facts.append(["returned by", _apis(row)])
+    facts.append(["returned by", _apis_text(row)])
     facts.append(["also called", ", ".join(row["also"])])
-    yield f"{painted(row['name'], 'bad', palette)} · error code {row['code']}"
+    yield f"{paint_text(row['name'], 'bad', palette)} · error code {row['code']}"
     columns = (Column("", paint="dim"), Column("", wrap=True))
     yield from draw_table(fill(columns, [fact for fact in facts if fact[1]]), width, palette, "  ", heading=False)
     if row["apis_from"]["behaviour"]:
@@ -192,7 +194,7 @@ def error_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         )
 
 
-def _apis(row: Row) -> str:
+def _apis_text(row: Row) -> str:
     if "client" in row:
         return f"no broker: {row['client']} makes it itself"
     if row["apis_from"]["any"]:

@@ -91,11 +91,11 @@ def write_versions(env: Environment, found: dict[str, Any], output: str) -> None
     if missing:
         lines.append(f"without {', '.join(missing)}")
     if env.columns is not None:
-        lines = [part for line in lines for part in _wrapped(line, env.columns)]
+        lines = [part for line in lines for part in _wrap_line(line, env.columns)]
     env.stdout.write("".join(f"{line}\n" for line in lines).encode())
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def _wrap_line(line: str, width: int) -> list[str]:
     """A line wrapped to a width, broken between libraries only."""
     held = re.sub(r" (?=\d)", "\0", line)  # a version stays with its name
     parts = textwrap.wrap(held, max(width, 40), subsequent_indent=" " * 8, break_on_hyphens=False)

@@ -40,11 +40,11 @@ def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
         # Fields are matched by today's names; renamed fields are found separately.
         before, after = as_of(key, older, names=False), as_of(key, newer, names=False)
         if before is None and after is not None:
-            found["appeared"].append(_appeared(after, newer))
+            found["appeared"].append(_appearance_row(after, newer))
         elif before is not None and after is None:
             found["gone"].append({"key": key, "name": name_at(key, older), "versions": pair(before.versions)})
         elif before is not None and after is not None:
-            row = _changed(before, after, older, newer)
+            row = _change_row(before, after, older, newer)
             if row is not None:
                 found["changed"].append(row)
     return {"from": older, "to": newer, **found}
@@ -53,34 +53,36 @@ def changes(older: str, newer: str, keys: Sequence[int] = KEYS) -> Row:
 def version_changes(found: Api, older: int, newer: int) -> Row:
     """The differences between two versions of one API, in their stable layouts."""
     rows = [
-        _row(side, change, path, [newer], was, now)
+        _make_row(side, change, path, [newer], was, now)
         for side in SIDES
-        for change, path, was, now in _compare(
-            _facts(message_at(found, side, older), older), _facts(message_at(found, side, newer), newer)
+        for change, path, was, now in _compare_facts(
+            _message_facts(message_at(found, side, older), older), _message_facts(message_at(found, side, newer), newer)
         )
     ]
     flexible = [version in found.flexible for version in (older, newer)]
     return {"key": found.key, "name": found.name, "from": older, "to": newer, "flexible": flexible, "fields": rows}
 
 
-def _row(
+def _make_row(
     side: Side, change: str, path: str, versions: list[int], was: FieldFacts | None, now: FieldFacts | None
 ) -> Row:
     row: Row = {"side": side, "change": change, "path": path, "versions": versions}
-    return row | {"from": _shown(was), "to": _shown(now), "was": None}
+    return row | {"from": _fact_row(was), "to": _fact_row(now), "was": None}
 
 
-def _appeared(after: Api, newer: str) -> Row:
+def _appearance_row(after: Api, newer: str) -> Row:
     row: Row = {"key": after.key, "name": name_at(after.key, newer), "versions": pair(after.versions)}
     row["unstable"] = UNSTABLE.get(newer, {}).get(after.key)
     for side in SIDES:
         message = message_at(after, side, after.versions.high, newer)
-        facts = _facts(message, after.versions.high)
-        row[side] = [{"path": _called(path, after.key, side, newer), **fact._asdict()} for path, fact in facts.items()]
+        facts = _message_facts(message, after.versions.high)
+        row[side] = [
+            {"path": _path_in_release(path, after.key, side, newer), **fact._asdict()} for path, fact in facts.items()
+        ]
     return row
 
 
-def _changed(before: Api, after: Api, older: str, newer: str) -> Row | None:
+def _change_row(before: Api, after: Api, older: str, newer: str) -> Row | None:
     key = after.key
     names = name_at(key, older), name_at(key, newer)
     hidden = [UNSTABLE.get(release, {}).get(key) for release in (older, newer)]
@@ -106,20 +108,22 @@ def _field_rows(before: Api, after: Api, older: str, newer: str) -> list[Row]:
     """All differences of fields; a difference that is the same in several versions is one row."""
     found: dict[tuple[Side, str, str, FieldFacts | None, FieldFacts | None], list[int]] = {}
     for side in SIDES:
-        for version in _numbers(after.versions):
-            new = _facts(message_at(after, side, version, newer), version)
-            for change, path, was, now in _compare(_base(before, after, side, version, older, newer), new):
+        for version in _version_numbers(after.versions):
+            new = _message_facts(message_at(after, side, version, newer), version)
+            for change, path, was, now in _compare_facts(
+                _compared_facts(before, after, side, version, older, newer), new
+            ):
                 found.setdefault((side, change, path, was, now), []).append(version)
-        for path, fact, versions in _gone(before, after, side, older, newer):
+        for path, fact, versions in _find_removed(before, after, side, older, newer):
             found[side, "gone", path, fact, None] = versions
     rows = [
-        _row(side, change, _called(path, after.key, side, newer), versions, was, now)
+        _make_row(side, change, _path_in_release(path, after.key, side, newer), versions, was, now)
         for (side, change, path, was, now), versions in found.items()
     ]
-    return sorted([*rows, *_renamed(before, after, older, newer)], key=_order)
+    return sorted([*rows, *_find_renamed(before, after, older, newer)], key=_row_order)
 
 
-def _order(row: Row) -> tuple[bool, bool, int, int]:
+def _row_order(row: Row) -> tuple[bool, bool, int, int]:
     return (
         row["side"] == "response",
         row["change"] in ("renamed", "gone"),
@@ -128,18 +132,18 @@ def _order(row: Row) -> tuple[bool, bool, int, int]:
     )
 
 
-def _base(before: Api, after: Api, side: Side, version: int, older: str, newer: str) -> Facts | None:
+def _compared_facts(before: Api, after: Api, side: Side, version: int, older: str, newer: str) -> Facts | None:
     """The fields that a version of the newer release is compared with; None where there is nothing before it."""
     if version in before.versions:
-        return _facts(message_at(before, side, version, older), version)
+        return _message_facts(message_at(before, side, version, older), version)
     if version - 1 in after.versions:
-        return _facts(message_at(after, side, version - 1, newer), version - 1)
+        return _message_facts(message_at(after, side, version - 1, newer), version - 1)
     if version - 1 in before.versions:
-        return _facts(message_at(before, side, version - 1, older), version - 1)
+        return _message_facts(message_at(before, side, version - 1, older), version - 1)
     return None
 
 
-def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, FieldFacts | None, FieldFacts | None]]:
+def _compare_facts(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, FieldFacts | None, FieldFacts | None]]:
     if old is None:
         old = {}
     for path, fact in new.items():
@@ -153,26 +157,28 @@ def _compare(old: Facts | None, new: Facts) -> Iterator[tuple[str, str, FieldFac
             yield "removed", path, fact, None
 
 
-def _gone(before: Api, after: Api, side: Side, older: str, newer: str) -> Iterator[tuple[str, FieldFacts, list[int]]]:
+def _find_removed(
+    before: Api, after: Api, side: Side, older: str, newer: str
+) -> Iterator[tuple[str, FieldFacts, list[int]]]:
     """Fields that only those versions had which the newer release no longer has; with these versions."""
-    left = [version for version in _numbers(before.versions) if version not in after.versions]
+    left = [version for version in _version_numbers(before.versions) if version not in after.versions]
     if not left:
         return
     kept: set[str] = set()
-    for version in _numbers(after.versions):
-        kept.update(_facts(message_at(after, side, version, newer), version))
-    for version in _numbers(before.versions & after.versions):
-        kept.update(_facts(message_at(before, side, version, older), version))
+    for version in _version_numbers(after.versions):
+        kept.update(_message_facts(message_at(after, side, version, newer), version))
+    for version in _version_numbers(before.versions & after.versions):
+        kept.update(_message_facts(message_at(before, side, version, older), version))
     lost: dict[str, tuple[FieldFacts, list[int]]] = {}
     for version in left:
-        for path, fact in _facts(message_at(before, side, version, older), version).items():
+        for path, fact in _message_facts(message_at(before, side, version, older), version).items():
             if path not in kept:
                 lost.setdefault(path, (fact, []))[1].append(version)
     for path, (fact, versions) in lost.items():
         yield path, fact, versions
 
 
-def _renamed(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
+def _find_renamed(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
     for side in SIDES:
         names = [older_names(after.key, side, release) for release in (older, newer)]
         if names[0] == names[1]:
@@ -185,28 +191,28 @@ def _renamed(before: Api, after: Api, older: str, newer: str) -> Iterator[Row]:
             plain = tuple(path.replace("[]", "").split("."))
             was, now = (names[at].get(plain, field.name) for at in (0, 1))
             if was != now and path in known:
-                seen.setdefault(path, (was, []))[1].extend(_numbers(versions & before.versions))
+                seen.setdefault(path, (was, []))[1].extend(_version_numbers(versions & before.versions))
         for path, (was, numbers) in seen.items():
             if numbers:
-                called = _called(path, after.key, side, newer)
+                called = _path_in_release(path, after.key, side, newer)
                 row = {"side": side, "change": "renamed", "path": called, "versions": sorted(numbers)}
                 yield row | {"from": None, "to": None, "was": was}
 
 
-def _facts(message: Message, version: int) -> Facts:
-    return dict(_walk(message.fields, version, ""))
+def _message_facts(message: Message, version: int) -> Facts:
+    return dict(_walk_fields(message.fields, version, ""))
 
 
-def _walk(fields: Sequence[Field], version: int, above: str) -> Iterator[tuple[str, FieldFacts]]:
+def _walk_fields(fields: Sequence[Field], version: int, above: str) -> Iterator[tuple[str, FieldFacts]]:
     for field in fields:
         if version in field.versions:
             here = above + field.name
             tag = field.tag if version in field.tagged else None
             yield here, FieldFacts("[]" * field.array + field.kind, version in field.nullable, tag)
-            yield from _walk(field.fields, version, here + "[]" * field.array + ".")
+            yield from _walk_fields(field.fields, version, here + "[]" * field.array + ".")
 
 
-def _called(path: str, key: int, side: Side, release: str) -> str:
+def _path_in_release(path: str, key: int, side: Side, release: str) -> str:
     """The path in the names of a release."""
     names = older_names(key, side, release)
     if not names:
@@ -217,9 +223,9 @@ def _called(path: str, key: int, side: Side, release: str) -> str:
     return ".".join(name + "[]" * word.endswith("[]") for name, word in zip(spelt, words, strict=True))
 
 
-def _shown(fact: FieldFacts | None) -> Row | None:
+def _fact_row(fact: FieldFacts | None) -> Row | None:
     return None if fact is None else fact._asdict()
 
 
-def _numbers(versions: Versions) -> range:
+def _version_numbers(versions: Versions) -> range:
     return range(versions.low, versions.high + 1)

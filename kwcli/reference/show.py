@@ -62,28 +62,28 @@ def show_apis(
 
             for row in rows:
                 row["about"] = api_abouts(row["key"]).get(f"{row['side']}.{row['path']}")
-        _show(env, settings, rows, lambda: text_apis.found_lines(rows, grep, *how))
+        _show_rows(env, settings, rows, lambda: text_apis.found_lines(rows, grep, *how))
     elif found is None:
         from kwcli.reference.catalog import entries
 
         rows = [row for row in entries() if release is None or release in row["releases"]]
-        _show(env, settings, rows, lambda: text_apis.list_lines(rows, *how, release))
+        _show_rows(env, settings, rows, lambda: text_apis.list_lines(rows, *how, release))
     elif version is None:
         from kwcli.reference.catalog import tree
         from kwcli.reference.errors import returned_by
 
-        row = tree(_in_release(found, release)) | {"errors": returned_by(found.key)}
+        row = tree(_api_in_release(found, release)) | {"errors": returned_by(found.key)}
         if about:
             _add_abouts(found, release, row)
-        _show(env, settings, row, lambda: text_apis.tree_lines(row, *how))
+        _show_rows(env, settings, row, lambda: text_apis.tree_lines(row, *how))
     else:
         from kwcli.reference.wire_layout import layouts
 
-        its = _in_release(found, release)
-        row = layouts(its, _version(its, version, release), release)
+        its = _api_in_release(found, release)
+        row = layouts(its, _parse_version(its, version, release), release)
         if about:
             _add_abouts(found, release, row)
-        _show(env, settings, row, lambda: text_apis.wire_lines(row, *how))
+        _show_rows(env, settings, row, lambda: text_apis.wire_lines(row, *how))
 
 
 def _sort_words(
@@ -108,11 +108,11 @@ def _show_diff(env: Environment, settings: Settings, found: Api | None, diff: tu
     if found is not None and not any("." in word for word in diff):
         older_version, newer_version = (find_version(found, word) for word in diff)
         row = version_changes(found, older_version, newer_version)
-        _show(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
+        _show_rows(env, settings, row, lambda: version_lines(row, settings.width, palette(settings.color)))
         return
     older, newer = (find_release(word) for word in diff)
     row = changes(older, newer, KEYS if found is None else (found.key,))
-    _show(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
+    _show_rows(env, settings, row, lambda: changes_lines(row, settings.width, palette(settings.color)))
 
 
 def show_errors(
@@ -138,16 +138,16 @@ def show_errors(
     if retriable is not None:
         rows = [row for row in rows if row["retriable"] is retriable and row["code"]]
     if words and len(rows) == 1:
-        _show(env, settings, rows[0], lambda: error_lines(rows[0], *how))
+        _show_rows(env, settings, rows[0], lambda: error_lines(rows[0], *how))
     elif rows or not words:
-        _show(env, settings, rows, lambda: list_lines(rows, *how))
+        _show_rows(env, settings, rows, lambda: list_lines(rows, *how))
     for word in unknown:
         meant = did_you_mean(word, [row.name for row in ERRORS.values()])
         env.say(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
     return Exit.FAILURE if unknown else Exit.DONE
 
 
-def _in_release(found: Api, release: str | None) -> Api:
+def _api_in_release(found: Api, release: str | None) -> Api:
     """The API as it was in the release (None: as it is). Raises Failure where the release has no such API."""
     from kwcli.reference.at_release import as_of
 
@@ -175,7 +175,7 @@ def _add_abouts(found: Api, release: str | None, row: Row) -> None:
             add_abouts(row[side]["body"], abouts, f"{side}.")
 
 
-def _version(its: Api, word: str, release: str | None) -> int:
+def _parse_version(its: Api, word: str, release: str | None) -> int:
     """The number of the version that a word names. Raises Failure where the API does not have it."""
     version = parse_version_of(its, word)
     if version not in its.versions:
@@ -184,7 +184,7 @@ def _version(its: Api, word: str, release: str | None) -> int:
     return version
 
 
-def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:
+def _show_rows(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines: Any) -> None:
     if settings.format == "text":
         text: Iterable[str] = lines()
         env.stdout.write("".join(f"{line}\n" for line in text).encode())
@@ -196,11 +196,11 @@ def _show(env: Environment, settings: Settings, rows: Row | Sequence[Row], lines
         return
     from kwcli.output.value_writers import record_writer
 
-    writer = record_writer(settings, lambda data: _put(env, data))
+    writer = record_writer(settings, lambda data: _write_output(env, data))
     for row in [rows] if isinstance(rows, dict) else rows:
         writer.add(row)
     writer.close()
 
 
-def _put(env: Environment, data: bytes) -> None:
+def _write_output(env: Environment, data: bytes) -> None:
     env.stdout.write(data)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from decoders.protocol_facts.releases import RELEASES
 from kwcli.output.short_texts import Palette
-from kwcli.output.table import TOGETHER, Column, draw_table, fill, painted
+from kwcli.output.table import TOGETHER, Column, draw_table, fill, paint_text
 from kwcli.reference.wire_layout import encodings, legend
 
 Row = dict[str, Any]
@@ -19,7 +19,7 @@ ZERO_UUID: Final = "A" * 22
 WIDE: Final = 110
 
 
-def through(first: str, last: str) -> str:
+def release_range(first: str, last: str) -> str:
     """The releases from one to another in few letters: `3.9–4.4`, `4.4`."""
     return first if first == last else f"{first}–{last}"
 
@@ -61,23 +61,23 @@ def list_lines(rows: Sequence[Row], width: int | None, palette: Palette, release
     if release is not None and any(release in row["unstable"] for row in rows):
         said = "* the newest version is unstable: brokers of this release hide it unless told otherwise"
         for line in textwrap.wrap(said, width or len(said)):
-            yield painted(line, "dim", palette)
+            yield paint_text(line, "dim", palette)
     if width is not None and not wide:
         for line in textwrap.wrap(_KEY, width):
-            yield painted(line, "dim", palette)
+            yield paint_text(line, "dim", palette)
 
 
 def _list_row(row: Row, release: str | None, *, wide: bool) -> list[str]:
     versions = row["versions"] if release is None else row["releases"][release]
     hidden = "*" if release is not None and release in row["unstable"] else ""
     flexible = "never" if row["flexible_from"] is None else f"{row['flexible_from']}+"
-    since = through(row["since"], row["until"]) if row["until"] else row["since"]
+    since = release_range(row["since"], row["until"]) if row["until"] else row["since"]
     found = [str(row["key"]), row["name"], span(versions) + hidden, flexible, since or ""]
-    found += [_people(row["sent_by"], wide=wide), _people(row["listeners"], wide=wide)]
+    found += [_format_people(row["sent_by"], wide=wide), _format_people(row["listeners"], wide=wide)]
     return [*found, "changes" if row["mutates"] else "", ",".join(row["was"])]
 
 
-def _people(words: Sequence[str], *, wide: bool) -> str:
+def _format_people(words: Sequence[str], *, wide: bool) -> str:
     return ",".join(words) if wide else "".join(_LETTERS[word] for word in words)
 
 
@@ -87,26 +87,29 @@ def tree_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     for side in ("request", "response"):
         yield ""
         if not row[side]:
-            yield f"{painted(side, 'api', palette)} (no fields)"
+            yield f"{paint_text(side, 'api', palette)} (no fields)"
             continue
-        yield painted(side, "api", palette)
+        yield paint_text(side, "api", palette)
         yield from draw_table(fill(_TREE, [*_tree_rows(row[side], 0)]), width, palette, INDENT)
-        for title, said in (("values", _meanings(row[side], "")), ("older names", _older(row[side], ""))):
+        for title, said in (
+            ("values", _meaning_lines(row[side], "")),
+            ("older names", _older_name_lines(row[side], "")),
+        ):
             lines = [*said]
             if lines:
-                yield painted(f"{INDENT}{title}", "dim", palette)
+                yield paint_text(f"{INDENT}{title}", "dim", palette)
                 yield from draw_table(fill(_MEANINGS, lines), width, palette, INDENT, heading=False)
     names = [*row["errors"]["definition"], *(f"{name}*" for name in row["errors"]["behaviour"])]
     if names:
         yield ""
-        yield painted("errors", "api", palette)
+        yield paint_text("errors", "api", palette)
         for line in textwrap.wrap(", ".join(names), width - len(INDENT) if width else 10**6):
             yield INDENT + line
         if row["errors"]["behaviour"]:
-            yield painted(f"{INDENT}* from the behaviour of brokers; not in Kafka's definitions", "dim", palette)
+            yield paint_text(f"{INDENT}* from the behaviour of brokers; not in Kafka's definitions", "dim", palette)
     for early in row["early"]:
         yield ""
-        yield painted(
+        yield paint_text(
             f"{early['release']} laid out {early['side']} {early['version']} in another way, not yet stable: "
             f"kw apis {row['name']} {early['version']} --release {early['release']}",
             "dim",
@@ -132,22 +135,22 @@ _TREE: Final = (
 _MEANINGS: Final = (Column("", paint="name", cut=24, left=True), Column("", wrap=True, cut=30))
 
 
-def _meanings(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
+def _meaning_lines(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
     """Each field whose numbers have words, with the numbers and their words."""
     for row in rows:
         path = above + row["name"]
         if row["values"]:
             yield [path, ", ".join(f"{number}{TOGETHER}{word}" for number, word in row["values"].items())]
-        yield from _meanings(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
+        yield from _meaning_lines(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
 
 
-def _older(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
+def _older_name_lines(rows: Sequence[Row], above: str) -> Iterator[list[str]]:
     """Each field that has other names in older releases, with these names."""
     for row in rows:
         path = above + row["name"]
         if row["was"]:
             yield [path, ", ".join(row["was"])]
-        yield from _older(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
+        yield from _older_name_lines(row["fields"], f"{path}{'[]' * row['type'].startswith('[]')}.")
 
 
 def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
@@ -155,7 +158,7 @@ def _tree_rows(rows: Sequence[Row], depth: int) -> Iterator[list[str]]:
         tag = "" if row["tag"] is None else str(row["tag"])
         if tag and row["tagged"] != row["versions"]:
             tag += f" ({row['tagged']})"
-        since = through(row["since"], row["until"]) if row["until"] else row["since"]
+        since = release_range(row["since"], row["until"]) if row["until"] else row["since"]
         kind = row["type"] + " secret" * row["secret"]
         name = INDENT * depth + row["name"]
         yield [
@@ -195,7 +198,7 @@ _SERVERS: Final = {
 def head_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The name and the facts of an API."""
     was = f" (was {', '.join(row['was'])})" if row["was"] else ""
-    yield f"{painted(row['name'], 'api', palette)}{was} · key {row['key']} · versions {span(row['versions'])}"
+    yield f"{paint_text(row['name'], 'api', palette)}{was} · key {row['key']} · versions {span(row['versions'])}"
     flexible = "never" if row["flexible_from"] is None else f"from version {row['flexible_from']} on"
     facts = [
         ["flexible", flexible],
@@ -247,15 +250,15 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     """The layouts of request and response of one version, and an explanation of the encodings."""
     words: set[str] = set()
     having = row["releases"] or ("of no release",)
-    where = f"Kafka {row['release'] or through(having[0], having[-1])}"
+    where = f"Kafka {row['release'] or release_range(having[0], having[-1])}"
     for side in ("request", "response"):
         part = row[side]
-        title = painted(f"{row['name']} {row['version']} {side}", "api", palette)
+        title = paint_text(f"{row['name']} {row['version']} {side}", "api", palette)
         yield f"{title} · key {row['key']} · header {part['header_version']} · {where}"
         for section in ("header", "body"):
             words |= encodings(part[section])
-            yield painted(section, "dim", palette)
-            yield from _section(part[section], width, palette)
+            yield paint_text(section, "dim", palette)
+            yield from _section_lines(part[section], width, palette)
         yield ""
     yield from draw_table(
         fill((Column("", paint="name"), Column("", wrap=True, paint="dim")), [*_FRAME, *map(list, legend(words))]),
@@ -267,7 +270,7 @@ def wire_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         yield f"{release} had another layout: kw apis {row['name']} {row['version']} --release {release}"
 
 
-def _section(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
+def _section_lines(rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
     lines = [*_wire_rows(rows, 0)]
     if lines:
         columns = _WIRE_WITH_ABOUTS if "about" in rows[0] else _WIRE

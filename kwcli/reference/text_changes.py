@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from kwcli.output.short_texts import Palette, format_ranges
-from kwcli.output.table import Column, draw_table, fill, painted
+from kwcli.output.table import Column, draw_table, fill, paint_text
 from kwcli.reference.text_apis import INDENT, span
 
 Row = dict[str, Any]
@@ -26,28 +26,28 @@ def changes_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str
     appeared, gone, changed = row["appeared"], row["gone"], row["changed"]
     counts = f"{len(appeared)} appeared, {len(gone)} went, {len(changed)} changed"
     title = f"Kafka {row['from']} → {row['to']}"
-    yield f"{painted(title, 'api', palette)}: {counts}"
+    yield f"{paint_text(title, 'api', palette)}: {counts}"
     for one in appeared:
-        yield f"+ {painted(one['name'], 'api', palette)} · key {one['key']} · versions {span(one['versions'])}" + (
+        yield f"+ {paint_text(one['name'], 'api', palette)} · key {one['key']} · versions {span(one['versions'])}" + (
             "" if one["unstable"] is None else f" · version {one['unstable']} unstable"
         )
         for side in ("request", "response"):
-            yield from _tops(side, one[side], width, palette)
+            yield from _outer_field_lines(side, one[side], width, palette)
     for one in gone:
-        yield f"- {painted(one['name'], 'api', palette)} · key {one['key']} · versions {span(one['versions'])}"
+        yield f"- {paint_text(one['name'], 'api', palette)} · key {one['key']} · versions {span(one['versions'])}"
     for one in changed:
-        yield from _changed(one, width, palette)
+        yield from _changed_lines(one, width, palette)
 
 
-def _tops(side: str, rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
+def _outer_field_lines(side: str, rows: Sequence[Row], width: int | None, palette: Palette) -> Iterator[str]:
     """The outermost fields of a new API."""
     names = ", ".join(row["path"] for row in rows if "." not in row["path"]) or "no fields"
     lines = textwrap.wrap(names, width - 16) if width else [names]
     for number, line in enumerate(lines):
-        yield f"{INDENT * 2}{painted(side.ljust(8) if not number else ' ' * 8, 'dim', palette)}  {line}"
+        yield f"{INDENT * 2}{paint_text(side.ljust(8) if not number else ' ' * 8, 'dim', palette)}  {line}"
 
 
-def _changed(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
+def _changed_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
     before, after = row["versions"]["from"], row["versions"]["to"]
     said = [f"versions {span(before)} → {span(after)}" if before != after else f"versions {span(after)}"]
     if row["was"]:
@@ -59,7 +59,7 @@ def _changed(row: Row, width: int | None, palette: Palette) -> Iterator[str]:
         said.append(f"version {hidden} unstable")
     if was_hidden is not None and was_hidden != hidden and was_hidden >= after[0]:
         said.append(f"version {was_hidden} stable")
-    yield f"~ {painted(row['name'], 'api', palette)} · {' · '.join(said)}"
+    yield f"~ {paint_text(row['name'], 'api', palette)} · {' · '.join(said)}"
     yield from _field_lines(row["fields"], width, palette, versions=True)
 
 
@@ -67,7 +67,7 @@ def version_lines(row: Row, width: int | None, palette: Palette) -> Iterator[str
     """The difference between two versions of one API."""
     before, after = row["flexible"]
     said = "" if before == after else f" · {'now' if after else 'no longer'} flexible"
-    yield f"{painted(row['name'], 'api', palette)} {row['from']} → {row['to']}{said}"
+    yield f"{paint_text(row['name'], 'api', palette)} {row['from']} → {row['to']}{said}"
     yield from _field_lines(row["fields"], width, palette, versions=False)
     if not row["fields"]:
         yield f"{INDENT * 2}the same fields"
@@ -80,7 +80,7 @@ def _field_lines(fields: Sequence[Row], width: int | None, palette: Palette, *, 
             SIGNS[field["change"]],
             field["path"],
             f"v{format_ranges(field['versions'])}" if versions else "",
-            _said(field),
+            _field_text(field),
         ]
         for field in fields
     ]
@@ -88,13 +88,15 @@ def _field_lines(fields: Sequence[Row], width: int | None, palette: Palette, *, 
         yield from draw_table(fill(_FIELDS, shown), width, palette, INDENT * 2, heading=False)
 
 
-def _said(field: Row) -> str:
+def _field_text(field: Row) -> str:
     if field["change"] == "renamed":
         return f"was {field['was']}"
     if field["change"] == "changed":
         before, after = field["from"], field["to"]
         return ", ".join(
-            f"{word} {_word(before[word])} → {_word(after[word])}" for word in before if before[word] != after[word]
+            f"{word} {_value_text(before[word])} → {_value_text(after[word])}"
+            for word in before
+            if before[word] != after[word]
         )
     fact = field["to"] or field["from"]
     words = [fact["type"]]
@@ -107,7 +109,7 @@ def _said(field: Row) -> str:
     return ", ".join(words)
 
 
-def _word(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "none" if value is None else str(value)

@@ -51,35 +51,35 @@ def layouts(found: Api, version: int, release: str | None = None) -> Row:
         "releases": [one for one, versions in history(found.key).items() if version in versions],
         "early": sorted({place[2] for place in found.early if place[1] == version and place[2] != release}),
         "release": release,
-        "request": _side(found, "request", version, release),
-        "response": _side(found, "response", version, release),
+        "request": _side_layout(found, "request", version, release),
+        "response": _side_layout(found, "response", version, release),
     }
 
 
-def _side(found: Api, side: Side, version: int, release: str | None) -> Row:
+def _side_layout(found: Api, side: Side, version: int, release: str | None) -> Row:
     if side == "request":
         number = request_header_version(found.key, version)
-        header = _rows(request_header_plan(number))
+        header = _struct_rows(request_header_plan(number))
         for row, constant in zip(header, (found.key, version), strict=False):
             row |= {"default": constant, "constant": constant}
     else:
         number = response_header_version(found.key, version)
-        header = _rows(response_header_plan(number))
+        header = _struct_rows(response_header_plan(number))
     body = resolve(message_at(found, side, version, release), version)
-    return {"header_version": number, "header": header, "body": _rows(body)}
+    return {"header_version": number, "header": header, "body": _struct_rows(body)}
 
 
-def _rows(plan: Plan) -> list[Row]:
+def _struct_rows(plan: Plan) -> list[Row]:
     """The fields of a struct in wire order; in a flexible struct the tagged fields come last."""
-    rows = [_row(field) for field in plan.fields]
+    rows = [_field_row(field) for field in plan.fields]
     if plan.flexible:
-        tagged = [_row(field) for field in plan.tagged]
-        rows.append(_made(TAGS, "tags", "tagged fields", None, fields=tagged))
+        tagged = [_field_row(field) for field in plan.tagged]
+        rows.append(_layout_row(TAGS, "tags", "tagged fields", None, fields=tagged))
     return rows
 
 
-def _row(field: PlanField) -> Row:
-    return _made(
+def _field_row(field: PlanField) -> Row:
+    return _layout_row(
         field.name,
         "[]" * field.array + field.kind,
         encoding(field),
@@ -90,11 +90,11 @@ def _row(field: PlanField) -> Row:
         ignorable=field.ignorable,
         secret=field.secret,
         entity=field.entity or None,
-        fields=_rows(field.plan) if field.plan is not None else [],
+        fields=_struct_rows(field.plan) if field.plan is not None else [],
     )
 
 
-def _made(name: str, kind: str, encoded: str, size: int | None, **more: Any) -> Row:
+def _layout_row(name: str, kind: str, encoded: str, size: int | None, **more: Any) -> Row:
     row: Row = {"name": name, "type": kind, "encoding": encoded, "size": size, "nullable": False, "tag": None}
     row |= {"default": None, "ignorable": False, "secret": False, "entity": None, "fields": []}
     return row | more
@@ -102,14 +102,14 @@ def _made(name: str, kind: str, encoded: str, size: int | None, **more: Any) -> 
 
 def encoding(field: PlanField) -> str:
     """The form of a value in words that LEGEND explains: `compact nullable array of compact string`, `int32`."""
-    element = _element(field, null=field.nullable and not field.array)
+    element = _element_encoding(field, null=field.nullable and not field.array)
     if not field.array:
         return element
     words = ("compact " * field.compact, "nullable " * field.nullable, "array of ", element)
     return "".join(words)
 
 
-def _element(field: PlanField, *, null: bool) -> str:
+def _element_encoding(field: PlanField, *, null: bool) -> str:
     if field.kind in ("string", "bytes", "records"):
         return "compact " * field.compact + "nullable " * null + field.kind
     return "nullable " * null + field.kind

@@ -36,7 +36,7 @@ from decoders.named_tuple import NamedTuple
 from decoders.replaying.api_classes import CLASSES
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import ExchangeBuilder
-from kwcli.replay.recording import Allowed, RecordedRequest, Recording
+from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import Outcome, ReplayContext, ReplayedClient
 from kwcli.replay.target import ReplayTarget
 from kwcli.run_environment import Exit, Failure
@@ -95,7 +95,7 @@ class ReplayCounts:
 Show = Callable[[Outcome], None]
 
 
-def list_requests(recording: Recording, show: Show) -> ReplayCounts:
+def list_requests(recording: ReplayRecording, show: Show) -> ReplayCounts:
     """Show what would be asked, without asking; the counts."""
     counts = ReplayCounts()
     for request in recording.requests:
@@ -109,7 +109,7 @@ def list_requests(recording: Recording, show: Show) -> ReplayCounts:
 
 
 def replay(
-    env: Environment, recording: Recording, config: ClientConfig, settings: ReplaySettings, show: Show
+    env: Environment, recording: ReplayRecording, config: ClientConfig, settings: ReplaySettings, show: Show
 ) -> tuple[ReplayCounts, bool]:
     """Ask all requests that may be asked; the counts, and whether Ctrl-C ended the replay. Raises Failure."""
     target = ReplayTarget(env, config, creates=settings.allowed.data)
@@ -123,7 +123,7 @@ def replay(
     shared = ReplayContext(env, target, ids, ExchangeBuilder(), brokers, settings.client_id)
     run = _Replay(env, recording.requests, shared, settings, show)
     try:
-        return run.counts, run.go()
+        return run.counts, run.run_all()
     finally:
         shared.over.set()
         target.close()
@@ -151,7 +151,7 @@ class _Worker:
     def _work(self) -> None:
         while (task := self.tasks.get()) is not None:
             try:
-                outcome = task.client.ask(task.request)
+                outcome = task.client.replay_request(task.request)
             except Exception as defect:  # else the thread would end, and the replay wait for ever
                 outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
                 if self._env.debug:
@@ -194,7 +194,7 @@ class _Replay:
         self._answered: set[int] = set()
         self._back = 0
 
-    def go(self) -> bool:
+    def run_all(self) -> bool:
         """Ask all requests; whether Ctrl-C ended that."""
         try:
             for number, request in enumerate(self._requests):

@@ -82,7 +82,7 @@ class ReplayOutput:
 
     def _cells(self, outcome: Outcome) -> list[str]:
         exchange = outcome.request.exchange
-        at = self._zone.at(exchange.time_ns // _NS)
+        at = self._zone.local_time(exchange.time_ns // _NS)
         time = f"{at:%H:%M:%S}.{exchange.time_ns % _NS // 1_000_000:03d}"
         was = _latency(exchange.latency_ms)
         now = _latency(None if outcome.record is None else outcome.record["latency_ms"])
@@ -90,7 +90,7 @@ class ReplayOutput:
         if outcome.record is not None and outcome.record["api_version"] != exchange.api_version:
             version += f" as {outcome.record['api_version']}"
         client = clean(exchange.client_id) if exchange.client_id else exchange.client
-        return [time, self._verdict(outcome), was, now, client, version, clean(_what(outcome))]
+        return [time, self._verdict(outcome), was, now, client, version, clean(_describe_request(outcome))]
 
     def _verdict(self, outcome: Outcome) -> str:
         if outcome.problem is not None:
@@ -141,7 +141,7 @@ def _api(outcome: Outcome) -> str:
     return api_name(key) if key in NAMES else f"UNKNOWN({key})"
 
 
-def _what(outcome: Outcome) -> str:
+def _describe_request(outcome: Outcome) -> str:
     """Why a request was not asked or not compared, or how many differences its answer has."""
     if outcome.problem is not None:
         return outcome.problem.text

@@ -30,7 +30,7 @@ from kwcli.spelling import find_api
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 
-__all__ = ["Allowed", "RecordedRequest", "Recording"]
+__all__ = ["Allowed", "RecordedRequest", "ReplayRecording"]
 
 # Bytes of requests and answers that are held at a time.
 RECORDING_MAX: Final = 2048 * MIB
@@ -156,9 +156,9 @@ class RecordedRequest:
             raise problem
         if exchange.is_orphan or (exchange.extra is not None and exchange.extra.get("guessed")):
             raise NotReplayable("incomplete", "the recording has only its answer")
-        return self._recorded() if exchange.record is not None else self._captured()
+        return self._body_of_record() if exchange.record is not None else self._body_of_capture()
 
-    def _captured(self) -> bytes:
+    def _body_of_capture(self) -> bytes:
         exchange = self.exchange
         data = exchange.raw("request")
         if data is None or (exchange.extra is not None and exchange.extra.get("request")):
@@ -170,7 +170,7 @@ class RecordedRequest:
             raise NotReplayable("undecoded", f"{problem}") from None
         return body
 
-    def _recorded(self) -> bytes:
+    def _body_of_record(self) -> bytes:
         """The body's bytes, from a record that kw wrote. Raises NotReplayable where values are redacted or missing."""
         record = self.exchange.revealed or self.exchange.record
         assert record is not None
@@ -186,7 +186,7 @@ class RecordedRequest:
             raise NotReplayable("undecoded", f"{problem}") from None
 
 
-class Recording:
+class ReplayRecording:
     """A renderer that shows nothing, but collects exchanges as they settle. Call `close` when all have come."""
 
     shows_skipped = False

@@ -121,18 +121,18 @@ class ReplayedClient:
             with self._shared.lock:
                 self._shared.opened -= 1
 
-    def ask(self, request: RecordedRequest) -> Outcome:
+    def replay_request(self, request: RecordedRequest) -> Outcome:
         """Ask one request; errors are in the outcome."""
         if self._shared.opened > OPEN_MAX:
             self.close()  # other clients need connections, and these can be opened again
         try:
-            return self._ask(request)
+            return self._send_request(request)
         except NotReplayable as problem:
             return Outcome(request, None, None, problem=problem.with_traceback(None))
         except Failure as failure:
             return Outcome(request, None, "refused", without_frames(failure).text)
 
-    def _ask(self, request: RecordedRequest) -> Outcome:
+    def _send_request(self, request: RecordedRequest) -> Outcome:
         shared, key, broker = self._shared, request.key, request.exchange.broker
         with shared.lock:
             version = shared.target.version(key, request.version)
@@ -255,13 +255,13 @@ class ReplayedClient:
                     config,
                     Deadline(config.timeout_s, self._shared.env.monotonic),
                     node_id=None if node_request.node < 0 else node_request.node,
-                    record=self._take,
+                    record=self._note_reply,
                     credentials=target.credentials,
                 )
                 self._shared.opened += 1
         return found
 
-    def _take(self, reply: Reply) -> None:
+    def _note_reply(self, reply: Reply) -> None:
         self._reply = reply
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kwcli.net.options import read_config
 from kwcli.replay.dispatcher import ReplaySettings, exit_code, list_requests, parse_names, parse_speed, replay
 from kwcli.replay.output import ReplayOutput, closing_lines
-from kwcli.replay.recording import Allowed, Recording
+from kwcli.replay.recording import Allowed, ReplayRecording
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.run import Sniffing, SniffView
 
@@ -36,7 +36,7 @@ def run_replay(
     config = None if asked.dry_run else read_config(env, connection, verbose=shown.verbose)
     if config is not None and config.controllers:
         raise Failure("kw replay sends to brokers: give -b, not --bootstrap-controller", Exit.USAGE)
-    recording = Recording(allowed)
+    recording = ReplayRecording(allowed)
     code = _read(env, output_settings, capture, filters, recording)
     if code == Exit.INTERRUPTED:
         return code
@@ -64,7 +64,7 @@ def _read(
     settings: Settings,
     capture: CaptureOptions,
     filters: FilterOptions,
-    recording: Recording,
+    recording: ReplayRecording,
 ) -> Exit:
     """Read what the options name into the recording; the exit code of reading."""
     sniffing = Sniffing(

@@ -58,7 +58,7 @@ class ReplayTarget:
         self.config = config
         self._env = env
         self._creates = creates
-        self._cluster = ClusterClient(config, self._deadline(), tell=self._tell)
+        self._cluster = ClusterClient(config, self._deadline(), tell=self._report)
         self._absent: dict[str, float] = {}  # topic → until when it need not be asked for again
         self._internal: set[str] = set()
         try:
@@ -89,7 +89,7 @@ class ReplayTarget:
 
     def topic_id(self, name: str) -> UUID | None:
         """The id of a topic; None where there is no such topic, or it has none. Raises Failure."""
-        cluster = self._asking()
+        cluster = self._new_client()
         if self._absent.get(name, 0.0) > self._env.monotonic():
             return None
         found = cluster.find_topics([name]).get(name)
@@ -112,7 +112,7 @@ class ReplayTarget:
         """Raise NotReplayable where asking would create topics that do not exist. Raises Failure, too."""
         if key == METADATA and version < WITHOUT_CREATING:
             named = [topic["name"] for topic in body.get("topics") or ()]
-            cluster = self._asking()
+            cluster = self._new_client()
             unknown = set(named) - cluster.find_topics(named).keys()
             if unknown:
                 text = f"asking for {min(unknown)} could create it: the cluster takes only Metadata below 4"
@@ -123,44 +123,46 @@ class ReplayTarget:
     def node_requests(self, key: int, version: int, body: Mapping[str, Any], node: int | None) -> list[NodeRequest]:
         """The nodes that a request goes to; `node` gets requests for any node. Raises NotReplayable, Failure."""
         way = route(key)
-        cluster = self._asking()
+        cluster = self._new_client()
         kraft = is_kraft(cluster.connect_to_any().versions)
-        unnamed = way.to != "controller" and not _names(key, version, body)
+        unnamed = way.to != "controller" and not _places_named(key, version, body)
         if way.to in ("any", "all") or (way.to == "controller" and kraft) or unnamed:
-            return [self._at(cluster, node, body)]
+            return [self._node_request(cluster, node, body)]
         if way.to in INTERNAL:
             self._check_internal(way.to)
         found = Router(cluster, api(key), None, split=True).find_destinations(version, body)
-        return [NodeRequest(each.connection.address, _number(each.connection.node_id), each.body) for each in found]
+        return [
+            NodeRequest(each.connection.address, _node_number(each.connection.node_id), each.body) for each in found
+        ]
 
     def at_node(self, node: int, body: Mapping[str, Any]) -> list[NodeRequest]:
         """The request for one certain node. Raises Failure."""
-        cluster = self._asking()
-        return [self._at(cluster, node, body)]
+        cluster = self._new_client()
+        return [self._node_request(cluster, node, body)]
 
     def forget(self) -> None:
         """Forget leaders and coordinators, which may have moved."""
         self._cluster.forget_answers()
 
-    def _at(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
+    def _node_request(self, cluster: ClusterClient, node: int | None, body: Mapping[str, Any]) -> NodeRequest:
         known = cluster.nodes()
         if node is None or node not in known:
             first = cluster.connect_to_any()
-            return NodeRequest(first.address, _number(first.node_id), body)
+            return NodeRequest(first.address, _node_number(first.node_id), body)
         return NodeRequest(known[node].address, node, body)
 
     def _check_internal(self, kind: str) -> None:
         name = INTERNAL[kind]
         if self._creates or name in self._internal:
             return
-        cluster = self._asking()
+        cluster = self._new_client()
         there = cluster.find_topics([name])
         if name not in there:
             text = f"the cluster has no {name} yet, and looking for its coordinator would create it"
             raise NotReplayable("no_coordinators", text)
         self._internal.add(name)
 
-    def _asking(self) -> ClusterClient:
+    def _new_client(self) -> ClusterClient:
         """The client of the look-ups, with a new deadline."""
         self._cluster.set_deadline(self._deadline())
         return self._cluster
@@ -168,15 +170,15 @@ class ReplayTarget:
     def _deadline(self) -> Deadline:
         return Deadline(self.config.timeout_s, self._env.monotonic)
 
-    def _tell(self, text: str, important: bool) -> None:
+    def _report(self, text: str, important: bool) -> None:
         if important:
             self._env.say(f"kw: {text}")
 
 
-def _names(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
+def _places_named(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:
     """The places that a request names; one None for an API whose requests name no places."""
     return places(key, version, body) if route(key).path else [None]
 
 
-def _number(node: int | None) -> int:
+def _node_number(node: int | None) -> int:
     return -1 if node is None else node

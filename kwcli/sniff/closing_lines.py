@@ -167,7 +167,7 @@ def exchanges(shown: int, total: int) -> str:
 def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
     """`2026-11-21 03:04:05–03:04:06 UTC`; the day again where it changes."""
     try:
-        first, last = zone.at(first_ns // NS), zone.at(last_ns // NS)
+        first, last = zone.local_time(first_ns // NS), zone.local_time(last_ns // NS)
     except (OverflowError, ValueError, OSError):  # time stamps beyond all calendars, as a corrupt capture may have
         return "no time"
     end = last.strftime("%H:%M:%S" if first.date() == last.date() else "%Y-%m-%d %H:%M:%S")

@@ -67,7 +67,7 @@ class Unmatched:
         self._wrong = [atom.name for atom in wrong.atoms()]
         self._looked = 0
 
-    def look(self, rows: Iterable[Settled]) -> None:
+    def examine_rows(self, rows: Iterable[Settled]) -> None:
         """Collect the values of exchanges that did not match."""
         can_be = self._selection.may_pass_api
         for row in rows:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kwcli.sniff.no_match_hint import Unmatched
     from kwcli.sniff.write_matching_packets import ExchangePackets, MatchingPacketsWriter
 
-__all__ = ["SniffOutcome", "SniffView", "Sniffing", "watched"]
+__all__ = ["SniffOutcome", "SniffView", "Sniffing", "add_telemetry"]
 
 # One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. However the run ends,
 # everything decoded so far is written.
@@ -137,7 +137,7 @@ def own_view(settings: Settings) -> SniffView:
     return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
 
 
-def watched(
+def add_telemetry(
     env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
 ) -> SniffView | None:
     """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""
@@ -166,7 +166,7 @@ class Sniffing:
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to name theirs
         selection = filters.select(capture.times(env, settings.zone))
-        view = watched(env, settings, capture, view) or own_view(settings)
+        view = add_telemetry(env, settings, capture, view) or own_view(settings)
         ports = frozenset(capture.ports) or None
         self._capture = capture
         self._remembers, self._libraries = view.remembers, view.libraries
@@ -377,7 +377,7 @@ class Sniffing:
             for ended in captures.ends():
                 if self._ports is None or int(ended.connection_info.broker.rpartition(":")[2] or 0) in self._ports:
                     self._end_of(ended)
-        for name, rows in captures.recorded():
+        for name, rows in captures.read_records():
             for row in rows:
                 if (self._needs_file_names or self._tables is not None) and row.kind == "exchange":
                     row.extra = {"file": utf8_text(name), **(row.extra or {})}
@@ -539,7 +539,7 @@ class Sniffing:
         if found:
             self._unmatched = None
         elif self._unmatched is not None:
-            self._unmatched.look(rows)
+            self._unmatched.examine_rows(rows)
         return found
 
     def _show_rows(self, rows: list[Settled]) -> bool:

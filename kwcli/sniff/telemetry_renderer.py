@@ -34,17 +34,17 @@ def watch(
     traffic = TrafficMetrics()
     exporter = _make_exporter(env, capture) if capture.otlp is not None else None
 
-    def of(key: int, side: Side) -> frozenset[str]:
+    def body_paths(key: int, side: Side) -> frozenset[str]:
         more = exporter.needs(key, side) if exporter is not None else frozenset()
         return needs(key, side) | traffic.needs(key, side) | more
 
-    def opening(write: Write) -> Renderer:
+    def open_watcher(write: Write) -> Renderer:
         watcher = _Watcher(env, opened(write), traffic, exporter, quiet=settings.quiet)
         if capture.metrics is not None:
             watcher.serve(capture.metrics)
         return watcher
 
-    return of, opening
+    return body_paths, open_watcher
 
 
 def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:

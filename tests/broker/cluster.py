@@ -47,13 +47,15 @@ class Cluster(cluster.Cluster):
     def _controllers(self) -> list[int]:
         return [] if self.on_zookeeper else super()._controllers()
 
-    def _flags(self) -> list[str]:
-        flags = [] if self.options.telemetry else super()._flags()
+    def _jvm_flags(self) -> list[str]:
+        flags = [] if self.options.telemetry else super()._jvm_flags()
         return [*flags, self.realm.flag] if self.options.kerberos else flags
 
-    def _lines(self, node: NodePlan) -> dict[str, str]:
+    def _server_properties(self, node: NodePlan) -> dict[str, str]:
         lines = (
-            properties.broker_properties(self.options, node, self.nodes) if self.on_zookeeper else super()._lines(node)
+            properties.broker_properties(self.options, node, self.nodes)
+            if self.on_zookeeper
+            else super()._server_properties(node)
         )
         if self.on_zookeeper:
             lines["broker.id"] = str(node.id)
@@ -98,7 +100,7 @@ class Cluster(cluster.Cluster):
         folder = self.folder / "zookeeper"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "zoo.cfg").write_text(_zoo_cfg(folder, self.options.host, self.zookeeper_port))
-        (folder / "log4j.properties").write_text(properties.log4j(folder, False))
+        (folder / "log4j.properties").write_text(properties.log4j_properties(folder, False))
         command = ["java", *JAVA_FLAGS, "-Xmx128m", f"-Dlog4j.configuration=file:{folder / 'log4j.properties'}"]
         command += ["-cp", class_path(self._jars), "org.apache.zookeeper.server.quorum.QuorumPeerMain"]
         self._zookeeper = Process([*command, str(folder / "zoo.cfg")], folder / "output.log")

@@ -19,7 +19,7 @@ import pytest
 
 from decoders import errors
 from decoders.mypyc_modules import MODULES
-from kwcli.reading.inflating import COMPRESSED, inflated
+from kwcli.reading.inflating import COMPRESSED, inflate_pieces
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 CAPTURES: Final = sorted(path for path in (ROOT / "captures").rglob("*.pcap*") if path.is_file())
@@ -155,7 +155,7 @@ def _damaged(capture: Path, folder: Path) -> Iterator[Path]:
     """The capture with bytes changed at random behind its header."""
     data = capture.read_bytes()
     if COMPRESSED.match(data[:16]) is not None:
-        data = b"".join(inflated(capture.name, iter([data])))
+        data = b"".join(inflate_pieces(capture.name, iter([data])))
     for number in range(DAMAGED):
         rng = random.Random(f"{capture.name} {number}")
         damaged = bytearray(data)

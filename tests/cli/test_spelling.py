@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
-from kwcli.spelling import did_you_mean, distance, nearest_words, or_list
+from kwcli.spelling import did_you_mean, edit_distance, nearest_words, quoted_list
 
 NAMES = [api(key).name for key in KEYS]
 
@@ -48,7 +48,7 @@ def test_every_name_is_nearest_to_itself_and_to_its_misspelling() -> None:
 
 def test_the_phrase() -> None:
     assert did_you_mean("topic", ["brokers", "topics"]) == ' (did you mean "topics"?)'
-    assert [or_list(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+    assert [quoted_list(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
         '"a"',
         '"a" or "b"',
         '"a", "b" or "c"',
@@ -60,8 +60,8 @@ WORD = st.text("abc_", max_size=6)
 
 @given(WORD, WORD, WORD)
 def test_distance_is_one(one: str, other: str, third: str) -> None:
-    assert (distance(one, other) == 0) == (one == other)
-    assert distance(one, other) == distance(other, one)
-    assert distance(one, other) <= max(len(one), len(other))
-    assert abs(len(one) - len(other)) <= distance(one, other)
-    assert distance(one + third, other + third) <= distance(one, other)
+    assert (edit_distance(one, other) == 0) == (one == other)
+    assert edit_distance(one, other) == edit_distance(other, one)
+    assert edit_distance(one, other) <= max(len(one), len(other))
+    assert abs(len(one) - len(other)) <= edit_distance(one, other)
+    assert edit_distance(one + third, other + third) <= edit_distance(one, other)

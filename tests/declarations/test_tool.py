@@ -18,10 +18,10 @@ from decoders.schema.model import Api, Versions, parse_api
 from kwcli.declarations import compare_with_release as others
 from kwcli.declarations import notation
 from kwcli.declarations.__main__ import main
-from kwcli.declarations.compare_with_release import compare, truth
-from kwcli.declarations.merge_releases import united
+from kwcli.declarations.compare_with_release import compare, versions_by_release
+from kwcli.declarations.merge_releases import unite_apis
 from kwcli.declarations.notation import api_text
-from kwcli.declarations.read_release_jar import DefinitionError, Release, parse_json, read_release, snake
+from kwcli.declarations.read_release_jar import DefinitionError, Release, parse_json, read_release, snake_case
 from tests.broker.jars import Missing, client_jars, coordinator_jars, missing_tools
 from tests.reference.jars import PATCHES
 
@@ -86,10 +86,10 @@ def test_every_structure_of_the_jars_is_declared() -> None:
 def test_writing_from_the_newest_releases_changes_nothing() -> None:
     releases = [read_release(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
-    for written in united(notation.declared(), releases, newest):
+    for written in unite_apis(notation.read_declarations(), releases, newest):
         path = notation.module_path(written.key, written.name)
         source = path.read_text("utf-8")
-        assert notation.replaced(source, written.name, api_text(written)) == source
+        assert notation.replace_declaration(source, written.name, api_text(written)) == source
 
 
 @pytest.mark.long
@@ -98,11 +98,11 @@ def test_all_declarations_come_out_of_the_jars_alone() -> None:
     """The releases alone, without our declarations, give the same layouts, but for secrets and names older than 3.9."""
     releases = [read_release(jar(version)) for version in TRUTHS]
     newest = releases[-1].version
-    written = {one.key: one for one in united({}, releases, newest)}
+    written = {one.key: one for one in unite_apis({}, releases, newest)}
     assert sum(map(messages, written.values())) == MESSAGES
     as_release = Release(newest, written, {}, {})
     every = {key: range(one.versions.low, one.versions.high + 1) for key, one in written.items()}
-    assert compare(notation.declared(), as_release, every, details=False) == []
+    assert compare(notation.read_declarations(), as_release, every, details=False) == []
 
 
 def definition(name: str, versions: str, fields: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def probe(versions: str, *fields: dict[str, Any], flexible: str = "none", **more
 
 def written(*releases: Release, ours: Api | None = None) -> list[str]:
     known = {ours.key: ours} if ours else {}
-    (one,) = united(known, releases, (4, 4))
+    (one,) = unite_apis(known, releases, (4, 4))
     text = api_text(one)
     assert api_text(parse_api(text)) == text
     return text.splitlines()
@@ -283,7 +283,7 @@ DIFFERENCES = [
 def test_differences(tmp_path: Path, theirs: dict[str, Any], text: str) -> None:
     ours = parse_api("api 500 Probe\nversions 0\nflexible none\nrequest\n  a int32 0+\nresponse")
     made = release(tmp_path, "4.4.0", probe("0", theirs))
-    ((only, versions),) = truth([made])
+    ((only, versions),) = versions_by_release([made])
     found = [str(difference) for difference in compare({500: ours}, only, versions, details=True)]
     assert text in found
     lenient = [str(difference) for difference in compare({500: ours}, only, versions, details=False)]
@@ -293,7 +293,7 @@ def test_differences(tmp_path: Path, theirs: dict[str, Any], text: str) -> None:
 def test_what_is_missing(tmp_path: Path) -> None:
     ours = parse_api("api 500 Probe\nversions 0\nflexible none\nrequest\n  a int32 0+\n  extra int8 0+\nresponse")
     made = release(tmp_path, "4.4.0", probe("0-2", field("A", "int32", "0+"), flexible="2+"))
-    ((only, versions),) = truth([made])
+    ((only, versions),) = versions_by_release([made])
     assert [str(one) for one in compare({}, only, versions, details=True)] == ["500 Probe v0,1,2: the API is missing"]
     assert [str(one) for one in compare({500: ours}, only, versions, details=True)] == [
         "Probe v1,2: versions are missing",
@@ -311,7 +311,7 @@ def test_each_release_speaks_for_what_no_newer_one_has(tmp_path: Path) -> None:
         release(tmp_path, "3.9.2", probe("0-2", field("A", "int8", "0+"))),
         release(tmp_path, "4.4.0", probe("2-3", field("A", "int8", "0+"))),
     ]
-    assert [(str(one), versions) for one, versions in truth(releases)] == [
+    assert [(str(one), versions) for one, versions in versions_by_release(releases)] == [
         ("4.4.0", {500: [2, 3]}),
         ("3.9.2", {500: [0, 1]}),
     ]
@@ -471,13 +471,13 @@ def test_a_jar_without_definitions(tmp_path: Path) -> None:
     ],
 )
 def test_snake_case_by_kafkas_rule(name: str, snaked: str) -> None:
-    assert snake(name) == snaked
+    assert snake_case(name) == snaked
 
 
 def test_every_declaration_is_as_the_tool_writes_it() -> None:
     """Columns are aligned and words are in order; `declared` sees every file, so that none is left out."""
-    assert notation.declared().keys() >= {*KEYS}
-    assert [path.name for path in notation.unformatted()] == [], "`python -m kwcli.declarations format` mends them"
+    assert notation.read_declarations().keys() >= {*KEYS}
+    assert [path.name for path in notation.find_unformatted()] == [], "`python -m kwcli.declarations format` mends them"
 
 
 @pytest.mark.parametrize("folder", ["APIS", "STRUCTURES"])

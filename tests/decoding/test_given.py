@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwcli.decoding.inputs import dumped, gather, of_bytes, of_text, payload
+from kwcli.decoding.inputs import gather_inputs, inputs_of_bytes, inputs_of_text, parse_dump, payload
 from kwcli.output.hex import HexStyle, hex_lines
 from kwcli.output.short_texts import COLORED, PLAIN
 from kwcli.run_environment import Failure
@@ -22,7 +22,7 @@ FRAME = request(3, 12, 7, "app", {"topics": [{"name": "orders"}, {"name": "payme
 
 
 def bytes_of(text: str) -> list[bytes]:
-    return [each.data for each in of_text(text, "", "auto")]
+    return [each.data for each in inputs_of_text(text, "", "auto")]
 
 
 def pairs(data: bytes, between: str = " ", before: str = "") -> str:
@@ -104,9 +104,9 @@ def test_dumps(text: str, size: int) -> None:
 def test_a_dump_with_a_hole_is_refused() -> None:
     lines = NOTATIONS["kw's hex view"].splitlines()
     with pytest.raises(Failure, match="begins at byte 0x"):
-        dumped("\n".join(lines[:3] + lines[5:]))
+        parse_dump("\n".join(lines[:3] + lines[5:]))
     with pytest.raises(Failure, match="reveal-secrets"):
-        dumped("0000  00 00 ** **  secret")
+        parse_dump("0000  00 00 ** **  secret")
 
 
 def test_messages_a_line() -> None:
@@ -133,7 +133,7 @@ def test_lines_are_taken_as_they_come(size: int) -> None:
     env = world()
     lines = [FRAME.hex(), "", "no message", b64encode(FRAME).decode(), FRAME.hex()]
     env.stdin = trickle = Trickle("\n".join(lines).encode(), size)
-    found = gather(["-"], env, "auto")
+    found = gather_inputs(["-"], env, "auto")
     assert next(found) == ("standard input, line 1", FRAME, FRAME.hex(), "")
     assert trickle.taken <= len(FRAME) * 2 + 1 + size
     assert [(each.name[-1], each.data) for each in found] == [("3", b""), ("4", FRAME), ("5", FRAME)]
@@ -165,7 +165,7 @@ def test_a_capture_is_for_sniff(tmp_path: Path) -> None:
         file = tmp_path / "x.pcap"
         file.write_bytes(head + bytes(40))
         with pytest.raises(Failure, match=r"kw sniff .*x\.pcap"):
-            list(gather([str(file)], world(), "auto"))
+            list(gather_inputs([str(file)], world(), "auto"))
     assert len(segments("tour.pcapng")) > 100
 
 
@@ -180,25 +180,25 @@ WRONG = [
 @pytest.mark.parametrize(("text", "said"), WRONG)
 def test_what_is_none_says_why(text: str, said: str) -> None:
     with pytest.raises(Failure, match=said):
-        of_text(text, "", "auto")
+        inputs_of_text(text, "", "auto")
 
 
 def test_files_and_standard_input(tmp_path: Path) -> None:
     raw, text = tmp_path / "raw.bin", tmp_path / "text.hex"
     raw.write_bytes(FRAME)
     text.write_text(FRAME.hex())
-    found = list(gather([str(raw), f"@{text}", "-", "00 01", "02"], world(FRAME), "auto"))
+    found = list(gather_inputs([str(raw), f"@{text}", "-", "00 01", "02"], world(FRAME), "auto"))
     assert [each.data for each in found] == [FRAME, FRAME, FRAME, b"\0\1\2"]
     with pytest.raises(Failure, match="no such file"):
-        list(gather(["@/nowhere/at/all"], world(), "auto"))
+        list(gather_inputs(["@/nowhere/at/all"], world(), "auto"))
     with pytest.raises(Failure, match="empty"):
-        list(gather([], world(b" \n"), "auto"))
+        list(gather_inputs([], world(b" \n"), "auto"))
 
 
 @given(st.binary(min_size=1, max_size=200), st.sampled_from(["auto", "hex", "base64", "raw"]))
 def test_whatever_comes_in_a_file(data: bytes, form: str) -> None:
     try:
-        found = [each.data for each in of_bytes(data, "x", form)]
+        found = [each.data for each in inputs_of_bytes(data, "x", form)]
     except Failure:
         found = None
     if form == "raw":
@@ -210,7 +210,7 @@ def test_whatever_comes_in_a_file(data: bytes, form: str) -> None:
 @given(st.text(max_size=200), st.sampled_from(["auto", "hex", "base64"]))
 def test_whatever_is_pasted(text: str, form: str) -> None:
     try:
-        found = of_text(text, "", form)
+        found = inputs_of_text(text, "", form)
     except Failure:
         found = None
     assert found is None or found

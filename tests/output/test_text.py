@@ -178,7 +178,7 @@ def test_a_time_beyond_all_calendars() -> None:
 
 @pytest.mark.parametrize("width", [72, 80, 100, 200, None])
 def test_skipped_bytes(width: int | None) -> None:
-    text = TextLines(width, color=False).skipped(skipped())
+    text = TextLines(width, color=False).skipped_line(skipped())
     assert "… skipped" in text
     assert width in (72, 80) or "1.4kB to broker: lost" in text
     assert width is None or cell_width(text) <= width

@@ -38,7 +38,7 @@ def rows(name: str) -> tuple[Settled, ...]:
 
 def lines(name: str, width: int | None) -> list[str]:
     made = TextLines(width, color=False)
-    return [made.line(row) if row.kind == "exchange" else made.skipped(row) for row in rows(name)]
+    return [made.line(row) if row.kind == "exchange" else made.skipped_line(row) for row in rows(name)]
 
 
 def less(narrow: str, wide: str, api: str = "") -> Iterator[str]:
@@ -92,7 +92,7 @@ def test_no_column_gets_narrower() -> None:
         before, after = layout(narrow), layout(wide)
         assert all(one <= other for one, other in zip(before[:-2], after[:-2], strict=True))
         assert (before.facts or 0) <= (after.facts or 0)
-        assert set(before.shapes) <= set(after.shapes)
+        assert set(before.fact_rooms) <= set(after.fact_rooms)
 
 
 def test_nothing_is_cut_in_a_pipe() -> None:

@@ -192,9 +192,9 @@ def test_where_none_runs(tmp_path: Path) -> None:
 def test_nonsense_does_no_harm(ground: Ground, line: bytes) -> None:
     import socket
 
-    from kwcli.playground.node_control import _short
+    from kwcli.playground.node_control import _short_path
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link, _short(ground.folder) as place:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link, _short_path(ground.folder) as place:
         link.connect(place)
         link.sendall(line)
         assert json.loads(link.recv(4096)) == {"error": "no request"}

@@ -21,7 +21,7 @@ from kwcli.output.settings import Settings
 from kwcli.playground.run import MockCluster
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
-from kwcli.replay.recording import Allowed, RecordedRequest, Recording
+from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
 from kwcli.replay.replayed_client import Outcome
 from kwcli.run_environment import Exit
 from kwcli.sniff.run import Sniffing, SniffView
@@ -257,9 +257,9 @@ def test_records_that_kw_wrote_ask_the_same_as_the_capture(tmp_path: Path) -> No
 # The order of requests, with a cluster that answers at any time.
 
 
-def recorded(*changes: str, file: str = TOUR) -> Recording:
+def recorded(*changes: str, file: str = TOUR) -> ReplayRecording:
     env = world()
-    recording = Recording(Allowed.parse(changes))
+    recording = ReplayRecording(Allowed.parse(changes))
     view = SniffView(lambda _key, _side: frozenset(), lambda _write: recording)
     sniffing = Sniffing(
         env,
@@ -312,7 +312,7 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), NameMap(), None)
     shown: list[Outcome] = []
     run = running._Replay(world(), recording.requests, Shared(), settings, shown.append)  # type: ignore[arg-type]  # what is used of it
-    assert run.go() is False
+    assert run.run_all() is False
     assert run.counts.asked == len(shown) == 191
     assert run.counts.overtaken == 0
     answered: set[int] = set()

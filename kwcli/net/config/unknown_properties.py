@@ -173,7 +173,7 @@ def is_property_word(word: str) -> bool:
 
     Any other word in an unknown name may be a part of a password.
     """
-    from kwcli.spelling import distance
+    from kwcli.spelling import edit_distance
 
     folded = word.lower()
     words = _property_words()
@@ -181,7 +181,7 @@ def is_property_word(word: str) -> bool:
         return True
     most = len(folded) // _LETTERS_A_MISTAKE
     near = (each for each in words if abs(len(each) - len(folded)) <= most)
-    return folded.isalpha() and any(distance(folded, each) <= most for each in near)
+    return folded.isalpha() and any(edit_distance(folded, each) <= most for each in near)
 
 
 @cache

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from decoders.schema.model import Section
 
 
-def _words_of(means: str) -> dict[int, str]:
+def _enum_words(means: str) -> dict[int, str]:
     """The words of one of Kafka's closed sets, as people say them; `unknown` is left out."""
     return {number: name.replace("_", " ") for number, name in ENUMS[means].items() if name != "unknown"}
 
 
 # The negative times of ListOffsets, coordinators and so on are Kafka's words; the others are short forms for a line.
 WORDS: Final[dict[str, dict[int, str]]] = {
-    "coordinator": _words_of("coordinator"),
-    "config": _words_of("config_resource"),
-    "acl": _words_of("acl_resource"),
-    "pattern": _words_of("pattern"),
-    "operation": _words_of("operation"),
-    "permission": _words_of("permission"),
-    "election": _words_of("election"),
-    "codec": _words_of("compression"),
-    "timestamp": _words_of("timestamp"),
+    "coordinator": _enum_words("coordinator"),
+    "config": _enum_words("config_resource"),
+    "acl": _enum_words("acl_resource"),
+    "pattern": _enum_words("pattern"),
+    "operation": _enum_words("operation"),
+    "permission": _enum_words("permission"),
+    "election": _enum_words("election"),
+    "codec": _enum_words("compression"),
+    "timestamp": _enum_words("timestamp"),
     "isolation": ENUMS["isolation"],
     "scram": {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"},
     "endpoint": {1: "brokers", 2: "controllers"},
@@ -86,115 +86,115 @@ class FactRow(NamedTuple):
     facts: Facts
 
 
-def topic_of(element: View, names: Names, shape: FactRoom) -> str:
+def topic_of(element: View, names: Names, room: FactRoom) -> str:
     """The topic of an element: its name, else the name that the capture has shown for its id, else the id."""
     name: str | None = element.get("name") or element.get("topic") or element.get("topic_name")
     if name:
         return name
     found = element.get("topic_id")
-    return topic_id(found, names, shape) if found is not None else "?"
+    return topic_id(found, names, room) if found is not None else "?"
 
 
-def topic_id(value: UUID, names: Names, shape: FactRoom) -> str:
+def topic_id(value: UUID, names: Names, room: FactRoom) -> str:
     """The name of a topic id, or the id itself as Kafka prints it."""
-    return names(value) or short(uuid_text(value.bytes), shape)
+    return names(value) or short(uuid_text(value.bytes), room)
 
 
-def short(text: str, shape: FactRoom) -> str:
+def short(text: str, room: FactRoom) -> str:
     """An id in the room there is: only its beginning, where it is too long."""
-    return text if shape.id_size is None or len(text) <= shape.id_size else text[: shape.id_size - 1] + "…"
+    return text if room.id_size is None or len(text) <= room.id_size else text[: room.id_size - 1] + "…"
 
 
-def _plain(value: Any, _argument: str, names: Names, shape: FactRoom) -> str:
+def _format_plain(value: Any, _argument: str, names: Names, room: FactRoom) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return join_some([_plain(item, "", names, shape) for item in value], shape.items)
+        return join_some([_format_plain(item, "", names, room) for item in value], room.items)
     if isinstance(value, UUID):
-        return short(uuid_text(value.bytes), shape)
+        return short(uuid_text(value.bytes), room)
     return "" if value is None else str(value)
 
 
-def _count(value: Any, noun: str, _names: Names, _shape: FactRoom) -> str:
+def _format_count(value: Any, noun: str, _names: Names, _room: FactRoom) -> str:
     return count_of(len(value), noun.replace("_", " ")) if value else ""
 
 
-def _masks(value: Any, _argument: str, _names: Names, shape: FactRoom) -> str:
+def _format_metric_prefixes(value: Any, _argument: str, _names: Names, room: FactRoom) -> str:
     """The metrics that a broker wants: all, none, or those with these prefixes of names (KIP-714)."""
     if value is None:
         return ""
-    return "all metrics" if value in ALL_METRICS else join_some(value, shape.items) if value else "no metrics"
+    return "all metrics" if value in ALL_METRICS else join_some(value, room.items) if value else "no metrics"
 
 
-def _flag(value: Any, text: str, _names: Names, _shape: FactRoom) -> str:
+def _format_flag(value: Any, text: str, _names: Names, _room: FactRoom) -> str:
     return text.replace("_", " ") if value else ""
 
 
-def _member(value: Any, _argument: str, _names: Names, shape: FactRoom) -> str:
+def _format_member(value: Any, _argument: str, _names: Names, room: FactRoom) -> str:
     if isinstance(value, list):
-        return join_some([short(each, shape) for each in value if each], shape.items)
-    return short(value, shape) if value else ""
+        return join_some([short(each, room) for each in value if each], room.items)
+    return short(value, room) if value else ""
 
 
-def _word(value: Any, table: str, _names: Names, shape: FactRoom) -> str:
+def _format_word(value: Any, table: str, _names: Names, room: FactRoom) -> str:
     if isinstance(value, list):
-        return join_some(list(dict.fromkeys(word(table, item) for item in value)), shape.items)
+        return join_some(list(dict.fromkeys(word(table, item) for item in value)), room.items)
     return word(table, int(value))
 
 
-def _said_word(value: Any, table: str, _names: Names, _shape: FactRoom) -> str:
+def _format_word_unless_none(value: Any, table: str, _names: Names, _room: FactRoom) -> str:
     return WORDS[table].get(value, "")
 
 
-def _size(value: Any, _argument: str, _names: Names, _shape: FactRoom) -> str:
+def _format_size(value: Any, _argument: str, _names: Names, _room: FactRoom) -> str:
     return format_size(sum(value) if isinstance(value, list) else value)
 
 
-def _period(value: Any, _argument: str, _names: Names, _shape: FactRoom) -> str:
+def _format_configured_time(value: Any, _argument: str, _names: Names, _room: FactRoom) -> str:
     return format_period(value) if value >= 0 else ""
 
 
-def _known(value: Any, _argument: str, _names: Names, _shape: FactRoom) -> str:
+def _format_known_number(value: Any, _argument: str, _names: Names, _room: FactRoom) -> str:
     return str(value) if value is not None and value >= 0 else ""
 
 
-def _topics(value: Any, _argument: str, names: Names, shape: FactRoom) -> str:
-    return join_some([topic_of(item, names, shape) for item in value], shape.items)
+def _format_topics(value: Any, _argument: str, names: Names, room: FactRoom) -> str:
+    return join_some([topic_of(item, names, room) for item in value], room.items)
 
 
-def _any(value: Any, text: str, _names: Names, _shape: FactRoom) -> str:
+def _format_filter_value(value: Any, text: str, _names: Names, _room: FactRoom) -> str:
     """The value of a filter, or the argument where it is null."""
     return str(value) if value is not None else text
 
 
 FORMS: Final[dict[str, Form]] = {
-    "": _plain,
-    "count": _count,
-    "flag": _flag,
-    "member": _member,
-    "word": _word,
-    "said": _said_word,
-    "size": _size,
-    "period": _period,
-    "known": _known,
-    "topics": _topics,
+    "": _format_plain,
+    "count": _format_count,
+    "flag": _format_flag,
+    "member": _format_member,
+    "word": _format_word,
+    "said": _format_word_unless_none,
+    "size": _format_size,
+    "period": _format_configured_time,
+    "known": _format_known_number,
+    "topics": _format_topics,
 }
 # Forms that write a null, or an empty list, as well.
-NULL_FORMS: Final[dict[str, Form]] = {"any": _any, "masks": _masks}
+NULL_FORMS: Final[dict[str, Form]] = {"any": _format_filter_value, "masks": _format_metric_prefixes}
 
 
-def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
+def _partitions_writer(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
     """A writer of `orders[0,3] payments[1]`; with `@field` of `orders[0]@42` where a topic has one partition."""
     partition_path, at, value_name = path.partition("@")
     inner = make_getter(partition_path)
     value_of = make_getter(partition_path.rpartition(".")[0] + "." + value_name) if at else None
 
-    def write(view: View, names: Names, shape: FactRoom) -> str:
+    def write(view: View, names: Names, room: FactRoom) -> str:
         elements = outer(view)
         if not elements:
             return ""
         if len(elements) == 1:
-            topic = topic_of(elements[0], names, shape)
+            topic = topic_of(elements[0], names, room)
             numbers = inner(elements[0])
             if isinstance(numbers, list) and len(numbers) == 1:
                 beside = value_of(elements[0]) if value_of is not None else None
@@ -203,7 +203,7 @@ def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
         values: list[int] = []
         for element in elements:
             numbers = inner(element)
-            held = topics.setdefault(topic_of(element, names, shape), [])
+            held = topics.setdefault(topic_of(element, names, room), [])
             if isinstance(numbers, int):
                 held.append(numbers)
             elif numbers:
@@ -212,7 +212,7 @@ def _parts(outer: Get, path: str) -> Callable[[View, Names, FactRoom], str]:
                 values.extend(value_of(element) or ())
         count = sum(map(len, topics.values()))
         suffix = f"@{values[0]}" if count == 1 and values else ""
-        return join_some([f"{topic}[{format_ranges(held)}]{suffix}" for topic, held in topics.items()], shape.items)
+        return join_some([f"{topic}[{format_ranges(held)}]{suffix}" for topic, held in topics.items()], room.items)
 
     return write
 
@@ -222,14 +222,14 @@ class _Source:
 
     def __init__(self) -> None:
         self.lines = [
-            "def facts(exchange, request, response, shape):",
+            "def facts(exchange, request, response, room):",
             "    names = exchange.topic_name",
             "    out = []",
         ]
-        self.objects: dict[str, Any] = {"plain": _plain}
+        self.objects: dict[str, Any] = {"plain": _format_plain}
         self.needs: dict[str, set[str]] = {"request": set(), "response": set()}
 
-    def fact(self, words: list[str]) -> None:
+    def add_fact(self, words: list[str]) -> None:
         """Add one fact: its words in order, nothing when one of its values is empty."""
         depth = 1
         shown: list[str] = []
@@ -240,66 +240,66 @@ class _Source:
             name = f"t{number}"
             for choice, text in enumerate(token.split("|")):
                 if choice:
-                    self._line(depth, f"if not {name}:")
-                self._value(depth + (choice > 0), name, text)
-            self._line(depth, f"if {name}:")
+                    self._add_line(depth, f"if not {name}:")
+                self._add_value(depth + (choice > 0), name, text)
+            self._add_line(depth, f"if {name}:")
             depth += 1
             shown.append(f"{{{name}}}")
-        self._line(depth, f'out.append(f"{" ".join(shown)}")')
+        self._add_line(depth, f'out.append(f"{" ".join(shown)}")')
 
-    def _line(self, depth: int, text: str) -> None:
+    def _add_line(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
-    def _value(self, depth: int, name: str, text: str) -> None:
+    def _add_value(self, depth: int, name: str, text: str) -> None:
         """Add lines that set `name` to one value as text, empty where it is missing."""
         side = "request" if text[0] == ">" else "response"
         path, _, form = text[1:].partition(":")
         form, _, argument = form.partition(":")
         if form in ("parts", "topics"):
-            write, paths = _elements(path, form)
+            write, paths = _elements_writer(path, form)
             self.needs[side] |= paths
-            self._line(depth, f"{name} = {self._object(write)}({side}, names, shape)")
+            self._add_line(depth, f"{name} = {self._bind_object(write)}({side}, names, room)")
             return
         self.needs[side].add(path)
-        get = f"{side}.get({path!r})" if "." not in path else f"{self._object(make_getter(path))}({side})"
-        self._line(depth, f"v = {get}")
+        get = f"{side}.get({path!r})" if "." not in path else f"{self._bind_object(make_getter(path))}({side})"
+        self._add_line(depth, f"v = {get}")
         if form == "":
-            self._line(depth, f"{name} = v if v.__class__ is str else plain(v, '', names, shape)")
+            self._add_line(depth, f"{name} = v if v.__class__ is str else plain(v, '', names, room)")
         elif form == "known":
-            self._line(depth, f'{name} = str(v) if v is not None and v >= 0 else ""')
+            self._add_line(depth, f'{name} = str(v) if v is not None and v >= 0 else ""')
         elif form in NULL_FORMS:
-            self._line(depth, f"{name} = {self._object(NULL_FORMS[form])}(v, {argument!r}, names, shape)")
+            self._add_line(depth, f"{name} = {self._bind_object(NULL_FORMS[form])}(v, {argument!r}, names, room)")
         else:
             if form not in FORMS:
                 raise ValueError(f"a fact has no form {form!r}; there are {', '.join([*FORMS, *NULL_FORMS])}")
-            call = f"{self._object(FORMS[form])}(v, {argument!r}, names, shape)"
-            self._line(depth, f'{name} = "" if v is None or v == [] else {call}')
+            call = f"{self._bind_object(FORMS[form])}(v, {argument!r}, names, room)"
+            self._add_line(depth, f'{name} = "" if v is None or v == [] else {call}')
 
-    def _object(self, value: object) -> str:
+    def _bind_object(self, value: object) -> str:
         name = f"o{len(self.objects)}"
         self.objects[name] = value
         return name
 
-    def compiled(self) -> Facts:
+    def compile_function(self) -> Facts:
         """The compiled function."""
-        self._line(1, "return out")
+        self._add_line(1, "return out")
         exec("\n".join(self.lines), self.objects)  # the text is made only from declarations
         facts: Facts = self.objects["facts"]
         return facts
 
 
-def _elements(path: str, form: str) -> tuple[Callable[[View, Names, FactRoom], str], set[str]]:
+def _elements_writer(path: str, form: str) -> tuple[Callable[[View, Names, FactRoom], str], set[str]]:
     """A writer of an array's topics, or of its topics with their partitions; and the paths that it needs."""
     outer_path, _, inner_path = path.partition("/")
     outer = make_getter(outer_path.removesuffix("[]"))
     paths = {f"{outer_path}.{field}" for field in TOPIC_FIELDS}
     if form == "topics":
-        return lambda view, names, shape: _topics(outer(view) or [], "", names, shape), paths
+        return lambda view, names, room: _format_topics(outer(view) or [], "", names, room), paths
     partition, at, beside = inner_path.partition("@")
     paths.add(f"{outer_path}.{partition}")
     if at:
         paths.add(f"{outer_path}.{partition.rpartition('.')[0]}.{beside}")
-    return _parts(outer, inner_path), paths
+    return _partitions_writer(outer, inner_path), paths
 
 
 def row(line: Section) -> FactRow:
@@ -307,7 +307,7 @@ def row(line: Section) -> FactRow:
     source = _Source()
     try:
         for fact in re.split(r" {2,}|\n *", re.sub(r"\n *\|", "|", line.text)):
-            source.fact(fact.split())
+            source.add_fact(fact.split())
     except ValueError as error:
         raise line.error(str(error)) from None
-    return FactRow(frozenset(source.needs["request"]), frozenset(source.needs["response"]), source.compiled())
+    return FactRow(frozenset(source.needs["request"]), frozenset(source.needs["response"]), source.compile_function())

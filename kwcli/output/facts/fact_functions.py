@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_VIEW: Final[View] = {}
 
 
-def no_facts(_exchange: Exchange, _request: View, _response: View, _shape: FactRoom) -> list[str]:
+def no_facts(_exchange: Exchange, _request: View, _response: View, _room: FactRoom) -> list[str]:
     """The facts of an unknown API: none."""
     return []
 
@@ -47,7 +47,7 @@ ACKS: Final = WORDS["acks"]
 COUNTS: Final = tuple(f"{count} rec" for count in range(1000))
 
 
-def _single(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None:
+def _single_partition(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None:
     """The only partition of the only topic, the usual case; None where there are more."""
     if len(elements) == 1:
         parts: list[dict[str, Any]] | None = elements[0].get(inner)
@@ -56,16 +56,16 @@ def _single(elements: list[dict[str, Any]], inner: str) -> dict[str, Any] | None
     return None
 
 
-def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, shape: FactRoom) -> str:
+def partitions(elements: list[dict[str, Any]], inner: str, index: str, names: Names, room: FactRoom) -> str:
     """`orders[0,3,5] payments[1]` for elements that have a topic and a list of partitions."""
     topics: dict[str, list[int]] = {}
     for element in elements:
-        held = topics.setdefault(topic_of(element, names, shape), [])
+        held = topics.setdefault(topic_of(element, names, room), [])
         held += [part[index] for part in element.get(inner) or () if index in part]
-    return join_some([f"{topic}[{format_ranges(held)}]" for topic, held in topics.items()], shape.items)
+    return join_some([f"{topic}[{format_ranges(held)}]" for topic, held in topics.items()], room.items)
 
 
-def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
+def _batch_texts(raw: bytes | None, span: Any) -> tuple[str, str, str]:
     """Records, bytes and codecs of one records field; `0 rec` alone where there are none."""
     alone = read_sole_batch(raw, *span) if span.__class__ is tuple and raw is not None else None
     if alone is not None:
@@ -81,7 +81,7 @@ def _batches(raw: bytes | None, span: Any) -> tuple[str, str, str]:
     return COUNTS[count] if count < 1000 else f"{count} rec", f"{size}B" if size < 1000 else format_size(size), named
 
 
-def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
+def _content_texts(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> tuple[str, str, str]:
     """Records, bytes and codecs of the batches in these partitions; `0 rec` alone where there are none."""
     records = size = 0
     codecs: tuple[str, ...] = ()
@@ -99,26 +99,26 @@ def _contents(raw: bytes | None, elements: list[dict[str, Any]], inner: str) -> 
     return f"{records} rec", f"{size}B" if size < 1000 else format_size(size), named
 
 
-def _none(exchange: Exchange) -> str:
+def _no_records_text(exchange: Exchange) -> str:
     """The text for no visible record: `? rec` for exchanges of a broker's log, which tells no counts."""
     return "? rec" if exchange.record is not None and "server" in exchange.record else NOTHING[0]
 
 
-def produce(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+def produce(exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
     """`orders[3]`, `412 rec`, `38.1kB`, `zstd`, `acks=all`, `at 1042`."""
     topics = request.get("topic_data")
     if not topics:
         return []
     # The view of a side that cannot be decoded ends in the middle: any key may be missing.
-    part = _single(topics, "partition_data")
+    part = _single_partition(topics, "partition_data")
     if part is not None:
-        name = topics[0].get("name") or topic_of(topics[0], exchange.topic_name, shape)
+        name = topics[0].get("name") or topic_of(topics[0], exchange.topic_name, room)
         facts = [f"{name}[{part.get('index', '')}]"]
-        count, size, codec = _batches(exchange.request_raw, part.get("records"))
+        count, size, codec = _batch_texts(exchange.request_raw, part.get("records"))
     else:
-        facts = [partitions(topics, "partition_data", "index", exchange.topic_name, shape)]
-        count, size, codec = _contents(exchange.request_raw, topics, "partition_data")
-    facts.append(count if size else _none(exchange))
+        facts = [partitions(topics, "partition_data", "index", exchange.topic_name, room)]
+        count, size, codec = _content_texts(exchange.request_raw, topics, "partition_data")
+    facts.append(count if size else _no_records_text(exchange))
     if size:
         facts.append(size)
         if codec:
@@ -130,36 +130,36 @@ def produce(exchange: Exchange, request: View, response: View, shape: FactRoom) 
         facts.append(f"txn {request['transactional_id']}")
     answers = response.get("responses")
     if answers:
-        answer = _single(answers, "partition_responses")
+        answer = _single_partition(answers, "partition_responses")
         if answer is not None and answer.get("base_offset", -1) >= 0:
             facts.append(f"at {answer['base_offset']}")
         if response.get("throttle_time_ms"):
-            facts += _throttle(response)
+            facts += _throttle_facts(response)
     return facts
 
 
-def _throttle(response: View) -> list[str]:
+def _throttle_facts(response: View) -> list[str]:
     ms = response.get("throttle_time_ms")
     return [f"throttled {format_period(ms)}"] if ms else []
 
 
-def fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+def fetch(exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
     """`orders[0]`, `from 1042`, `→ 0 rec`, `(waited 500ms)`."""
     asked = request.get("topics")
     given = response.get("responses")
-    facts = _asked(exchange, asked, given, shape)
+    facts = _fetched_partition_facts(exchange, asked, given, room)
     if response:
-        one = _single(given, "partitions") if given else None
+        one = _single_partition(given, "partitions") if given else None
         if one is not None:
-            count, size, codec = _batches(exchange.response_raw, one.get("records"))
+            count, size, codec = _batch_texts(exchange.response_raw, one.get("records"))
         else:
-            count, size, codec = _contents(exchange.response_raw, given or [], "partitions")
-        facts.append(f"→ {count if size else _none(exchange)}")
+            count, size, codec = _content_texts(exchange.response_raw, given or [], "partitions")
+        facts.append(f"→ {count if size else _no_records_text(exchange)}")
         if size:
             facts.append(size)
             if codec:
                 facts.append(codec)
-        elif _waited(exchange, request):
+        elif _has_waited(exchange, request):
             facts.append(f"(waited {format_period(request['max_wait_ms'])})")
     replica = request.get("replica_id", -1)
     if replica is None or replica < 0:
@@ -168,50 +168,50 @@ def fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) ->
     if replica >= 0:
         facts.append(f"replica {replica}")
     if (asked or given) and request.get("session_epoch"):
-        facts += _session(exchange)
+        facts += _session_facts(exchange)
     if response.get("throttle_time_ms"):
-        facts += _throttle(response)
+        facts += _throttle_facts(response)
     return facts
 
 
-def _asked(exchange: Exchange, asked: Any, given: Any, shape: FactRoom) -> list[str]:
+def _fetched_partition_facts(exchange: Exchange, asked: Any, given: Any, room: FactRoom) -> list[str]:
     """The partitions that a fetch is about, and the offset where there is a single one."""
     if not asked:
         if given:
-            return [partitions(given, "partitions", "partition_index", exchange.topic_name, shape)]
-        return _session(exchange)
-    part = _single(asked, "partitions")
+            return [partitions(given, "partitions", "partition_index", exchange.topic_name, room)]
+        return _session_facts(exchange)
+    part = _single_partition(asked, "partitions")
     if part is None:
-        return [partitions(asked, "partitions", "partition", exchange.topic_name, shape)]
-    name = asked[0].get("topic") or topic_of(asked[0], exchange.topic_name, shape)
+        return [partitions(asked, "partitions", "partition", exchange.topic_name, room)]
+    name = asked[0].get("topic") or topic_of(asked[0], exchange.topic_name, room)
     facts = [f"{name}[{part.get('partition', '')}]"]
     if "fetch_offset" in part:
         facts.append(f"from {part['fetch_offset']}")
     return facts
 
 
-def _waited(exchange: Exchange, request: View) -> bool:
+def _has_waited(exchange: Exchange, request: View) -> bool:
     """Whether the answer came only when the wait time that the client allows was over."""
     most, took = request.get("max_wait_ms"), exchange.latency_ms
     return most is not None and most > 1 and took is not None and took >= 0.9 * most
 
 
-def _session(exchange: Exchange) -> list[str]:
+def _session_facts(exchange: Exchange) -> list[str]:
     session = exchange.fetch_session
     return [f"session {session['id']}/{session['epoch']}"] if session and session["id"] else []
 
 
-def share_fetch(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+def share_fetch(exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
     """`group g`, `orders[0]`, `→ 12 rec`."""
     names = exchange.topic_name
     facts = [f"group {request.get('group_id')}"] if request.get("group_id") else []
     asked = request.get("topics") or []
     given = response.get("responses") or []
     if asked or given:
-        facts.append(partitions(asked or given, "partitions", "partition_index", names, shape))
+        facts.append(partitions(asked or given, "partitions", "partition_index", names, room))
     if response:
-        count, size, codec = _contents(exchange.response_raw, given, "partitions")
-        facts.append(f"→ {count if size else _none(exchange)}")
+        count, size, codec = _content_texts(exchange.response_raw, given, "partitions")
+        facts.append(f"→ {count if size else _no_records_text(exchange)}")
         facts += [text for text in (size, codec) if text]
     if request.get("share_session_epoch") is not None:
         facts.append(f"session epoch {request['share_session_epoch']}")
@@ -221,7 +221,7 @@ def share_fetch(exchange: Exchange, request: View, response: View, shape: FactRo
 # All other APIs.
 
 
-def _token(exchange: Exchange, _request: View, _response: View, _shape: FactRoom) -> list[str]:
+def _token(exchange: Exchange, _request: View, _response: View, _room: FactRoom) -> list[str]:
     said = exchange.extra.get("sasl") if exchange.extra else None
     who = [text for text in (exchange.user, exchange.mechanism) if text]
     if said or len(who) > 1:
@@ -247,28 +247,28 @@ _SASL: Final = {
 }
 
 
-def _list_offsets(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+def _list_offsets(exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
     asked = request.get("topics") or []
-    facts = [partitions(asked, "partitions", "partition_index", exchange.topic_name, shape)] if asked else []
+    facts = [partitions(asked, "partitions", "partition_index", exchange.topic_name, room)] if asked else []
     stamps = dict.fromkeys(part.get("timestamp", 0) for topic in asked for part in topic.get("partitions") or ())
     said = [WORDS["timestamp"].get(stamp) or f"at {stamp}" for stamp in stamps]
     if said:
-        facts.append(join_some(said, shape.items))
+        facts.append(join_some(said, room.items))
     offsets: list[str] = []
     for topic in response.get("topics") or ():
         for part in topic.get("partitions") or ():
             old = part.get("old_style_offsets")
             offsets.append(",".join(map(str, old)) if old else str(part.get("offset", -1)))
     if offsets:
-        facts.append(f"→ {join_some(offsets, shape.items)}")
+        facts.append(f"→ {join_some(offsets, room.items)}")
     return facts
 
 
-def _metadata(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+def _metadata(exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
     names = exchange.topic_name
     asked = request.get("topics")
     if asked:
-        facts = [join_some([topic_of(topic, names, shape) for topic in asked], shape.items)]
+        facts = [join_some([topic_of(topic, names, room) for topic in asked], room.items)]
     elif request:
         facts = ["all topics" if asked is None or exchange.api_version == 0 else "brokers only"]
     else:
@@ -284,63 +284,63 @@ def _metadata(exchange: Exchange, request: View, response: View, shape: FactRoom
     return facts
 
 
-def _find_coordinator(_exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
+def _find_coordinator(_exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
     kind = word("coordinator", request.get("key_type") or 0)
     keys = request.get("coordinator_keys") or ([request["key"]] if request.get("key") is not None else [])
-    facts = [f"{kind} {join_some(keys, shape.items)}"] if keys else []
+    facts = [f"{kind} {join_some(keys, room.items)}"] if keys else []
     found = response.get("coordinators") or ([response] if "node_id" in response else [])
     nodes = dict.fromkeys(
         f"node {one['node_id']} {one.get('host')}:{one.get('port')}" for one in found if one.get("node_id", -1) >= 0
     )
     if nodes:
-        facts.append(f"→ {join_some(list(nodes), shape.items)}")
+        facts.append(f"→ {join_some(list(nodes), room.items)}")
     return facts
 
 
-def _create_topics(_exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
+def _create_topics(_exchange: Exchange, request: View, _response: View, room: FactRoom) -> list[str]:
     topics = request.get("topics") or []
-    sizes = [_size_of(topic) for topic in topics]
+    sizes = [_format_topic_size(topic) for topic in topics]
     names = [topic.get("name", "?") for topic in topics]
     if len(set(sizes)) == 1:
-        facts = [join_some(names, shape.items), sizes[0]]
+        facts = [join_some(names, room.items), sizes[0]]
     else:
-        facts = [join_some([f"{name} {size}" for name, size in zip(names, sizes, strict=True)], shape.items)]
+        facts = [join_some([f"{name} {size}" for name, size in zip(names, sizes, strict=True)], room.items)]
     configs = dict.fromkeys(config.get("name", "?") for topic in topics for config in topic.get("configs") or ())
     if configs:
-        facts.append(f"set {join_some(list(configs), shape.items)}")
+        facts.append(f"set {join_some(list(configs), room.items)}")
     return [*facts, "validate only"] if request.get("validate_only") else facts
 
 
-def _size_of(topic: View) -> str:
+def _format_topic_size(topic: View) -> str:
     """Partitions × replicas of a topic to be created."""
     partitions, factor = topic.get("num_partitions", -1), topic.get("replication_factor", -1)
     return f"{'default' if partitions < 0 else partitions}×{'default' if factor < 0 else factor}"
 
 
-def _reassigned(exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
-    return _placed(exchange, request, shape, ("replicas",))
+def _reassignment_facts(exchange: Exchange, request: View, _response: View, room: FactRoom) -> list[str]:
+    return _placement_facts(exchange, request, room, ("replicas",))
 
 
-def _alter_partition(exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
-    facts = _placed(exchange, request, shape, ("new_isr", "new_isr_with_epochs"))
+def _alter_partition(exchange: Exchange, request: View, _response: View, room: FactRoom) -> list[str]:
+    facts = _placement_facts(exchange, request, room, ("new_isr", "new_isr_with_epochs"))
     return [*facts, f"broker {request['broker_id']}"] if "broker_id" in request else facts
 
 
-def _placed(exchange: Exchange, request: View, shape: FactRoom, fields: tuple[str, ...]) -> list[str]:
+def _placement_facts(exchange: Exchange, request: View, room: FactRoom, fields: tuple[str, ...]) -> list[str]:
     """`orders[1]→1,2,3` for each partition that gets other replicas."""
     found: list[str] = []
     for topic in request.get("topics") or ():
-        name = topic_of(topic, exchange.topic_name, shape)
+        name = topic_of(topic, exchange.topic_name, room)
         for part in topic.get("partitions") or ():
             nodes = next((part[field] for field in fields if part.get(field) is not None), None)
             numbers = [node["broker_id"] if isinstance(node, dict) else node for node in nodes or ()]
             target = ",".join(map(str, numbers)) if nodes is not None else "as before"
             found.append(f"{name}[{part.get('partition_index', '')}]→{target}")
-    most = len(found) if shape.items is None else shape.items
+    most = len(found) if room.items is None else room.items
     return found[:most] + ([f"+{len(found) - most}"] if len(found) > most else [])
 
 
-def _api_versions(exchange: Exchange, request: View, response: View, _shape: FactRoom) -> list[str]:
+def _api_versions(exchange: Exchange, request: View, response: View, _room: FactRoom) -> list[str]:
     facts = []
     if request.get("client_software_name"):
         facts.append(f"{request['client_software_name']} {request.get('client_software_version')}")
@@ -351,8 +351,8 @@ def _api_versions(exchange: Exchange, request: View, response: View, _shape: Fac
     return facts
 
 
-def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape: FactRoom) -> list[str]:
-    facts = _token(exchange, request, response, shape)
+def _sasl_authenticate(exchange: Exchange, request: View, response: View, room: FactRoom) -> list[str]:
+    facts = _token(exchange, request, response, room)
     if response.get("session_lifetime_ms"):
         facts.append(f"session {format_period(response['session_lifetime_ms'])}")
     if response.get("error_message"):
@@ -363,14 +363,14 @@ def _sasl_authenticate(exchange: Exchange, request: View, response: View, shape:
     return facts
 
 
-def _envelope(exchange: Exchange, request: View, _response: View, shape: FactRoom) -> list[str]:
+def _envelope(exchange: Exchange, request: View, _response: View, room: FactRoom) -> list[str]:
     span = request.get("request_data")
     if type(span) is not tuple or span[1] < 10 or exchange.request_raw is None:
         return []
     head = exchange.request_raw[span[0] : span[0] + 4]
     key, version = int.from_bytes(head[:2], "big"), int.from_bytes(head[2:], "big")
     name = api(key).name if key in NAMES else f"UNKNOWN({key})"
-    return [f"forwards {short(name, shape)} {version}"]
+    return [f"forwards {short(name, room)} {version}"]
 
 
 def _hand(facts: Facts, request: str, response: str) -> FactRow:
@@ -416,7 +416,9 @@ FUNCTIONS: Final[dict[int, FactRow]] = {
         "",
     ),
     36: _hand(_sasl_authenticate, "", "error_message session_lifetime_ms"),
-    45: _hand(_reassigned, "topics[].name topics[].partitions[].partition_index topics[].partitions[].replicas", ""),
+    45: _hand(
+        _reassignment_facts, "topics[].name topics[].partitions[].partition_index topics[].partitions[].replicas", ""
+    ),
     56: _hand(
         _alter_partition,
         "broker_id topics[].topic_name topics[].topic_id topics[].partitions[].partition_index"
@@ -486,7 +488,7 @@ def trouble_of(exchange: Exchange) -> str:
     return clean(" ".join(words))
 
 
-def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
+def facts_in(exchange: Exchange, facts_of: Facts, room: FactRoom) -> list[str]:
     """The facts of a line, as far as they are sure: nothing is counted in a side that cannot be decoded.
 
     If the request cannot be decoded, they are the topics and groups that it names before that point.
@@ -495,12 +497,12 @@ def facts_in(exchange: Exchange, facts_of: Facts, shape: FactRoom) -> list[str]:
     request = exchange.view("request") or NO_VIEW
     if "request" not in failures:
         response = NO_VIEW if "response" in failures else exchange.view("response") or NO_VIEW
-        return facts_of(exchange, request, response, shape)
+        return facts_of(exchange, request, response, room)
     from decoders.filters.fields import entity_names  # loads the filter language, which most captures do without
 
     topics = list(dict.fromkeys(entity_names(exchange, "request", "topicName")))
     groups = list(dict.fromkeys(entity_names(exchange, "request", "groupId")))
-    return [*([join_some(topics, shape.items)] if topics else []), *(f"group {name}" for name in groups if name)]
+    return [*([join_some(topics, room.items)] if topics else []), *(f"group {name}" for name in groups if name)]
 
 
 def summary(exchange: Exchange) -> str:

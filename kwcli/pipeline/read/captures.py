@@ -444,7 +444,7 @@ def read_beginning(file: RangeFile, name: str) -> bytes:
     """The beginning of a file, decompressed where need be: enough to know a request log; less of a damaged file."""
     head = b""
     try:
-        for piece in as_capture_source(file, name).plain():
+        for piece in as_capture_source(file, name).plain_pieces():
             head += piece[: _BEGIN_SIZE - len(head)]
             if len(head) >= _BEGIN_SIZE or head[:4] in CAPTURE_MAGICS:
                 break

@@ -86,7 +86,7 @@ class RequestLogDecoder:
 
     def _inflate_lines(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
         source = as_capture_source(file, piece.name, piece.size)
-        yield from source.plain()
+        yield from source.plain_pieces()
         self.taken += piece.size
 
     def _add_rows(self, rows: Sequence[Settled], path: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge import file_of
 from decoders.messages.body_json import Options
-from kwcli.filter_options import select
+from kwcli.filter_options import make_filter
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
@@ -31,7 +31,7 @@ class RowFilter:
     """Chooses the rows of a run; `needs` is what its engine has to read of bodies. Failure for a wrong filter."""
 
     def __init__(self, spec: JobSpec) -> None:
-        self._filter = select(spec.filter, {})
+        self._filter = make_filter(spec.filter, {})
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
         self._files = spec.files if "file" in self._filter.names else ()
