@@ -224,9 +224,9 @@ class ApiReader:
         return tolerated
 
     def _projector(self, layout: Layout, side: Side) -> Projector:
-        return projector(layout.plan, _known(layout, self._wanted(side)), side == "response")
+        return projector(layout.plan, _known_paths(layout, self._wanted_paths(side)), side == "response")
 
-    def _wanted(self, side: Side) -> frozenset[str]:
+    def _wanted_paths(self, side: Side) -> frozenset[str]:
         return self._needs.needed_paths(self.key, side) if self.key is not None else frozenset()
 
     def look(self, exchange: Sides) -> None:
@@ -285,7 +285,7 @@ class ApiReader:
             if found is None:
                 views[number], failures[side] = self.fields(side, data, missing)
                 for plan in self.layouts(side)[:1]:
-                    hide_secrets(plan.plan, views[number], self._wanted(side))
+                    hide_secrets(plan.plan, views[number], self._wanted_paths(side))
                 continue
             views[number], codes, release = found
             error_codes = codes or error_codes
@@ -319,7 +319,7 @@ class ApiReader:
             fields, failure = read(plan, data, at, len(data))
         except DecodeError as problem:
             fields, failure = {}, without_frames(problem)
-        return fields, failed(failure, missing)
+        return fields, make_failure(failure, missing)
 
     def stable(self, side: Side) -> Plan:
         """The first layout of a side, by which its failures are explained. Raises UnknownApi or UnsupportedVersion."""
@@ -406,20 +406,22 @@ def names_topic_ids(key: int | None, version: int | None) -> bool:
     if key not in TOPIC_ID_SOURCES or version is None:
         return False
     return any(
-        _has(layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split("."))
+        _has_path(layouts(key, version, source.side)[0].plan, f"{source.path}.{source.id}".replace("[]", "").split("."))
         for source in TOPIC_ID_SOURCES[key]
         if layouts(key, version, source.side)
     )
 
 
-def _known(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
+def _known_paths(layout: Layout, paths: frozenset[str]) -> frozenset[str]:
     """The paths that a layout has: an early one is a declaration of its own and may lack fields of the stable one."""
     if layout.release is None:
         return paths
-    return frozenset(path for path in paths if _has(layout.plan, path.partition(":")[0].replace("[]", "").split(".")))
+    return frozenset(
+        path for path in paths if _has_path(layout.plan, path.partition(":")[0].replace("[]", "").split("."))
+    )
 
 
-def _has(plan: Plan, names: list[str]) -> bool:
+def _has_path(plan: Plan, names: list[str]) -> bool:
     for name in names:
         field = next((field for field in (*plan.fields, *plan.tagged) if field.name == name), None)
         if field is None:
@@ -444,7 +446,7 @@ def _unread(exchange: Sides) -> dict[Side, DecodeFailure] | None:
     return {"response": DecodeFailure(missing or "no_request", 4, "", "its request is not in the capture")}
 
 
-def failed(problem: DecodeError | None, missing: str | None) -> DecodeFailure:
+def make_failure(problem: DecodeError | None, missing: str | None) -> DecodeFailure:
     """The failure of a side; `missing` is the reason why only a part of its bytes is there, if so."""
     if problem is None:
         return DecodeFailure(missing or "malformed", 0, "", "")

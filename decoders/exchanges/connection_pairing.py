@@ -432,7 +432,7 @@ class Pairing:
         earlier = self.in_flight.first(correlation_id)
         if earlier is not None and self.responses.lost_packet > (earlier.request_packet_end or 0):
             # Its response was among the lost bytes; if it still came, nobody could tell which request it answers.
-            self.in_flight.take(correlation_id)
+            self.in_flight.take_request(correlation_id)
             self._give_up(earlier, "lost")
         self.in_flight.add(correlation_id, exchange)
         self.budget.held += len(exchange.request_raw or b"")
@@ -455,7 +455,7 @@ class Pairing:
             self._headless(self.responses, frame)
             return
         correlation_id = CORRELATION.unpack_from(data, 4)[0]
-        exchange = self.in_flight.take(correlation_id)
+        exchange = self.in_flight.take_request(correlation_id)
         if exchange is None:
             if self._under_way() == correlation_id and correlation_id not in self.early:
                 self.early[correlation_id] = frame
@@ -508,13 +508,13 @@ class Pairing:
         request = exchange.request
         if exchange.api_key == SASL_AUTHENTICATE:
             data = request.get("auth_bytes")
-            self._attempt().ask(exchange, data if isinstance(data, bytes) else None, self.context.owners)
+            self._attempt().add_step(exchange, data if isinstance(data, bytes) else None, self.context.owners)
             return
         mechanism = str(request.get("mechanism", ""))
         self.sasl.attempt = None
         exchange.login = self._attempt(mechanism).login
         if exchange.api_version == 0:
-            self.sasl.asked(mechanism)
+            self.sasl.follow_handshake_request(mechanism)
             self._follow_phase()
 
     def _attempt(self, mechanism: str = "") -> LoginAttempt:
@@ -547,7 +547,7 @@ class Pairing:
     def _leave_tokens(self) -> None:
         """End the tokens, because a request has come: no token is answered any more."""
         while self.sasl.tokens:
-            self._settle_alone(self.sasl.take(), "token")
+            self._settle_alone(self.sasl.take_token(), "token")
         if self.sasl.attempt is not None:  # the broker has accepted a step that it did not answer
             self.login, self.sasl.attempt = self.sasl.attempt.login, None
         if self.sasl.phase == SaslPhase.TOKENS or self.responses.lossy:
@@ -562,9 +562,9 @@ class Pairing:
         exchange.client_software = self.software
         put_request(exchange, frame)
         if frame.missing:
-            self._attempt().ask(exchange, None, self.context.owners)
+            self._attempt().add_step(exchange, None, self.context.owners)
         else:
-            self._attempt().ask(exchange, frame.data[4:], self.context.owners)
+            self._attempt().add_step(exchange, frame.data[4:], self.context.owners)
         self.sasl.wait(exchange)
         self._follow_phase()
 
@@ -575,7 +575,7 @@ class Pairing:
         return self.in_flight.first(CORRELATION.unpack_from(data, 4)[0]) is not None
 
     def _answer_token(self, frame: Frame) -> bool:
-        exchange = self.sasl.take()
+        exchange = self.sasl.take_token()
         if self.requests.lost_packet > (exchange.request_packet_end or 0):
             # Some tokens have no answer: this frame may answer a request among the lost bytes.
             self._settle_alone(exchange, "token")
@@ -584,7 +584,7 @@ class Pairing:
         if frame.missing == "incomplete":
             exchange.extra = {**(exchange.extra or {}), "closed": self.closing}
         self._logged_in(exchange, None if frame.missing else frame.data[4:])
-        self.sasl.paired()
+        self.sasl.follow_token_answer()
         self._follow_phase()
         self.settle(exchange)
         return True
@@ -652,7 +652,7 @@ class Pairing:
             data = response.get("auth_bytes")
             self._logged_in(exchange, data if isinstance(data, bytes) else None)
         if exchange.api_version == 0 and self.sasl.phase == SaslPhase.HANDSHAKE:
-            self.sasl.answered(error_code)
+            self.sasl.follow_handshake_response(error_code)
             self._follow_phase()
 
     def again(self, direction: FrameDirection, at: int, size: int) -> None:
@@ -692,6 +692,6 @@ class Pairing:
                 exchange.extra["reason"] = reason
             self._settle_alone(exchange, "unanswered")
         while self.sasl.tokens:
-            exchange = self.sasl.take()
+            exchange = self.sasl.take_token()
             exchange.extra = {**(exchange.extra or {}), "closed": how}
             self._settle_alone(exchange, "token")

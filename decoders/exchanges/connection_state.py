@@ -64,7 +64,7 @@ class InFlight(dict[int, T | Queue[T]]):
         waiting = self.get(correlation_id)
         return waiting[0] if isinstance(waiting, Queue) else waiting
 
-    def take(self, correlation_id: int) -> T | None:
+    def take_request(self, correlation_id: int) -> T | None:
         """Remove and return the request that a response with this correlation id belongs to; None if there is none."""
         waiting = self.get(correlation_id)
         if not isinstance(waiting, Queue):
@@ -93,7 +93,7 @@ class InFlight(dict[int, T | Queue[T]]):
     def oldest(self) -> T:
         """Remove and return the oldest request of the correlation id that has been in the table longest."""
         correlation_id = next(iter(self))
-        request = self.take(correlation_id)
+        request = self.take_request(correlation_id)
         assert request is not None
         return request
 
@@ -148,17 +148,17 @@ class Sasl(Generic[T]):
             self.tokens = deque()
         self.tokens.append(token)
 
-    def take(self) -> T:
+    def take_token(self) -> T:
         """Remove and return the token that has waited longest; there has to be one."""
         assert isinstance(self.tokens, deque)
         return self.tokens.popleft()
 
-    def asked(self, mechanism: str) -> None:
+    def follow_handshake_request(self, mechanism: str) -> None:
         """Follow a SaslHandshake 0 request."""
         self.phase = SaslPhase.HANDSHAKE
         self.mechanism = mechanism
 
-    def answered(self, error_code: int) -> None:
+    def follow_handshake_response(self, error_code: int) -> None:
         """Follow the response to a SaslHandshake 0."""
         self.phase = SaslPhase.KAFKA if error_code else SaslPhase.TOKENS
         self.left = PAIRS.get(self.mechanism, 0)
@@ -168,7 +168,7 @@ class Sasl(Generic[T]):
         self.phase = SaslPhase.TOKENS
         self.mechanism = GSSAPI
 
-    def paired(self) -> None:
+    def follow_token_answer(self) -> None:
         """Follow the answer to a token."""
         if self.left:
             self.left -= 1

@@ -82,9 +82,9 @@ class Engine:
         return self._feed(segments, now_ns)
 
     def _feed(self, segments: list[Segment], now_ns: int) -> list[Settled]:
-        settled = self.pairer.feed(self._plain(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
+        settled = self.pairer.feed(self._decrypt_chunks(self.reassembly.feed(segments, now_ns), now_ns), now_ns)
         self.pairer.context.rest()
-        return self._meant(settled) if self._chosen else settled
+        return self._keep_chosen(settled) if self._chosen else settled
 
     def vouch(self, broker: str) -> None:
         """Take connections to this host:port for Kafka without a look; a note in a cut-out capture says so."""
@@ -122,7 +122,7 @@ class Engine:
         client, broker = endpoints(key)
         self._chosen.setdefault((client, broker), set()).update(places)
 
-    def _meant(self, settled: list[Settled]) -> list[Settled]:
+    def _keep_chosen(self, settled: list[Settled]) -> list[Settled]:
         """The settled rows without exchanges that were not chosen and skipped runs between them."""
         out: list[Settled] = []
         for row in settled:
@@ -131,7 +131,7 @@ class Engine:
                 out.append(row)
         return out
 
-    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+    def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         """The chunks, with TLS decrypted."""
         if chunks:
             self.pairer.note_times(chunks)
@@ -176,11 +176,11 @@ class Engine:
 
     def finish(self) -> list[Settled]:
         """The exchanges and skipped runs that the end of the capture settles."""
-        chunks = self._plain(self.reassembly.finish())
+        chunks = self._decrypt_chunks(self.reassembly.finish())
         if self._decryption is not None:
             chunks = [*chunks, *self._decryption.finish()]
         settled = self.pairer.feed(chunks) + self.pairer.finish()
-        return self._meant(settled) if self._chosen else settled
+        return self._keep_chosen(settled) if self._chosen else settled
 
 
 def _mark_plain(chunks: Iterable[Chunk]) -> bool:

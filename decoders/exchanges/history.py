@@ -114,7 +114,7 @@ class FetchSessionState:
                 self.shown[told or name] = sorted(self.topics[name])
         return self.shown
 
-    def asked(self) -> list[dict[str, Any]]:
+    def list_partitions(self) -> list[dict[str, Any]]:
         """The partitions of the session, in the form of `topics` of a Fetch request."""
         return [
             {
@@ -265,7 +265,7 @@ class History:
             **dict.fromkeys(_BEHIND, self._say_group),
             FETCH: self._follow_fetch,
             PRODUCE: self._follow_produce,
-            _LEAVE: self._leave,
+            _LEAVE: self._follow_leave,
             _OFFSET_FETCH: self._say_own_group,
             _MARKERS: self._name_producer,
         }
@@ -373,7 +373,7 @@ class History:
         if asked is not None:
             session = FetchSessionState(answer["session_id"])
             session.change(asked)
-            self._keep(exchange.connection_info.number, session)
+            self._keep_session(exchange.connection_info.number, session)
 
     def _go_on(self, exchange: Exchange, identity: int, epoch: int, *, unchanged: bool) -> None:
         number = exchange.connection_info.number
@@ -398,7 +398,7 @@ class History:
         if answer is not None and answer[at : at + 2] != b"\0\0":
             self._end_session(number)
 
-    def _keep(self, number: int, session: FetchSessionState) -> bool:
+    def _keep_session(self, number: int, session: FetchSessionState) -> bool:
         """Follow a session, unless it is too large."""
         if session.count > SESSION_PARTITIONS_MAX or self._followed + session.count > SESSION_PARTITIONS_ALL_MAX:
             return False
@@ -481,7 +481,7 @@ class History:
         said = self._members.get(exchange.connection_info.number)
         if said is None and self._clients:
             its = self._clients.get(_client(exchange))
-            said = None if its is None else _common(list(its.values()))
+            said = None if its is None else _common_group(list(its.values()))
         if said is not None:
             _note(exchange, "group", said)
 
@@ -494,7 +494,7 @@ class History:
             if [json_text(name) for name in asked if name is not None] == [said["id"]]:
                 _note(exchange, "group", said)
 
-    def _leave(self, exchange: Exchange) -> None:
+    def _follow_leave(self, exchange: Exchange) -> None:
         request = exchange.api_reader.read(
             exchange, "request", frozenset({"group_id", "member_id", "members[].member_id"})
         )
@@ -635,7 +635,7 @@ class History:
             state, *[dict] * 2, list, *[dict] * 4
         )
         for number, row in sessions.items():
-            self._keep(number, FetchSessionState.make_resumed(row))
+            self._keep_session(number, FetchSessionState.make_resumed(row))
         for number, row in members.items():
             (host, client_id), said = fields(row, list, dict)
             self._members[number] = said
@@ -679,7 +679,7 @@ def _client(exchange: Exchange) -> Client:
     return _host(exchange.connection_info), exchange.client_id
 
 
-def _common(members: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _common_group(members: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The group, and where equal the generation, of several members; None where their groups differ."""
     first = members[0]
     if len(members) == 1:

@@ -137,7 +137,7 @@ class ListedNode(NamedTuple):
     @property
     def address(self) -> str:
         """The address that the broker advertises: `kafka1:9092`, `[::1]:9092`."""
-        return f"{_bracketed(self.host)}:{self.port}"
+        return f"{_bracket_host(self.host)}:{self.port}"
 
 
 def listed_nodes(answer: Mapping[str, Any] | None) -> Iterator[ListedNode]:
@@ -153,10 +153,10 @@ def broker_addresses(host: str, port: object) -> list[str]:
 
     localhost stands for the loopback addresses; any other host name proves no address and stands for itself.
     """
-    return [f"{each}:{port}" for each in _LOOPBACK.get(host, (_bracketed(host),))]
+    return [f"{each}:{port}" for each in _LOOPBACK.get(host, (_bracket_host(host),))]
 
 
-def _bracketed(host: str) -> str:
+def _bracket_host(host: str) -> str:
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 

@@ -77,7 +77,7 @@ def program_of(client_id: str) -> dict[str, Any] | None:
     if len(client_id) > _LONGEST or _any_program().fullmatch(client_id) is None:
         return None
     name = next(name for name, pattern in PROGRAMS.items() if re.fullmatch(pattern, client_id))
-    return _said(name, None, None, why=["client id"])
+    return _make_library_row(name, None, None, why=["client id"])
 
 
 @cache
@@ -89,7 +89,7 @@ def _any_program() -> re.Pattern[str]:
 def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] | None:
     """The `library` key of the record: name, from and to (minor releases), sure, why. None where nothing is certain."""
     if traits.replica:
-        return _said(BROKER, None, None, why=["Fetch of a replica"])
+        return _make_library_row(BROKER, None, None, why=["Fetch of a replica"])
     if not traits.opened:
         return None
     fitting = [row for row in table if _fits(row, traits)]
@@ -97,7 +97,7 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
     if len(names) != 1:
         return None
     (name,) = names
-    versions = {key: row.versions[key] for row in fitting for key in _own(row, traits)}
+    versions = {key: row.versions[key] for row in fitting for key in _chosen_by_library(row, traits)}
     made = re.fullmatch(OWN_IDS[name], traits.client_id or "")
     told = [key for key in _TELLING if key in traits.values]
     if len(versions) < (1 if made else _LEAST) or not (told or made):
@@ -110,7 +110,7 @@ def library_of(traits: Traits, table: Iterable[Fingerprint]) -> dict[str, Any] |
         why.append("client id")
         release = made[1] if made.re.groups else None
         since, until = (release, release) if release else (fitting[0].since, fitting[-1].until)
-    return _said(name, since, until, why=why, sure=made is not None or len(versions) >= _MANY)
+    return _make_library_row(name, since, until, why=why, sure=made is not None or len(versions) >= _MANY)
 
 
 def common_library(found: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -155,7 +155,7 @@ def _fits(row: Fingerprint, traits: Traits) -> bool:
     return all(value in row.values[key] for key, value in traits.values.items() if key in row.values)
 
 
-def _own(row: Fingerprint, traits: Traits) -> list[int]:
+def _chosen_by_library(row: Fingerprint, traits: Traits) -> list[int]:
     """The APIs whose version is the library's choice: the broker offers more, or was not asked."""
     offered = traits.offered
     return [
@@ -169,5 +169,7 @@ def _name(key: int) -> str:
     return api(key).name if key in NAMES else str(key)
 
 
-def _said(name: str, since: str | None, until: str | None, *, why: list[str], sure: bool = True) -> dict[str, Any]:
+def _make_library_row(
+    name: str, since: str | None, until: str | None, *, why: list[str], sure: bool = True
+) -> dict[str, Any]:
     return {"name": name, "from": since, "to": until, "sure": sure, "why": ", ".join(why)}

@@ -69,7 +69,7 @@ class LoginAttempt:
         """The login if the attempt succeeds; None where the capture shows nothing of it."""
         return known_login(self.user, self.mechanism) if self.user or self.mechanism else None
 
-    def ask(self, exchange: Exchange, data: bytes | None, owners: Mapping[str, str]) -> None:
+    def add_step(self, exchange: Exchange, data: bytes | None, owners: Mapping[str, str]) -> None:
         """Take the client's step, None where the capture lacks it; `owners`: delegation token id → its owner."""
         step = None
         if data is not None:
@@ -134,12 +134,12 @@ def _note(exchange: Exchange, side: Side, step: SaslStep | None) -> None:
     if step is None:
         return
     before: dict[str, Any] = (exchange.extra or {}).get("sasl") or {}
-    said: dict[str, Any] = {name: _shown(step.said[name]) for name in _SAID if name in step.said}
+    said: dict[str, Any] = {name: _json_value(step.said[name]) for name in _SAID if name in step.said}
     if "expires_s" in step.said:
         said["expires"] = rfc3339(step.said["expires_s"] * 10**9)
     name = "step" if side == "request" else "answer"
     exchange.extra = {**(exchange.extra or {}), "sasl": {**before, name: step.name, **said}}
 
 
-def _shown(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     return json_text(value) if isinstance(value, str) else value

@@ -86,10 +86,10 @@ def partitions_named(exchange: Exchange) -> Iterator[tuple[dict[str, Any], tuple
         places = partition_places(exchange.api_key, side)
         view = exchange.view(side) if places is not None else None
         if places is not None and isinstance(view, dict):
-            yield from _named(view, places, view, ())
+            yield from _partitions_at(view, places, view, ())
 
 
-def _named(
+def _partitions_at(
     view: dict[str, Any], places: PartitionPlaces, owner: dict[str, Any], topics: tuple[str, ...]
 ) -> Iterator[tuple[dict[str, Any], tuple[str, ...], int]]:
     if places.topics:
@@ -103,4 +103,4 @@ def _named(
         value = view.get(name)
         for inner in value if isinstance(value, list) else (value,):
             if isinstance(inner, dict):
-                yield from _named(inner, below, owner, topics)
+                yield from _partitions_at(inner, below, owner, topics)

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from decoders.embedded.holders import HOLDERS, HOOKS
 from decoders.errors import DecodeError
-from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, failed
+from decoders.exchanges.body_reader import SIDES, ApiReader, DecodeFailure, Layout, make_failure
 from decoders.exchanges.exchange import Exchange
 from decoders.exchanges.topic_arrays import METADATA_HOLDERS, PIECES, RECORD_ARRAYS, holds_metadata
 from decoders.limits import BODY_WHOLE_MAX, RECORDS_HELD_MAX
@@ -361,7 +361,7 @@ def _before_failure(
             metadata = api_reader.key in METADATA_HOLDERS
             how = reading(api_reader, side, options, metadata=metadata)
             body, problem = partial_body(plan, data, at, len(data), how)
-            return body, failed(problem, missing)
+            return body, make_failure(problem, missing)
         body, problem = codec.decode_partial(
             plan,
             data,
@@ -373,8 +373,8 @@ def _before_failure(
             reveal=options.reveal_secrets,
         )
     except DecodeError as failure:
-        return {}, failed(failure, missing)
-    return body, failed(problem, missing)
+        return {}, make_failure(failure, missing)
+    return body, make_failure(problem, missing)
 
 
 @cache

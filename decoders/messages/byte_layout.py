@@ -27,7 +27,7 @@ from decoders.embedded import (
 )
 from decoders.embedded.holders import HOLDERS
 from decoders.errors import DecodeError, without_frames
-from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, failed
+from decoders.exchanges.body_reader import ApiReader, DecodeFailure, Layout, Needs, make_failure
 from decoders.exchanges.topic_arrays import holds_metadata, topic_at
 from decoders.limits import PARTS_MAX
 from decoders.messages.body_json import ECHOING, holds_secrets
@@ -96,7 +96,7 @@ def split_frame(
         at = Walker(data, spans).read(plan, 4, end)
     except DecodeError as problem:
         parts += _parts(plan, spans, reveal)
-        return FrameParts(parts, header_version, [], parts[-1].end, not reveal, failed(problem, missing))
+        return FrameParts(parts, header_version, [], parts[-1].end, not reveal, make_failure(problem, missing))
     parts += _parts(plan, spans, reveal)
     if key is None or version is None:
         failure = DecodeFailure(missing or "no_request", 4, "", "its API is not known")
@@ -139,7 +139,7 @@ def _body(
         parts = _body_parts(api_reader, side, data, plan, walker, showing)
         failure = None
         if after < len(data):
-            failure = failed(trailing_error(after, len(data)), missing)
+            failure = make_failure(trailing_error(after, len(data)), missing)
         elif missing is not None:
             failure = DecodeFailure(missing, len(data) - 4, "", "")
         return FrameParts([], 0, parts, after, hidden, failure, release)
@@ -149,10 +149,10 @@ def _body(
             problem = DecodeError("no layout of it can be tried", offset=at)
         except DecodeError as unknown:
             problem = without_frames(unknown)
-        return FrameParts([], 0, [], at, hidden, failed(problem, missing))
+        return FrameParts([], 0, [], at, hidden, make_failure(problem, missing))
     plan, walker, problem = failures[0]
     parts = _body_parts(api_reader, side, data, plan, walker, showing)
-    return FrameParts([], 0, parts, parts[-1].end if parts else at, hidden, failed(problem, missing))
+    return FrameParts([], 0, parts, parts[-1].end if parts else at, hidden, make_failure(problem, missing))
 
 
 def _body_parts(

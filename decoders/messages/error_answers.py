@@ -200,7 +200,7 @@ class FetchSessions:
         session.change(request)
         if session.count > SESSION_PARTITIONS_MAX:
             self._session = None
-        return {**request, "topics": session.asked()}
+        return {**request, "topics": session.list_partitions()}
 
     def follow_response(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Follow the response that the client got for a request (as it was sent): it may open or end a session."""

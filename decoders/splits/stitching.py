@@ -100,7 +100,7 @@ class AdoptedRun:
             frame = _request_frame(exchange)
             correlation_id = exchange.correlation_id
             assert correlation_id is not None
-            asked = pairing.in_flight.take(correlation_id)
+            asked = pairing.in_flight.take_request(correlation_id)
             if asked is None:
                 pairing.settle(
                     orphan(pairing.connection_info, self._context.api_readers.unknown, frame, correlation_id)

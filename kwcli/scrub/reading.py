@@ -375,8 +375,8 @@ class _ScrubEngine(LoggedEngine):
         super().__init__(reading.log, **options)
         self._reading = reading
 
-    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
-        plain = super()._plain(chunks, now_ns)
+    def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+        plain = super()._decrypt_chunks(chunks, now_ns)
         if chunks:
             self._reading.note_tls_headers(chunks)
         if plain:

@@ -232,9 +232,9 @@ class LoggedEngine(Engine):
         self._log = log
         log.set_engine(self)
 
-    def _plain(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
+    def _decrypt_chunks(self, chunks: list[Chunk], now_ns: int = 0) -> list[Chunk]:
         self._log.log_connections(chunks)
-        plain = super()._plain(chunks, now_ns)
+        plain = super()._decrypt_chunks(chunks, now_ns)
         self._log.note_sessions(chunks)
         return plain
 

@@ -332,7 +332,7 @@ class Redactor:
         if len(asked) >= IN_FLIGHT_MAX:
             asked.oldest()
         if correlation_id in asked:
-            asked.take(correlation_id)
+            asked.take_request(correlation_id)
             asked.add(correlation_id, _TWICE)
         else:
             asked[correlation_id] = code
@@ -352,9 +352,9 @@ class Redactor:
         key, _ = code
         if code == _HANDSHAKE:
             try:
-                self._sasl.asked(str(decode_request(frame[SIZE_FIELD:]).body["mechanism"]))
+                self._sasl.follow_handshake_request(str(decode_request(frame[SIZE_FIELD:]).body["mechanism"]))
             except DecodeError:
-                self._sasl.asked("")
+                self._sasl.follow_handshake_request("")
             return []
         if key == FETCH:
             self._seen.metadata |= _METADATA_NAME in frame or _METADATA_ID in frame
@@ -380,11 +380,11 @@ class Redactor:
         code = None if correlation_id is None else self._asked.first(correlation_id)
         handshake = self._sasl.phase == SaslPhase.HANDSHAKE and code == _HANDSHAKE
         if self._sasl.tokens and not handshake:
-            self._sasl.take()
-            self._sasl.paired()
+            self._sasl.take_token()
+            self._sasl.follow_token_answer()
             return SIZE_FIELD
         if correlation_id is not None and code is not None:
-            self._asked.take(correlation_id)
+            self._asked.take_request(correlation_id)
         if code is None or code == _TWICE:
             return len(head)
         tracker.code = code
@@ -400,7 +400,7 @@ class Redactor:
             except DecodeError:
                 error_code = 0
             if self._sasl.phase == SaslPhase.HANDSHAKE:
-                self._sasl.answered(error_code)
+                self._sasl.follow_handshake_response(error_code)
             return []
         key, version = tracker.code
         if key not in ECHOING:

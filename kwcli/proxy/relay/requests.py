@@ -358,7 +358,7 @@ class Requests(DecidedFrames):
                 self._stop(data, at, f"a {rule} of {in_bytes(stop - at)}", out)
             return None
         mechanism = request_handling.read_mechanism(data, at, stop)
-        self._state.sasl.asked(mechanism)
+        self._state.sasl.follow_handshake_request(mechanism)
         self._hint(mechanism, out)
         return True
 
@@ -539,7 +539,7 @@ class Requests(DecidedFrames):
                 if request_verdict(data[at:shown], 0) != NO:
                     self._logged_in()
                     return at
-            sasl.paired()
+            sasl.follow_token_answer()
             if stop > end:
                 self._begun = (0, request_handling.TOKENS)
             else:

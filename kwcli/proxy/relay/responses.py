@@ -398,7 +398,7 @@ class Responses(DecidedFrames):
             out += commands
         self._send(frame, out)
         if rule.answer == LOGIN and not self._state.closed:
-            self._state.sasl.answered(int.from_bytes(frame[8:10], "big"))
+            self._state.sasl.follow_handshake_response(int.from_bytes(frame[8:10], "big"))
             out += self._after_login(now_ns)
 
     def _nodes_named_by_broker(
