@@ -192,7 +192,7 @@ def _run(words: Sequence[str], env: Environment) -> int:
         outcome = kw.main(list(words), prog_name="kw", standalone_mode=False, obj=env)
         return int(outcome) if isinstance(outcome, int) else Exit.DONE
     except Failure as failure:
-        env.say(f"kw: {failure.text}")
+        env.report(f"kw: {failure.text}")
         return failure.code
     except click.exceptions.NoArgsIsHelpError as error:
         env.stderr.write(error.format_message().encode() + b"\n")
@@ -200,10 +200,10 @@ def _run(words: Sequence[str], env: Environment) -> int:
     except click.UsageError as error:
         from kwcli.usage import describe_usage
 
-        env.say(f"kw: {describe_usage(error, words, COMMANDS)}")
+        env.report(f"kw: {describe_usage(error, words, COMMANDS)}")
         return Exit.USAGE
     except click.ClickException as error:
-        env.say(f"kw: {error.format_message()}")
+        env.report(f"kw: {error.format_message()}")
         return Exit.FAILURE
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -216,15 +216,15 @@ def _run(words: Sequence[str], env: Environment) -> int:
     except Exception as defect:
         line = unwritten(defect) if isinstance(defect, OSError) else None
         if line is not None and not env.debug:
-            env.say(f"kw: {line}")
+            env.report(f"kw: {line}")
             return Exit.FAILURE
         if env.debug:
             import traceback
 
             for line in traceback.format_exc().splitlines():
-                env.say(line)
+                env.report(line)
         place = "" if env.debug else " (--debug shows where)"
-        env.say(f"kw: defect: {type(defect).__name__}: {defect}{place}")
+        env.report(f"kw: defect: {type(defect).__name__}: {defect}{place}")
         return Exit.FAILURE
 
 
@@ -278,7 +278,7 @@ def main() -> int:
     except OSError as error:
         # Where the reader of our output has gone, nothing is said.
         if not isinstance(error, BrokenPipeError) and code != Exit.FAILURE:
-            env.say(f"kw: {unwritten(error) or error}")
+            env.report(f"kw: {unwritten(error) or error}")
             code = Exit.FAILURE
         # Let the interpreter's own flush at exit find nothing to complain about.
         os.dup2(os.open(os.devnull, os.O_WRONLY), env.stdout.fileno())

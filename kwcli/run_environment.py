@@ -222,7 +222,7 @@ class Environment:
         finally:
             unsaid, self._unsaid, self._pager = self._unsaid, [], None
             for text in unsaid:
-                self.say(text)
+                self.report(text)
 
     def keep_secret(self, values: Iterable[str]) -> None:
         """Hide these values, passwords and the like, in everything that is said from now on."""
@@ -236,7 +236,7 @@ class Environment:
         """A text from a broker or a library, without the secrets that this process was given."""
         return text if self._hide is None else self._hide(text)
 
-    def say(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Write one diagnostic line to standard error, without secrets or control characters; hold it while paging."""
         if self.paging and self.stderr_terminal:
             self._unsaid.append(text)

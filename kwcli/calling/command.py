@@ -144,7 +144,7 @@ def _run_plan(
     finally:
         output.close()
         if run.ping is not None and not settings.quiet:
-            env.say(run.ping.summary_line())
+            env.report(run.ping.summary_line())
 
 
 def _comparison_settings(release: str, found: Api, settings: Settings) -> Settings:

@@ -44,9 +44,9 @@ def print_skeleton(env: Environment, api: Api, draft: Draft, choice: VersionChoi
 
 def refuse_empty_request(env: Environment, api: Api, draft: Draft, choice: VersionChoice) -> Exit:
     """Refuse a request that changes something when nothing was given for its body; show the fields to fill in."""
-    env.say(f"kw: {api.name} changes the cluster, so it needs path=value words before it is sent; fill in:")
+    env.report(f"kw: {api.name} changes the cluster, so it needs path=value words before it is sent; fill in:")
     env.stderr.write(_format_draft(api, draft, choice).encode())
-    env.say(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it unchanged")
+    env.report(f"kw: give path=value words, or this as a file: kw call {api.name} @FILE; --example sends it unchanged")
     return Exit.USAGE
 
 

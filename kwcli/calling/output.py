@@ -125,13 +125,13 @@ class CallOutput:
         unread = exchange.failures.get("response")
         if unread is not None:
             name = f"{exchange.api} {exchange.api_version}"
-            self._env.say(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
+            self._env.report(f"kw: {name}: its answer cannot be read to its end: {unread.text}")
         self._report(records.write_records(self._json_record(exchange)))
 
     def _report(self, lines: Iterable[Remark]) -> None:
         for line in lines:
             if line.problem or not self._settings.quiet:
-                self._env.say(f"kw: {line.text}")
+                self._env.report(f"kw: {line.text}")
 
     def _print_values(self, exchange: Exchange) -> None:
         """Print one side, or the values at a path of it; the side is the response where none is named."""
@@ -142,7 +142,7 @@ class CallOutput:
         if self._select and body is not None and version is not None and version not in self._select.versions:
             where = self._select.versions
             said = f"is in versions {where}" if where else "is in no single version"
-            self._env.say(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
+            self._env.report(f"kw: {exchange.api} {version} has no {self._select.text} (it {said}; see --api-version)")
         for value in values:
             if self._settings.format in RECORD_FORMATS:
                 self._open_record_writer().add(value)
@@ -163,7 +163,7 @@ class CallOutput:
             self._open_version_table().add(node, self._json_record(exchange)["response"] or {})
         else:
             name = f"{exchange.api} {exchange.api_version}"
-            self._env.say(f"kw: {node}: its answer to {name} cannot be read: {unread.text}")
+            self._env.report(f"kw: {node}: its answer to {name} cannot be read: {unread.text}")
 
     def _open_version_table(self) -> VersionTable:
         if self._matrix is None:

@@ -92,7 +92,7 @@ class CallRun:
         if self._verbose:
             host, port = self._config.servers[0]
             more = f" and {len(self._config.servers) - 1} more" if self._config.servers[1:] else ""
-            self._env.say(f"kw: server {host}:{port}{more} (from {self._config.origin})")
+            self._env.report(f"kw: server {host}:{port}{more} (from {self._config.origin})")
         with ClusterClient(self._config, self._deadline(), witness=self._record_exchange, tell=self._report) as cluster:
             try:
                 self._run_rounds(cluster)
@@ -116,7 +116,7 @@ class CallRun:
             except Failure as failure:
                 if self.ping is None or not self.ping.answered or failure.code in (Exit.USAGE, Exit.REFUSED):
                     raise
-                self._env.say(f"kw: {failure.text}")
+                self._env.report(f"kw: {failure.text}")
                 self._code = failure.code
                 self.ping.count_lost()
                 cluster.restart()
@@ -139,9 +139,9 @@ class CallRun:
         request, destinations = self._choose_version_and_nodes(cluster, router)
         for place, problem in enumerate(router.problems):
             if place < PROBLEMS_TOLD or problem is router.problems[-1]:
-                self._env.say(f"kw: {problem.text}")
+                self._env.report(f"kw: {problem.text}")
             elif place == PROBLEMS_TOLD:
-                self._env.say(f"kw: … {count_of(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
+                self._env.report(f"kw: … {count_of(len(router.problems) - PROBLEMS_TOLD - 1, 'node')} more like this …")
             self._code = self._code or problem.code
         for destination in destinations:
             exchange = self._send_request(cluster, destination, request)
@@ -210,7 +210,7 @@ class CallRun:
             from kwcli.calling.output import explain_errors
 
             for line in explain_errors(exchange):
-                self._env.say(f"kw: {line}")
+                self._env.report(f"kw: {line}")
         return exchange
 
     def _resend_elsewhere(
@@ -234,7 +234,7 @@ class CallRun:
             return None
         here, there = node_name(destination.connection), node_name(found[0].connection)
         again = f"to {there}" if here != there else "to the same node, which the cluster still names"
-        self._env.say(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
+        self._env.report(f"kw: {here} is not {MOVED[error.code]} ({error.name}): sent once more, {again}")
         return self._send_request(cluster, found[0], request)
 
     def _says_wrong_node(self, exchange: Exchange, version: int, destination: Destination) -> bool:
@@ -252,7 +252,7 @@ class CallRun:
 
     def _report(self, text: str, important: bool) -> None:
         if self._verbose or (important and not self._settings.quiet):
-            self._env.say(f"kw: {text}")
+            self._env.report(f"kw: {text}")
 
     def _record_exchange(self, connection: BrokerConnection, reply: Reply) -> None:
         """Record every exchange on every connection; with -v, print those that are not the user's."""
@@ -265,7 +265,7 @@ class CallRun:
             from kwcli.calling.output import lookup_lines
 
             for line in lookup_lines(exchange, node_name(connection), self._settings):
-                self._env.say(line)
+                self._env.report(line)
 
 
 def _format_timing(connection: BrokerConnection, *, everything: bool) -> Iterator[str]:

@@ -263,7 +263,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
     with os_errors_as_failures(folder):
         for done in compact_tables(folder, timedelta(seconds=lateness), keep_days):
             if not quiet:
-                env.say(f"kw: {compacted_line(done)}")
+                env.report(f"kw: {compacted_line(done)}")
     return Exit.DONE
 
 

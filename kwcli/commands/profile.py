@@ -188,7 +188,7 @@ def use_command(env: Environment, name: str | None, none: bool) -> None:
     if bool(name) == none:
         raise click.UsageError("give a name, or --none", click.get_current_context())
     Profiles.open_own(env).use(name)
-    env.say(f"kw: the active profile is {name}" if name else "kw: no profile is active")
+    env.report(f"kw: the active profile is {name}" if name else "kw: no profile is active")
 
 
 @command.command("import", short_help="Import profiles from another client.", epilog=_IMPORT)
@@ -229,7 +229,7 @@ def rename_command(env: Environment, name: str, new_name: str, force: bool) -> N
     from kwcli.net.config.profiles import Profiles
 
     path = Profiles.open_own(env).rename(name, new_name, force=force)
-    env.say(f"kw: profile {name} is {new_name} now: {path}")
+    env.report(f"kw: profile {name} is {new_name} now: {path}")
 
 
 @command.command("export", short_help="Write a profile for another client.", epilog=_EXPORT)
@@ -249,7 +249,7 @@ def export_command(env: Environment, name: str | None, kind: str, reveal_secrets
     exported = export_profile(name, Profiles.open_own(env).pairs(name), kind, reveal=reveal_secrets)
     env.stdout.write(exported.text.encode("utf-8", "surrogateescape"))
     for line in note_lines(exported):
-        env.say(f"kw: {line}")
+        env.report(f"kw: {line}")
 
 
 def _name_or_active(env: Environment, name: str | None) -> str:
@@ -269,4 +269,4 @@ def remove_command(env: Environment, name: str) -> None:
     from kwcli.net.config.profiles import Profiles
 
     Profiles.open_own(env).remove(name)
-    env.say(f"kw: removed profile {name}")
+    env.report(f"kw: removed profile {name}")

@@ -49,10 +49,10 @@ def _show_messages(given: InputBytes, screen: MessageOutput, env: Environment, s
             told = screen.show(message)
             if told.failure is not None:
                 code = Exit.FAILURE
-                env.say(f"kw: {_format_message_name(message)}: {failure_text(message, told)}")
+                env.report(f"kw: {_format_message_name(message)}: {failure_text(message, told)}")
     except Failure as failure:
         code = failure.code
-        env.say(f"kw: {failure.text}{_hint_at_text(given.text)}")
+        env.report(f"kw: {failure.text}{_hint_at_text(given.text)}")
     return code
 
 
@@ -80,7 +80,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
             known += len(found)
             if not found and not given.problem:  # of a log, most lines say nothing
                 code = Exit.FAILURE
-                env.say(f"kw: {given.name or 'these bytes'}: no protocol or file that kw knows begins so")
+                env.report(f"kw: {given.name or 'these bytes'}: no protocol or file that kw knows begins so")
             for finding in found:
                 if screen.takes_records:
                     screen.record({"kind": "explanation", **finding._asdict()})
@@ -89,7 +89,7 @@ def run_explain(words: Sequence[str], env: Environment, settings: Settings, form
     finally:
         screen.close()
     if not known and not code:
-        env.say("kw: nothing recognised: give bytes, the number that was read as a size, or the line of a log")
+        env.report("kw: nothing recognised: give bytes, the number that was read as a size, or the line of a log")
     return code if known else Exit.FAILURE
 
 

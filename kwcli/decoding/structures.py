@@ -52,7 +52,7 @@ def run_as(words: Sequence[str], env: Environment, settings: Settings, name: str
                 plan, value = _decode_structure(name, given.data, lead, reveal=settings.reveal_secrets)
             except Failure as failure:
                 code = failure.code
-                env.say(f"kw: {failure.text}")
+                env.report(f"kw: {failure.text}")
                 continue
             if screen.takes_records:
                 record = {"kind": "structure", "schema": SCHEMA, "size": len(given.data), "value": value}

@@ -74,7 +74,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         said = plan.log.shown
         if not said.quiet:
             for line in (*start_lines(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
-                env.say(line)
+                env.report(line)
         ready = f"ready {format_address((nodes[0].host, nodes[0].port))}"
         log_queue = running.queue if running is not None else None
         server = MockServer(env, brokers, sockets, tls=tls, log_queue=log_queue, verbose=said.verbose, quiet=said.quiet)
@@ -85,7 +85,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
 
 
 def _report(env: Environment, text: str) -> None:
-    env.say(f"kw: {text}")
+    env.report(f"kw: {text}")
 
 
 def _make_inbound(env: Environment, plan: MockPlan, host: str) -> Inbound | None:

@@ -78,7 +78,7 @@ class MockServer:
             loop.add_signal_handler(number, self._ended.set)
         servers = [await self._start_server(node, sock) for node, sock in self._sockets.items()]
         self._check_log()
-        self._env.say(ready)
+        self._env.report(ready)
         await self._ended.wait()
         for server in servers:
             server.close()
@@ -149,7 +149,7 @@ class MockServer:
             self._repeats.say_unless_repeated(f"(node {connection.node}): {text}", line)
 
     def _report(self, text: str) -> None:
-        self._env.say(f"kw: {text}")
+        self._env.report(f"kw: {text}")
         if self.log_queue is not None:
             self.log_queue.log_event(0, text, now_ns())
 

@@ -62,10 +62,10 @@ def read_config(env: Environment, connection: ConnectionOptions, *, verbose: int
 
     config = client_config(env, connection)
     for line in config.warnings:
-        env.say(f"kw: warning: {line}")
+        env.report(f"kw: warning: {line}")
     if verbose:
         for line in config.remarks:
-            env.say(f"kw: {line}")
+            env.report(f"kw: {line}")
     return config
 
 

@@ -156,7 +156,7 @@ def write_result(env: Environment, settings: Settings, result: QueryResult, most
             env.stdout.write(piece.encode("utf-8", "backslashreplace"))
     env.stdout.flush()
     if more and not settings.quiet:
-        env.say(f"the first {most:,} rows; --limit shows more")
+        env.report(f"the first {most:,} rows; --limit shows more")
 
 
 def _draw_rows(names: list[str], rows: list[list[Any]], settings: Settings) -> list[str]:

@@ -58,16 +58,16 @@ def run_pipeline(env: Environment, options: RunOptions) -> Exit:
         return _explain_run(env, options, found)
     with open_store(options.out) as store:
         if store.recovered and not options.quiet:
-            env.say(f"kw: {options.out}: {store.recovered}")
+            env.report(f"kw: {options.out}: {store.recovered}")
         manifest = store.manifest()
         covered = add_covered_captures(options, found, manifest)
         if manifest is None or not store.is_up_to_date(covered.files, options.options_of_rows()):
             return _make_tables(env, options, covered, store, begun)
         for problem in covered.problems:
-            env.say(f"kw: {problem}")
+            env.report(f"kw: {problem}")
         if not options.quiet:
             state = covered.describe_work(manifest, as_json_values(options.options_of_rows()), up_to_date=True)
-            env.say(f"kw: {options.out}: {state}")
+            env.report(f"kw: {options.out}: {state}")
         return _exit_code(options, covered, manifest.facts)
 
 
@@ -120,7 +120,7 @@ def _write_tables(
         from kwcli.pipeline.explain import source_lines
 
         for line in source_lines(captures, plan, engine_choice):
-            env.say(f"kw: {line.strip()}")
+            env.report(f"kw: {line.strip()}")
     bar = ProgressBar(
         env, pending_plan.most if engine_choice.splits else 0, pending_plan.size, wanted=not options.quiet
     )
@@ -139,22 +139,22 @@ def _write_tables(
     finally:
         bar.hide()
     for problem in plan.problems[known:]:
-        env.say(f"kw: {problem}")
+        env.report(f"kw: {problem}")
     if not plan.splits and not logs:
         raise Failure(_NOTHING)
     for problem in dict.fromkeys(outcome.problems):  # each reader of a part meets the capture's problem
-        env.say(f"kw: {problem}; what was read of it is in the tables")
+        env.report(f"kw: {problem}; what was read of it is in the tables")
     if not options.quiet:
         seconds = env.monotonic() - begun
         damaged = facts["damaged"]
         for line in faults:
-            env.say(f"kw: {line}")
+            env.report(f"kw: {line}")
         if engine_choice.splits and "cut_out" in outcome.counts:
-            env.say(_CUT_OUT)
-        env.say(
+            env.report(_CUT_OUT)
+        env.report(
             closing_line(outcome.tally, outcome.counts, damaged=damaged, engine=str(engine_choice), seconds=seconds)
         )
-        env.say(tables_line(outcome.written, options.out))
+        env.report(tables_line(outcome.written, options.out))
     return _exit_code(options, covered, facts)
 
 
@@ -181,9 +181,9 @@ def _add_results(one: EngineResult, other: EngineResult) -> EngineResult:
 def _report_problems(env: Environment, covered: CoveredCaptures, plan: SplitPlan, *, quiet: bool) -> None:
     """Write the problems of captures that are known so far, and, unless `quiet`, the notes."""
     for problem in [*covered.problems, *plan.problems]:
-        env.say(f"kw: {problem}")
+        env.report(f"kw: {problem}")
     for note in [] if quiet else [*covered.notes, *plan.notes]:
-        env.say(f"kw: {note}")
+        env.report(f"kw: {note}")
 
 
 def _facts_of_run(engine_choice: EngineChoice, outcome: EngineResult, problems: list[Problem]) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def _run_in_folder(env: Environment, wish: PlaygroundOptions, stack: ExitStack, 
     problem = "--mock asks for it" if wish.mock else java_problem(wish.release, wish.jars)
     stage = _start_mock(env, wish, stack, problem) if problem else _start_cluster(env, wish, stack, home)
     _report(env, wish, f"started in {env.monotonic() - began:.1f} s")
-    env.say(f"ready {stage.bootstrap.partition(',')[0]}")
+    env.report(f"ready {stage.bootstrap.partition(',')[0]}")
     if wish.traffic:
         # The mock takes JoinGroup 6 for garbage, and SyncGroup 4 ends the process that it runs in.
         members = MEMBERS if stage.cluster else 0
@@ -276,7 +276,7 @@ def _run_command(env: Environment, wish: PlaygroundOptions, command: str, stage:
 
 def _report(env: Environment, wish: PlaygroundOptions, text: str) -> None:
     if not wish.quiet:
-        env.say(text)
+        env.report(text)
 
 
 def _count_of(number: int, what: str) -> str:

@@ -103,7 +103,7 @@ def _run_with_log(
     script_and_control = settings.script_and_control
     controlled = script_and_control is not None and script_and_control.server is not None
     plan = plan._replace(report=settings.metrics is not None or controlled, report_records=controlled)
-    log = launch(plan, overflow=overflow, say=lambda text: env.say(f"kw: {text}"))
+    log = launch(plan, overflow=overflow, say=lambda text: env.report(f"kw: {text}"))
 
     def run_proxy() -> int:
         proxy = Proxy(env, settings, found, log.queue, both=plan.record == "both")

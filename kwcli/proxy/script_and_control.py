@@ -137,7 +137,7 @@ class ScriptAndControl:
         self.server = ControlServer(port, self._env.variables)
 
     def _say_text(self, text: str) -> None:
-        self._env.say(f"kw: {text}")
+        self._env.report(f"kw: {text}")
 
     def _say_once(self, text: str) -> None:
         if self._notes.is_new(text):

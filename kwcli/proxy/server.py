@@ -117,7 +117,7 @@ class Proxy:
             self.report(relay, text, loud=True)
 
     def _say_and_log(self, text: str) -> None:
-        self.env.say(f"kw: {text}")
+        self.env.report(f"kw: {text}")
         if self.log_queue is not None:
             self.log_queue.log_event(0, text, now_ns())
 
@@ -200,21 +200,21 @@ class Proxy:
         assert self.listeners.boot is not None
         boot = format_address(self.listeners.boot.address)
         for line in format_listeners(self.listeners.all):
-            self.env.say(line)
+            self.env.report(line)
         if self._found.remark:
             self._say_and_log(self._found.remark)
         for line in self.settings.gate.served.lines(self._found.offered) if self.settings.gate is not None else []:
             self._say_and_log(line)
         for line in self.settings.tls.lines() if self.settings.tls is not None else []:
-            self.env.say(line)
+            self.env.report(line)
         for line in self.settings.rules.lines() if self.settings.rules is not None else []:
             self._say_and_log(line)
         for line in self.settings.script_and_control.lines() if self.settings.script_and_control is not None else []:
-            self.env.say(line)
+            self.env.report(line)
         if self._told is not None:
-            self.env.say(f"metrics      http://{format_address(self._told.getsockname()[:2])}/metrics")
-        self.env.say(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
-        self.env.say(f"ready {boot}")
+            self.env.report(f"metrics      http://{format_address(self._told.getsockname()[:2])}/metrics")
+        self.env.report(f"bootstrap.servers={boot}      (Ctrl-C drains and ends; again: at once)")
+        self.env.report(f"ready {boot}")
 
     def _serve_soon(self, listener: Listener, sock: socket.socket) -> None:
         """Serve a socket that listens already, as soon as an event loop runs."""
@@ -359,7 +359,7 @@ class Proxy:
             import traceback
 
             for line in "".join(traceback.format_exception(error)).splitlines():
-                self.env.say(line)
+                self.env.report(line)
 
 
 def more_files() -> None:

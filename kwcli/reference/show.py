@@ -143,7 +143,7 @@ def show_errors(
         _show_rows(env, settings, rows, lambda: list_lines(rows, *how))
     for word in unknown:
         meant = did_you_mean(word, [row.name for row in ERRORS.values()])
-        env.say(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
+        env.report(f"kw: no error {word!r} is known{meant} (Kafka {RELEASES[-1]} and older)")
     return Exit.FAILURE if unknown else Exit.DONE
 
 

@@ -156,7 +156,7 @@ class _Worker:
                 outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
                 if self._env.debug:
                     for line in traceback.format_exc().splitlines():
-                        self._env.say(line)
+                        self._env.report(line)
             if task.last:
                 task.client.close()
             self._results.put((task, outcome))

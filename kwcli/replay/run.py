@@ -54,7 +54,7 @@ def run_replay(
     output.close(counts)
     if not output_settings.quiet:
         for line in closing_lines(counts, dry_run=asked.dry_run):
-            env.say(f"kw: {line}")
+            env.report(f"kw: {line}")
     found = exit_code(counts, interrupted=interrupted)
     return found if found != Exit.DONE else code
 

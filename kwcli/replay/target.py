@@ -172,7 +172,7 @@ class ReplayTarget:
 
     def _report(self, text: str, important: bool) -> None:
         if important:
-            self._env.say(f"kw: {text}")
+            self._env.report(f"kw: {text}")
 
 
 def _places_named(key: int, version: int, body: Mapping[str, Any]) -> Iterable[object]:

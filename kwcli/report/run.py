@@ -98,7 +98,7 @@ def write_report(
         except OSError as problem:
             raise Failure(f"{html_path}: {(problem.strerror or str(problem)).lower()}") from None
         if not settings.quiet:
-            env.say(f"{html_path}: written")
+            env.report(f"{html_path}: written")
         return
     module, name = WRITERS[settings.format]
     draw = getattr(import_module(f"kwcli.report.{module}"), name)
@@ -117,5 +117,5 @@ def findings_code(env: Environment, code: Exit, breaking: int, release: str, *, 
     if not breaking:
         return code
     if not quiet:
-        env.say(f"kw: Kafka {release} turns away {count_of(breaking, 'client')}")
+        env.report(f"kw: Kafka {release} turns away {count_of(breaking, 'client')}")
     return Exit.FINDINGS if code in (Exit.DONE, Exit.LOSSY) else code

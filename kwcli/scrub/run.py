@@ -120,10 +120,10 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
             spooled.file.close()
     dropped = [DROPPED_KEYS_LINE] if key_logs.keys.counts["dropped"] else []
     for problem in (*key_logs.problems, *dropped, *problems):
-        env.say(f"kw: {problem}")
+        env.report(f"kw: {problem}")
     if not settings.quiet:
         for line in _report_lines(settings, reading, written, check):
-            env.say(f"kw: {line}")
+            env.report(f"kw: {line}")
     return Exit.FAILURE if problems else Exit.DONE
 
 

@@ -263,7 +263,7 @@ class Follower:
 
     def _report(self, text: str) -> None:
         self.broken = True
-        self._env.say(f"kw: {text}")
+        self._env.report(f"kw: {text}")
 
     # -- the ring ------------------------------------------------------------------------------------------------------
 

@@ -65,7 +65,7 @@ class PacketFile:
         self.failed = True
         with suppress(OSError):  # what could not be written is still in its buffer
             self._file.close()
-        self._env.say(f"kw: {self._name}: {what}; nothing more is written to it")
+        self._env.report(f"kw: {self._name}: {what}; nothing more is written to it")
 
 
 class PacketRing(PacketFile):
@@ -153,7 +153,7 @@ class PacketRing(PacketFile):
             try:
                 os.unlink(path)
             except OSError as error:
-                self._env.say(f"kw: {path}: {(error.strerror or str(error)).lower()}; it is not deleted")
+                self._env.report(f"kw: {path}: {(error.strerror or str(error)).lower()}; it is not deleted")
 
 
 def open_packet_file(name: str, rotation: Rotation, env: Environment) -> PacketFile:

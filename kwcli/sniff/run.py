@@ -361,7 +361,7 @@ class Sniffing:
         self._past_faults = captures.faults
         if not self._settings.quiet:
             for line in captures.lacking:
-                self._env.say(f"kw: {line}")
+                self._env.report(f"kw: {line}")
         read = [count_of(count, noun) for count, noun in ((captures.lines, "line"), (captures.rows, "row")) if count]
         self._end(captures.counts(), told=not self._has_only_problems(captures.count), read=read)
 
@@ -391,13 +391,13 @@ class Sniffing:
                 return False
             self._output.show_progress(captures.taken, self._engine.summary.exchanges)
         if captures.request_logs and not self._settings.quiet:
-            self._env.say(
+            self._env.report(
                 f"kw: {', '.join(captures.request_logs)}: a broker's request log has no sizes, packets, records and"
                 " logins; its times are the broker's, taken as UTC (kw help request-log)"
             )
         if lacking:
             what = f"{count_of(lacking, 'exchange')} with records, but the file lacks their keys, values and headers"
-            self._env.say(f"kw: {what}: filters cannot match them (write the file with --records)")
+            self._env.report(f"kw: {what}: filters cannot match them (write the file with --records)")
         return True
 
     def _has_only_problems(self, inputs: int) -> bool:
@@ -425,7 +425,7 @@ class Sniffing:
         finish = True
         try:
             if not self._settings.quiet:
-                self._env.say(f"kw: {follower.greeting}")
+                self._env.report(f"kw: {follower.greeting}")
             for segments, now_ns in follower.stream():
                 self._read_keys()
                 if not self._emit_rows(self._engine.feed(segments, now_ns)):
@@ -439,7 +439,7 @@ class Sniffing:
             follower.close()
         self._settle(finish=finish)
         if follower.unfinished is not None and not self._settings.quiet:
-            self._env.say(f"kw: {follower.unfinished}")
+            self._env.report(f"kw: {follower.unfinished}")
         self._outcome.broken = follower.broken
         counts = follower.counts()
         self._whole = counts["packets"] > 0
@@ -467,7 +467,7 @@ class Sniffing:
         finish = True
         try:
             if not self._settings.quiet:
-                self._env.say(f"kw: listening on {interface}; Ctrl-C ends")
+                self._env.report(f"kw: listening on {interface}; Ctrl-C ends")
             for piece in capture.stream():
                 if kept is not None:
                     kept.write(piece)
@@ -603,18 +603,18 @@ class Sniffing:
         self._output.hide_progress()
         if self._key_logs is not None:
             for problem in () if self._settings.quiet else self._key_logs.remarks():
-                self._env.say(f"kw: {problem}")
+                self._env.report(f"kw: {problem}")
         for problem in self._outcome.problems:
-            self._env.say(f"kw: {problem}")
+            self._env.report(f"kw: {problem}")
         if not self._settings.quiet or (self._outcome.strict and self._outcome.lossy):
             for line in faults:
-                self._env.say(f"kw: {line}")
+                self._env.report(f"kw: {line}")
         seconds = self._env.monotonic() - self._begun
         if self._settings.quiet or not told:
             return
         unmatched = self._unmatched.line() if self._unmatched is not None else None
         if unmatched is not None:
-            self._env.say(f"kw: {unmatched}")
+            self._env.report(f"kw: {unmatched}")
         renderer = self._renderer
         shown = ShownCounts(self._shown, renderer.errors, renderer.expected + self._expected, renderer.undecoded)
         if self._limited:
@@ -629,7 +629,7 @@ class Sniffing:
                 passed_over=passed_over,
                 zone=find_zone(self._settings.zone),
             )
-        self._env.say(
+        self._env.report(
             self._longest_fitting_line(said, "" if dropped is None else f" · {dropped:,} dropped by the kernel")
         )
 

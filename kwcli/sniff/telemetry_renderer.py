@@ -53,7 +53,7 @@ def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:
         from kwcli.telemetry.otlp_collector import Collector
     except ImportError:
         raise Failure(f"--otlp needs OpenTelemetry, which is not installed: {install_extra('otel')}") from None
-    return Exporter(Collector(capture.otlp or "", env.variables), env.say, waits=not capture.is_live)
+    return Exporter(Collector(capture.otlp or "", env.variables), env.report, waits=not capture.is_live)
 
 
 class _Watcher:
@@ -74,7 +74,7 @@ class _Watcher:
         """Serve the metrics to Prometheus, from now on."""
         self._server = MetricsServer(where, self._metrics_text)
         if not self._quiet:
-            self._env.say(f"kw: metrics on http://{format_address(self._server.address)}/metrics")
+            self._env.report(f"kw: metrics on http://{format_address(self._server.address)}/metrics")
 
     def _metrics_text(self) -> str:
         with self._lock:

@@ -287,17 +287,17 @@ class MatchingPacketsWriter:
 
     def _report_failure(self, why: str) -> bool:
         self._writer.give_up()
-        self._env.say(f"kw: {self.name}: {why}; it is not written")
+        self._env.report(f"kw: {self.name}: {why}; it is not written")
         return False
 
     def _report_written(self, packets: int) -> bool:
-        self._env.say(f"kw: {self.name}: {count_of(packets, 'packet')} of {count_of(self.rows, 'exchange')}")
+        self._env.report(f"kw: {self.name}: {count_of(packets, 'packet')} of {count_of(self.rows, 'exchange')}")
         sessions = len(self._sessions)
         if sessions and self._with_keys:
             whose = count_of(sessions, "TLS connection")
-            self._env.say(f"kw: {self.name} has the keys of {whose}: anyone who has the file can decrypt them")
+            self._env.report(f"kw: {self.name} has the keys of {whose}: anyone who has the file can decrypt them")
         elif sessions:
-            self._env.say(f"kw: {self.name} has no TLS keys: read it with --keylog, or write it with --with-keys")
+            self._env.report(f"kw: {self.name} has no TLS keys: read it with --keylog, or write it with --with-keys")
         return True
 
     def _copy_packets(self, captures: Captures) -> int:

@@ -185,7 +185,7 @@ def test_debug_stands_before_the_command_or_behind_it(words: list[str], monkeypa
 
 def test_a_diagnostic_cannot_command_the_terminal() -> None:
     env = world()
-    env.say("kw: \x1b[2Jx\udcff.pcap")
+    env.report("kw: \x1b[2Jx\udcff.pcap")
     assert env.stderr.getvalue() == b"kw: \\x1b[2Jx\\xff.pcap\n"  # type: ignore[attr-defined]  # a BytesIO
 
 

@@ -376,5 +376,5 @@ def test_a_formula_in_the_rows_of_a_capture(tmp_path: Path) -> None:
 
 def test_diagnostics_are_one_clean_line() -> None:
     env = world(terminal=True)
-    env.say(f"kw: {NAME}")
+    env.report(f"kw: {NAME}")
     assert written(env.stderr).decode() == f"kw: {clean(NAME)}\n"

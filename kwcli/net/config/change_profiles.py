@@ -42,7 +42,7 @@ def add_profile(env: Environment, name: str, given: NewProfile) -> None:
     path = profiles.write(name, pairs)
     if given.active:
         profiles.use(name)
-    env.say(f"kw: {'the active profile is' if given.active else 'wrote profile'} {name}: {path}")
+    env.report(f"kw: {'the active profile is' if given.active else 'wrote profile'} {name}: {path}")
 
 
 def edit_profile(env: Environment, name: str) -> None:
@@ -60,7 +60,7 @@ def edit_profile(env: Environment, name: str) -> None:
         with open(copy, "rb") as file:
             after = file.read(_SIZE_MAX)
         if after == before:
-            env.say(f"kw: profile {name} is unchanged")
+            env.report(f"kw: profile {name} is unchanged")
             return
         try:
             source = SettingSource("the edited text", *parse_with_line_numbers(decode_text(after), java=True))
@@ -70,7 +70,7 @@ def edit_profile(env: Environment, name: str) -> None:
             kept = keep_text(file_name, after)
             raise Failure(f"{failure.text}; the profile is unchanged, your text is in {kept}", failure.code) from None
         profiles.write_text(name, decode_text(after))
-        env.say(f"kw: wrote profile {name}: {path}")
+        env.report(f"kw: wrote profile {name}: {path}")
 
 
 def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
@@ -86,6 +86,8 @@ def _check(env: Environment, chosen: ChosenSettings, name: str) -> None:
     if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
         raise Failure(f"{mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}", Exit.USAGE)
     for line in (*chosen.warnings, *warn_of_empty_settings(chosen, protocol)):
-        env.say(f"kw: warning: {line}")
+        env.report(f"kw: warning: {line}")
     if "SASL" in protocol and chosen.text("username") and not chosen.text("password"):
-        env.say(f"kw: warning: sasl.password is missing; kw profile edit {name} adds it, hidden from the process list")
+        env.report(
+            f"kw: warning: sasl.password is missing; kw profile edit {name} adds it, hidden from the process list"
+        )

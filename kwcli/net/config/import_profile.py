@@ -83,7 +83,7 @@ def _import_cluster(env: Environment, name: str, cluster: ForeignCluster, file: 
     active = options.active and (options.context is not None or cluster.current)
     _save_profile(env, name, SettingSource(origin, pairs), options._replace(active=active))
     for line in cluster.unfollowed:
-        env.say(f"kw: warning: {origin}: {line}")
+        env.report(f"kw: warning: {origin}: {line}")
 
 
 def _save_profile(env: Environment, name: str, source: SettingSource, options: ImportOptions) -> None:
@@ -96,23 +96,23 @@ def _save_profile(env: Environment, name: str, source: SettingSource, options: I
         raise Failure(f"{source.origin} has no property of a Kafka client in it", Exit.USAGE)
     path = profiles.write(name, source.pairs, comment=f"imported from {source.origin}")
     for line in (*chosen.warnings, *warn_of_empty_settings(chosen, (chosen.text("protocol") or "PLAINTEXT").upper())):
-        env.say(f"kw: warning: {line}")
+        env.report(f"kw: warning: {line}")
     mechanism = chosen.values.get("mechanism")
     if mechanism is not None and mechanism.text and mechanism.text.upper() not in MECHANISMS:
-        env.say(f"kw: warning: {mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}")
+        env.report(f"kw: warning: {mechanism.said} is {mechanism.text!r}: kw knows {', '.join(MECHANISMS)}")
     if options.verbose:
         for line in chosen.remarks:
-            env.say(f"kw: {line}")
+            env.report(f"kw: {line}")
     elif chosen.remarks:
         many = len(chosen.remarks) > 1
         what = f"{len(chosen.remarks)} properties have" if many else "1 property has"
-        env.say(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
+        env.report(f"kw: {what} no meaning for kw (-v lists {'them' if many else 'it'})")
     if not chosen.text("servers") and not chosen.text("controllers"):
         remedy = f"give -b, or add bootstrap.servers to {path}"
-        env.say(f"kw: warning: {source.origin} does not say where the cluster is: {remedy}")
+        env.report(f"kw: warning: {source.origin} does not say where the cluster is: {remedy}")
     if options.active:
         profiles.use(name)
-    env.say(f"kw: {'the active profile is' if options.active else 'wrote profile'} {name}: {path}")
+    env.report(f"kw: {'the active profile is' if options.active else 'wrote profile'} {name}: {path}")
 
 
 def _refuse_taken(profiles: Profiles, names: Sequence[str], options: ImportOptions) -> None:

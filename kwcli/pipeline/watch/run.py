@@ -134,7 +134,7 @@ def _serve_metrics(env: Environment, watching: Watch, where: tuple[str, int] | N
     server = MetricsServer(where, watching.format_metrics)
     if not quiet:
         host, port = server.address
-        env.say(f"kw: metrics on http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
+        env.report(f"kw: metrics on http://{f'[{host}]' if ':' in host else host}:{port}/metrics")
     try:
         yield
     finally:
@@ -184,13 +184,13 @@ class Watch:
         if self._options.quiet:
             return
         if self._store.recovered:
-            self._env.say(f"kw: {self._options.out}: {self._store.recovered}")
+            self._env.report(f"kw: {self._options.out}: {self._store.recovered}")
         goes_on = f"going on after batch {self.batch:,}" if self.batch else "watching"
-        self._env.say(f"kw: {goes_on}: {', '.join(self._inputs_in_words())}; {engine}; Ctrl-C ends")
+        self._env.report(f"kw: {goes_on}: {', '.join(self._inputs_in_words())}; {engine}; Ctrl-C ends")
         if not self._watch_options.renames:
             log = self._watch_options.table_format
             others = "other programs only with --format delta" if log == PARQUET else f"readers of {log.title()}"
-            self._env.say(
+            self._env.report(
                 f"kw: {self._options.out}: a file counts once a commit names it: kw respects that, and {others}"
             )
 
@@ -345,7 +345,7 @@ class Watch:
                 self._store.recover()
             raise failure
         if self._said.get("batch") != failure.text:
-            self._env.say(f"kw: {failure.text}; trying again")
+            self._env.report(f"kw: {failure.text}; trying again")
         self._said["batch"] = failure.text
         while True:
             with suppress(OSError):  # the folder is away, or its disk is full: nothing goes on before it is back
@@ -381,7 +381,7 @@ class Watch:
         if state is None:
             raise Failure(f"{self._store.files.path(path)}: missing: watch into another folder")
         if not self._findings.resume(state):
-            self._env.say(f"kw: {self._options.out}: findings begin anew: another version of kw left their state")
+            self._env.report(f"kw: {self._options.out}: findings begin anew: another version of kw left their state")
 
     # -- what is made of options ---------------------------------------------------------------------------------------
 
@@ -418,7 +418,7 @@ class Watch:
     def _add_counts(self, report: TaskReport) -> None:
         if report.counts[KEYS_DROPPED] and not self._dropped_keys:
             self._dropped_keys = True
-            self._env.say(f"kw: {DROPPED_KEYS_LINE}")
+            self._env.report(f"kw: {DROPPED_KEYS_LINE}")
         self._counts.update(report.counts)
         self._tally.merge(report.tally)
         self._tally.clients.clear()  # their number has no bound
@@ -450,7 +450,7 @@ class Watch:
         if counted:
             self._keep_problems(problems)
         for problem in problems:
-            self._env.say(f"kw: {problem}")
+            self._env.report(f"kw: {problem}")
 
     def _report_unreachable(self) -> None:
         """Report each source that cannot be looked at, once, and again when it is back."""
@@ -458,22 +458,22 @@ class Watch:
         for word, text in now.items():
             if self._said.get(word) != text:
                 waits = "" if self._captures.whole else "; waiting for it"
-                self._env.say(f"kw: {text if text.startswith(word) else f'{word}: {text}'}{waits}")
+                self._env.report(f"kw: {text if text.startswith(word) else f'{word}: {text}'}{waits}")
         for word in [word for word in self._said if word not in now and word != "batch"]:
             del self._said[word]
-            self._env.say(f"kw: {word}: can be read again")
+            self._env.report(f"kw: {word}: can be read again")
         self._said.update(now)
 
     def _report_batch(self, committed: CommittedBatches) -> None:
         """Report a batch that is committed, and write its findings."""
         if self._said.pop("batch", None) is not None:
-            self._env.say(f"kw: {self._options.out}: batch {committed.batch:,} is committed: all is well again")
+            self._env.report(f"kw: {self._options.out}: batch {committed.batch:,} is committed: all is well again")
         since = self._since
         self._since = CommittedBatches(
             committed.batch, since.size + committed.size, since.rows + committed.rows, since.seconds + committed.seconds
         )
         if self._options.verbose and not self._options.quiet:
-            self._env.say(f"kw: batch {committed.batch:,}: {self._batch_line(committed)}")
+            self._env.report(f"kw: batch {committed.batch:,}: {self._batch_line(committed)}")
         for finding in committed.findings:
             self._env.stdout.write(orjson.dumps(finding, option=orjson.OPT_APPEND_NEWLINE))
         if committed.findings:
@@ -483,7 +483,7 @@ class Watch:
         now = self._env.monotonic()
         if now - self._said_at >= SAY_S and not self._options.quiet:
             if self._since.batch and not self._options.verbose:
-                self._env.say(f"kw: up to batch {self.batch:,}: {self._batch_line(self._since)}")
+                self._env.report(f"kw: up to batch {self.batch:,}: {self._batch_line(self._since)}")
             self._said_at, self._since = now, CommittedBatches(0, 0, 0, 0.0)
 
     def _batch_line(self, committed: CommittedBatches) -> str:
@@ -512,7 +512,7 @@ class Watch:
         with suppress(OSError, Failure):
             self._store.recover()
         if not self._options.quiet:
-            self._env.say(f"kw: stopped after batch {self.batch:,}; the same command goes on")
+            self._env.report(f"kw: stopped after batch {self.batch:,}; the same command goes on")
 
     def exit_code(self) -> Exit:
         """The exit code; where only the files that are there were to be read, an unreachable source is a failure."""

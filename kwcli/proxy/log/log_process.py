@@ -48,13 +48,13 @@ def main(descriptor: int) -> None:
         with socket.socket(fileno=descriptor) as sock:
             code = _run(env, sock)
     except Failure as failure:
-        env.say(f"kw: {failure.text}")
+        env.report(f"kw: {failure.text}")
         code = int(failure.code)
     except Exception as defect:  # no caller would report it
         if env.debug:
             for line in traceback.format_exc().splitlines():
-                env.say(line)
-        env.say(f"kw: defect in the log: {type(defect).__name__}: {defect} (--debug shows where)")
+                env.report(line)
+        env.report(f"kw: defect in the log: {type(defect).__name__}: {defect} (--debug shows where)")
         code = DEFECT
     with suppress(OSError):
         env.stdout.flush()

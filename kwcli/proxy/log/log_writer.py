@@ -245,7 +245,7 @@ class Recorder:
         except OSError as error:
             self._files, self._unfiled = None, True
             what = (error.strerror or str(error)).lower()
-            self._env.say(f"kw: {error.filename or 'the capture file'}: {what}; nothing more is written to it")
+            self._env.report(f"kw: {error.filename or 'the capture file'}: {what}; nothing more is written to it")
             return None
 
     # -- the end of a batch --------------------------------------------------------------------------------------------

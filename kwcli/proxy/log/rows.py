@@ -142,11 +142,11 @@ class LogRows:
                 passed_over=more,
                 zone=find_zone(self._settings.zone),
             )
-            self._env.say(lines[1] if len(lines) > 1 else lines[0])
+            self._env.report(lines[1] if len(lines) > 1 else lines[0])
             for name, text in _DECIDED.items():
                 if self._decided[name]:
                     count = count_of(self._decided[name], "exchange")
-                    self._env.say(f"kw: {count} {text} (-f {name} shows them)")
+                    self._env.report(f"kw: {count} {text} (-f {name} shows them)")
 
     def _show(self, rows: list[Settled]) -> None:
         for row in rows:
@@ -196,7 +196,7 @@ class LogRows:
             self.listening = False
         except OSError as error:
             self.listening, self.failed = False, True
-            self._env.say(f"kw: {unwritten(error, 'standard output') or error}; no more rows are written")
+            self._env.report(f"kw: {unwritten(error, 'standard output') or error}; no more rows are written")
 
 
 def _merge_decisions(decisions: list[dict[str, Any]]) -> dict[str, Any]:

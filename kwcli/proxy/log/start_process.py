@@ -108,7 +108,7 @@ class Log:
             at_work = self.queue.alive
             done = self.finish(HURRIED_S if code == Exit.INTERRUPTED else FINISH_S)
             if at_work and not done:
-                env.say("kw: the log process did not finish: its last lines are missing")
+                env.report("kw: the log process did not finish: its last lines are missing")
             if code == Exit.DONE and (self.failed or (at_work and not done)):
                 code = Exit.FAILURE
         return code
