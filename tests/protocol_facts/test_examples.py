@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -207,3 +209,12 @@ def test_new_elements() -> None:
     assert [element(api("Metadata"), topics, version) for version in (9, 10)] == [{}, {"name": None}]
     (topics,) = [field.fields for field in api("CreatePartitions").request.fields if field.name == "topics"]
     assert element(api("CreatePartitions"), topics, 3) == {"count": -1, "assignments": None}
+
+
+def test_an_example_loads_no_reader_of_json() -> None:
+    """Every call begins with one, and most have no other use for such a reader."""
+    code = (
+        "import sys; from decoders.apis import api; from decoders.protocol_facts.examples import example;"
+        "assert example(api(3), 1); print(*{'json', 'orjson'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
