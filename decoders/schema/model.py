@@ -250,11 +250,20 @@ class Section(NamedTuple):
 
 def find_section(text: str, word: str) -> Section | None:
     """A section of facts in the text of a declaration, where it has it; nothing else in the text is read."""
-    found = re.search(rf"^{word}(?![^ \n])(.*(?:\n +.*)*)", text, re.MULTILINE)
-    if found is None:
+    begin = f"\n{word}"
+    at = text.find(begin)
+    while at >= 0 and text[at + len(begin) :][:1] not in " \n":
+        at = text.find(begin, at + 1)
+    if at < 0:
         return None
-    lines = [line for line in found[1].split("\n") if not line.lstrip().startswith("#")]
-    return Section(f"line {text.count(chr(10), 0, found.start()) + 1}: {word}", "\n".join(lines).strip())
+    first, *below = text[at + len(begin) :].split("\n")
+    lines = [first]
+    for line in below:
+        if not line.startswith(" "):
+            break
+        if not line.lstrip().startswith("#"):
+            lines.append(line)
+    return Section(f"line {text.count(chr(10), 0, at + 1) + 1}: {word}", "\n".join(lines).strip())
 
 
 class _Line:

@@ -13,7 +13,6 @@ leader that moved, a coordinator that loads) does not.
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Final
 
@@ -26,7 +25,6 @@ __all__ = ["GENERIC", "ExpectedError", "expected_codes", "expected_errors", "lis
 
 # What a broker can say whatever it was asked.
 GENERIC: Final = ("UNKNOWN_SERVER_ERROR", "NONE", "UNSUPPORTED_VERSION")
-_EXPECTED: Final = re.compile(r"(\w+) \(([^)]+)\)\s+(\S.*?)\s*(?=[A-Z_]{4,} \(|\Z)", re.DOTALL)
 
 
 class ExpectedError(NamedTuple):
@@ -63,10 +61,17 @@ def expected_errors(key: int) -> list[ExpectedError]:
     said = section(key, "errors_expected")
     if said is None:
         return []
-    found = [ExpectedError(_code(said, name), *rest) for name, *rest in _EXPECTED.findall(said.text)]
-    if _EXPECTED.sub("", said.text):
-        raise said.error("an expected error is written as NAME (SOURCE) TEXT")
-    return [each._replace(text=" ".join(each.text.split())) for each in found]
+    found: list[ExpectedError] = []
+    for line in map(str.strip, said.text.split("\n")):
+        name, _, rest = line.partition(" (")
+        source, closed, text = rest.partition(") ")
+        if name.isupper() and closed:
+            found.append(ExpectedError(_code(said, name), source, text))
+        elif found:
+            found[-1] = found[-1]._replace(text=f"{found[-1].text} {line}")
+        elif line:
+            raise said.error("an expected error is written as NAME (SOURCE) TEXT")
+    return found
 
 
 def _code(said: Section, name: str) -> int:
