@@ -32,6 +32,8 @@ HEADER_KEY_MAX: Final = MIB
 RECORDS_SHOWN_MAX: Final = 512 * MIB
 # A line of NDJSON is held whole, and several times as values: the record of the largest frame, without its records.
 RECORD_LINE_MAX: Final = 256 * MIB
+# Arrays and objects inside each other in a line: orjson reads 1,024 and writes 254, some of them around the record.
+LINE_NESTING_MAX: Final = 200
 # Levels of arrays and objects in parts of a record that no declaration and no schema describes: kw's own have five. The
 # code that shows them goes down level by level.
 UNNAMED_NESTING_MAX: Final = 64

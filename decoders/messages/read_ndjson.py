@@ -16,12 +16,13 @@ from typing import Any, Final
 
 import orjson
 
-from decoders.errors import DecodeError, Malformed
+from decoders.errors import DecodeError, LimitExceeded, Malformed
 from decoders.exchanges.exchange import Settled
-from decoders.limits import RECORD_LINE_MAX
+from decoders.limits import LINE_NESTING_MAX, RECORD_LINE_MAX
 from decoders.messages.exchange_from_json import KINDS, FromRecords
 from decoders.named_tuple import NamedTuple
 from decoders.schema.compile_json_schema import Check, compile_json_schema
+from decoders.schema.json_form import is_shallow
 from decoders.wire.readable_text import in_bytes
 from decoders.wire.state_serialization import fields, pack, unpack
 
@@ -47,6 +48,12 @@ def check_record(record: Any) -> None:
     misfit = check(record) if check is not None else None  # its reader refuses other kinds
     if misfit is not None:
         raise Malformed(f"no exchange record: {misfit.sentence}")
+
+
+def check_nesting(line: bytes, record: Any) -> None:
+    """Check that a line's record can be written again. Raises LimitExceeded where it nests too deep."""
+    if line.count(b"[") + line.count(b"{") > LINE_NESTING_MAX and not is_shallow(record, LINE_NESTING_MAX):
+        raise LimitExceeded(f"more than {LINE_NESTING_MAX} arrays and objects inside each other")
 
 
 class LineProblem(NamedTuple):
@@ -114,6 +121,7 @@ class LineReader(ABC):
         try:
             record = self.record(line)
             if record is not BLANK:
+                check_nesting(line, record)
                 check_record(record)
                 found.append(self.finish_row(self._records.read(record)))
                 self.found += 1

@@ -398,10 +398,10 @@ def quote_json(value: object) -> str:
     return f"{value!r:.{_SHOWN_MAX}}"
 
 
-def is_shallow(value: object) -> bool:
-    """Whether a JSON value has no more than UNNAMED_NESTING_MAX levels of arrays and objects."""
+def is_shallow(value: object, most: int = UNNAMED_NESTING_MAX) -> bool:
+    """Whether a JSON value has no more than so many levels of arrays and objects."""
     level: list[Any] = [value]
-    for _ in range(UNNAMED_NESTING_MAX + 1):
+    for _ in range(most + 1):
         level = [
             inner
             for each in level

@@ -129,6 +129,21 @@ def test_a_line_of_a_request_log_with_an_odd_value(
     assert len(kw("sniff", str(file), "-o", "ndjson").out.splitlines()) == 2
 
 
+def test_a_line_too_deep_to_be_written_again_is_told(good: str, tmp_path: Path) -> None:
+    """Deep values in an unknown key of a record in a batch, which no schema describes."""
+    produced = kw(
+        "sniff", str(CAPTURES / "tour.pcapng"), "--api", "Produce", "-n", "1", "-o", "ndjson", "--records", "-q"
+    )
+    line = json.loads(produced.out)
+    batch = line["request"]["topic_data"][0]["partition_data"][0]["records"][0]
+    batch["records"][0]["more"] = json.loads("[" * 400 + "]" * 400)
+    rows = tmp_path / "rows.ndjson"
+    rows.write_text(f"{good}\n{json.dumps(line)}\n{good}\n")
+    outcome = kw("sniff", str(rows), "-o", "ndjson")
+    assert (outcome.code, len(outcome.out.splitlines())) == (Exit.FAILURE, 2)
+    assert "line 2: more than 200 arrays and objects inside each other" in outcome.err
+
+
 def test_a_codec_that_is_none_and_texts_with_control_characters(tmp_path: Path) -> None:
     """A codec that kw does not know is told; texts that may be anything are shown escaped."""
     made = kw("sniff", str(CAPTURES / "tour.pcapng"), "--api", "Produce", "-n", "1", "-o", "ndjson", "--records").out
