@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 # An exchange and the frames of its sides in, its attributes set: the plain form of what the loop does in line.
 
 
-def begin(exchange: Exchange, info: ConnectionInfo, api_reader: ApiReader) -> None:
+def set_initial_values(exchange: Exchange, info: ConnectionInfo, api_reader: ApiReader) -> None:
     """Set the attributes of a new exchange to their initial values."""
     exchange.connection_info = info
     exchange.api_reader = api_reader
@@ -97,7 +97,7 @@ def begin(exchange: Exchange, info: ConnectionInfo, api_reader: ApiReader) -> No
 def orphan(info: ConnectionInfo, api_reader: ApiReader, frame: Frame, correlation_id: int) -> Exchange:
     """A new exchange of a response whose request is not in the capture."""
     exchange = Exchange()
-    begin(exchange, info, api_reader)
+    set_initial_values(exchange, info, api_reader)
     exchange.outcome = "orphan_response"
     exchange.correlation_id = correlation_id
     put_no_request(exchange)
@@ -374,7 +374,7 @@ class Pairing:
         if len(data) < REQUEST_LEAST + 4:
             self._headless(self.requests, frame)
             return
-        exchange = self._sent(frame)
+        exchange = self._make_exchange(frame)
         api_reader = exchange.api_reader
         if api_reader.key == PRODUCE:
             self.produce(exchange)
@@ -386,7 +386,7 @@ class Pairing:
             self._log_in(exchange)
         self._wait(exchange)
 
-    def _sent(self, frame: Frame) -> Exchange:
+    def _make_exchange(self, frame: Frame) -> Exchange:
         """A new exchange from a request's frame."""
         data = frame.data
         key, version, correlation_id = HEAD.unpack_from(data, 4)
@@ -396,10 +396,10 @@ class Pairing:
         except DecodeError:  # cut off inside the client id
             client_id = self.client_id
         else:
-            client_id = None if head.client_id is None else self._named(head.client_id)
+            client_id = None if head.client_id is None else self._read_client_id(head.client_id)
         if key != API_VERSIONS or version < SOFTWARE_SINCE:  # a newer ApiVersions names its software
             self.context.summary.client(self.connection_info.client, client_id or "", self.software)
-        begin(exchange, self.connection_info, self.context.api_readers.get(key, version))
+        set_initial_values(exchange, self.connection_info, self.context.api_readers.get(key, version))
         exchange.api_key = key
         exchange.api_version = version
         exchange.correlation_id = correlation_id
@@ -411,11 +411,11 @@ class Pairing:
 
     def rename(self, raw: bytes) -> str:
         """Note a client id that differs from the previous request's; returns it as text."""
-        client_id = self._named(raw)
+        client_id = self._read_client_id(raw)
         self.context.summary.client(self.connection_info.client, client_id, self.software)
         return client_id
 
-    def _named(self, raw: bytes) -> str:
+    def _read_client_id(self, raw: bytes) -> str:
         if raw != self.client_raw:
             self.client_raw, self.client_id = known_client(raw)
         assert self.client_id is not None
@@ -534,7 +534,7 @@ class Pairing:
         if attempt.over:
             self.sasl.attempt = None
 
-    def _refused(self) -> None:
+    def _restore_login(self) -> None:
         """Follow an error in answer to a step of a login: the login from before the attempt counts again."""
         if self.sasl.attempt is not None:
             self.login, self.sasl.attempt = self.sasl.attempt.before, None
@@ -556,7 +556,7 @@ class Pairing:
 
     def _token(self, frame: Frame) -> None:
         exchange = Exchange()
-        begin(exchange, self.connection_info, self.context.api_readers.unknown)
+        set_initial_values(exchange, self.connection_info, self.context.api_readers.unknown)
         exchange.outcome = "token"
         exchange.correlation_id = None
         exchange.client_software = self.software
@@ -647,7 +647,7 @@ class Pairing:
         if error_code is None:
             return
         if error_code:
-            self._refused()
+            self._restore_login()
         elif exchange.api_key == SASL_AUTHENTICATE:
             data = response.get("auth_bytes")
             self._logged_in(exchange, data if isinstance(data, bytes) else None)
@@ -655,7 +655,7 @@ class Pairing:
             self.sasl.follow_handshake_response(error_code)
             self._follow_phase()
 
-    def again(self, direction: FrameDirection, at: int, size: int) -> None:
+    def mark_retransmitted(self, direction: FrameDirection, at: int, size: int) -> None:
         """Mark the frames and requests, not settled yet, of which bytes were retransmitted."""
         if not direction.request:
             direction.again = direction.again or (bool(direction.need) and at + size > direction.place)

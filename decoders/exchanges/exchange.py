@@ -369,7 +369,7 @@ class Exchange(Seen):
         """
         if not self.looked:
             self.looked = True
-            self.api_reader.look(self)
+            self.api_reader.read_views(self)
 
     def view(self, side: Side) -> View:
         """The fields of a side, as `read_sides` has read them; None where the side is not there.
@@ -619,7 +619,7 @@ class Ended(Seen):
         self.server_missing = self.server_again = self.server_quiet_ns = self.server_shut_ns = 0
 
     @classmethod
-    def of(cls, info: ConnectionInfo, connection: Connection, client: Half, how: How) -> Ended:
+    def from_connection(cls, info: ConnectionInfo, connection: Connection, client: Half, how: How) -> Ended:
         """The end of a connection, with the counts of its two halves."""
         ended = cls(info, how)
         ended.opened = connection.opened

@@ -292,8 +292,8 @@ class Pairer:
         """The rows that settle with these chunks."""
         if chunks:
             self.note_times(chunks)
-            take_chunks(self.context, chunks, self._unusual)
-        return self._given()
+            take_chunks(self.context, chunks, self._take_unusual)
+        return self._take_settled()
 
     def note_times(self, chunks: list[Chunk]) -> None:
         """Note the first and the last time of chunks, also of those that never come to `feed`."""
@@ -310,9 +310,9 @@ class Pairer:
                 self._end_undecided(undecided, "capture_end", FOREVER)
             else:
                 self._end(context.pairings[number], "capture_end")
-        return self._given()
+        return self._take_settled()
 
-    def _given(self) -> list[Settled]:
+    def _take_settled(self) -> list[Settled]:
         out = self.context.out[:]
         self.context.out.clear()
         if self.context.connections:
@@ -324,11 +324,11 @@ class Pairer:
         self.context.other_rows = 0
         return out
 
-    def _unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
+    def _take_unusual(self, half: Half, time_ns: int, packet: int, data: bytes | Gap | Retransmission | Close) -> None:
         """Take events, and bytes of connections that are not, or not yet, Kafka."""
         number = half.connection.number
         if isinstance(data, Close):
-            self._closed(half.connection, data.how, time_ns)
+            self._close_connection(half.connection, data.how, time_ns)
             return
         pairing = self.context.pairings.get(number)
         if pairing is not None:
@@ -340,23 +340,23 @@ class Pairer:
         if undecided is None:
             undecided = self._meet(half.connection, time_ns, data)
         if not undecided.foreign:
-            client = self._known(half.connection, time_ns)
+            client = self._known_client(half.connection, time_ns)
             if client is not None:
                 self._adopt(undecided, client, time_ns)
-                self._unusual(half, time_ns, packet, data)
+                self._take_unusual(half, time_ns, packet, data)
                 return
         before = undecided.held
         found = undecided.feed((half, time_ns, packet, data))
         self.context.budget.held += undecided.held - before
         if self.context.guesses and not found and before <= GUESSED_AFTER < undecided.held:
-            undecided.client = self._answered(undecided)
+            undecided.client = self._client_by_responses(undecided)
             found = undecided.client is not None
         if found and undecided.client is not None:
             self._adopt(undecided, undecided.client, time_ns)
         elif self.context.budget.held > self.context.budget.most:
             self.context.shed(None)
 
-    def _closed(self, connection: Connection, how: How, time_ns: int) -> None:
+    def _close_connection(self, connection: Connection, how: How, time_ns: int) -> None:
         """End a connection of which no chunk comes any more."""
         pairing = self.context.pairings.get(connection.number)
         undecided = self.context.undecided.get(connection.number)
@@ -368,7 +368,7 @@ class Pairer:
             facts = tls_facts(connection)
             if facts is not None:
                 self._skip_tls(connection, facts, facts.size, facts.time_ns)
-            self._over(connection, how)
+            self._report_end(connection, how)
         connection.drop_references()
 
     def _skip_tls(self, connection: Connection, facts: TlsFacts, size: int, time_ns: int) -> None:
@@ -395,7 +395,7 @@ class Pairer:
             self.context.summary.gaps += 1
             take_gap(direction, time_ns, packet, data.size, data.why)
         else:
-            pairing.again(direction, data.at, data.size)
+            pairing.mark_retransmitted(direction, data.at, data.size)
 
     def _meet(self, connection: Connection, time_ns: int, data: bytes | Gap) -> UndecidedConnection:
         """A new undecided connection, at its first chunk."""
@@ -408,26 +408,26 @@ class Pairer:
             known = certain_protocol(data)
         if self.context.ports is None or known == TLS:
             undecided.foreign = known
-        elif self._named(connection) is None:
+        elif self._client_by_port(connection) is None:
             undecided.foreign = "its port is not among those of --port"
         return undecided
 
-    def _named(self, connection: Connection) -> Half | None:
+    def _client_by_port(self, connection: Connection) -> Half | None:
         """The client's half of a connection to a port that was named; None for other ports."""
         ports = self.context.ports or frozenset()
         if _port(connection.first.target) in ports:
             return connection.first
         return connection.second if _port(connection.second.target) in ports else None
 
-    def _answered(self, undecided: UndecidedConnection) -> Half | None:
+    def _client_by_responses(self, undecided: UndecidedConnection) -> Half | None:
         """The client's half of a connection with only a broker's responses; None for other connections."""
         undecided.look_for_answers()
         return None if undecided.speaker is None else undecided.speaker.peer
 
-    def _known(self, connection: Connection, time_ns: int) -> Half | None:
+    def _known_client(self, connection: Connection, time_ns: int) -> Half | None:
         """The client's half, where it is known at `time_ns` without a look at the bytes; else None."""
         if self.context.ports is not None:
-            return self._named(connection)
+            return self._client_by_port(connection)
         # What a port carries in TLS it does not carry in plain text, nor the other way round. While it is not known
         # whether the connection is TLS, its bytes come here as plain: a later byte must not change what they mean.
         if tls_facts(connection) is not None:
@@ -473,7 +473,7 @@ class Pairer:
                 size, since = undecided.dropped.get(half is connection.first, (0, undecided.first_held_ns(half)))
                 lose_step(direction, "midstream", "the capture begins inside the stream", since, 0, size)
         chunks, undecided.chunks = undecided.chunks, []
-        take_chunks(context, chunks, self._unusual)
+        take_chunks(context, chunks, self._take_unusual)
 
     def remember(self, only_libraries: bool = False) -> None:
         """Note in exchanges the facts that earlier ones tell (history.py). To be called before the first `feed`."""
@@ -495,11 +495,11 @@ class Pairer:
             history.forget(pairing.connection_info.number)
         if self.context.connections and connection is not None:
             client = connection.first if pairing.client_first else connection.second
-            ended = Ended.of(pairing.connection_info, connection, client, how)
+            ended = Ended.from_connection(pairing.connection_info, connection, client, how)
             ended.kafka = True
             ended.client_id, ended.client_software = pairing.client_id, pairing.software
             ended.login = pairing.login
-            self._give(ended)
+            self._give_ended(ended)
         if not pairing.resting:
             del pairing.requests, pairing.responses  # they refer to the pairing: see Connection.drop_references
         pairing.client = None
@@ -516,21 +516,21 @@ class Pairer:
             summary.answers_only[_port(broker.source)] += 1
         return not broker.packets
 
-    def _over(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
+    def _report_end(self, connection: Connection, how: How, undecided: UndecidedConnection | None = None) -> None:
         """Give the Ended of a connection that is not Kafka, or of which no byte came."""
         if not self.context.connections:
             return
         client, info = self._sides(connection, undecided)
-        ended = Ended.of(info, connection, client, how)
+        ended = Ended.from_connection(info, connection, client, how)
         if undecided is not None:
             info.late_ns = doubtful(undecided)
             ended.kafka = undecided.speaker is not None
-            ended.reason, ended.detail, _ = described(undecided)
+            ended.reason, ended.detail, _ = describe_undecided(undecided)
         else:
             facts = tls_facts(connection)
             if facts is not None and facts.size:
                 ended.reason, ended.detail = "tls", facts.text()
-        self._give(ended)
+        self._give_ended(ended)
 
     def _sides(self, connection: Connection, undecided: UndecidedConnection | None) -> tuple[Half, ConnectionInfo]:
         """The client's half of a connection without exchanges (it opened, or did not answer), and the ends."""
@@ -539,7 +539,7 @@ class Pairer:
         info = ConnectionInfo(connection.number, client.source, client.target, connection.began_ns, self.context.topics)
         return client, info
 
-    def _give(self, ended: Ended) -> None:
+    def _give_ended(self, ended: Ended) -> None:
         self.context.out.append(ended)  # type: ignore[arg-type]  # who asks for connections expects a Row
         self.context.other_rows += 1
 
@@ -547,9 +547,9 @@ class Pairer:
         """End a connection that has not proved to be Kafka; brokers known until then still vouch for it."""
         context = self.context
         connection = undecided.connection
-        client = None if undecided.foreign else self._known(connection, time_ns)
+        client = None if undecided.foreign else self._known_client(connection, time_ns)
         if client is None and self.context.guesses:
-            client = self._answered(undecided)
+            client = self._client_by_responses(undecided)
         if client is not None:
             self._adopt(undecided, client, time_ns)
             self._end(context.pairings[connection.number], how, connection)
@@ -558,7 +558,7 @@ class Pairer:
         context.budget.held -= undecided.held
         undecided.look_for_answers()
         broker = undecided.speaker
-        reason, detail, size = described(undecided)
+        reason, detail, size = describe_undecided(undecided)
         if size:
             _, info = self._sides(connection, undecided)
             side: Side | None = None if broker is None else "response"
@@ -570,10 +570,10 @@ class Pairer:
                 context.summary.answers_only[_port(broker.source)] += 1
             else:
                 context.summary.foreign[foreign_name(detail), _port(connection.first.target)] += 1
-        self._over(connection, how, undecided)
+        self._report_end(connection, how, undecided)
 
 
-def described(undecided: UndecidedConnection) -> tuple[str, str, int]:
+def describe_undecided(undecided: UndecidedConnection) -> tuple[str, str, int]:
     """The reason, the detail and the number of bytes of a connection that gave no exchange."""
     facts = tls_facts(undecided.connection)
     broker = undecided.speaker

@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.errors import Malformed
-from decoders.exchanges.connection_pairing import Pairing, begin, put_no_response
+from decoders.exchanges.connection_pairing import Pairing, put_no_response, set_initial_values
 from decoders.exchanges.connection_state import Queue, SaslPhase
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Summary
 from decoders.exchanges.exchange_fields import REQUEST
@@ -193,7 +193,7 @@ def resume_pairing(context: Context, state: object) -> None:
 def resume_request(context: Context, pairing: Pairing, state: object) -> Exchange:
     """A request in flight, restored from the attributes that save() gave."""
     exchange = Exchange()
-    begin(exchange, pairing.connection_info, context.api_readers.unknown)
+    set_initial_values(exchange, pairing.connection_info, context.api_readers.unknown)
     put_no_response(exchange)
     restore(exchange, REQUEST, state)
     if not isinstance(exchange.request_raw, bytes):

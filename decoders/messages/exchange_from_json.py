@@ -19,7 +19,7 @@ from decoders.capture.files import TIME_MAX
 from decoders.embedded import STRUCTURES, VERSION, embedded_from_json, structure
 from decoders.errors import EncodeError, Malformed
 from decoders.exchanges.body_reader import API_READERS_MAX, SIDES, ApiReader, DecodeFailure, Needs, Sides
-from decoders.exchanges.connection_pairing import begin
+from decoders.exchanges.connection_pairing import set_initial_values
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange, Login, Settled, Skipped, Status
 from decoders.exchanges.exchange_fields import EXTRA
 from decoders.exchanges.learned_names import WELL_KNOWN, Topics
@@ -80,7 +80,7 @@ class Recorded(ApiReader):
         super().__init__(key, version, Needs())
         self.quick = False
 
-    def look(self, exchange: Sides) -> None:
+    def read_views(self, exchange: Sides) -> None:
         """Set the views, made with the exchange, and the errors, failures and early layouts of the record."""
         record = _record(exchange)
         failures: dict[Side, DecodeFailure] = {
@@ -119,7 +119,7 @@ class FromRecords:
             what = f"a record of kind {quote_json(kind)}" if kind is not None else quote_json(record)
             raise Malformed(f"no exchange, but {what}")
         try:
-            return self._skipped(record) if kind == "skipped" else self._exchange(record)
+            return self._read_skipped(record) if kind == "skipped" else self._exchange(record)
         except KeyError as missing:
             raise Malformed(f"an exchange without {missing.args[0]!r}") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as problem:
@@ -137,7 +137,7 @@ class FromRecords:
             self._connections[number, client, broker] = info
         return info
 
-    def _skipped(self, record: Mapping[str, Any]) -> Skipped:
+    def _read_skipped(self, record: Mapping[str, Any]) -> Skipped:
         direction = record["direction"]
         if direction is not None and direction not in SIDES:
             raise ValueError(f"direction {quote_json(direction)}")
@@ -156,7 +156,7 @@ class FromRecords:
         exchange = RecordedExchange()
         exchange.revealed = record
         exchange.record = record = redact_record(record)
-        begin(exchange, self._connection(record), api_reader)
+        set_initial_values(exchange, self._connection(record), api_reader)
         exchange.place = _UNKNOWN_PLACE
         for name in ("api_key", "api_version", "correlation_id", "request_size", "response_size"):
             setattr(exchange, name, _int(record, name))
@@ -356,14 +356,14 @@ def _element(field: PlanField, value: Any, path: str, *, whole: bool) -> Any:
     if field.plan is not None:
         return _struct(field.plan, value, path, whole=whole)
     if field.secret and isinstance(value, dict) and "redacted" in value:
-        _redacted(value, path)
+        _redacted_size(value, path)
         return value
     if field.name == MESSAGE and isinstance(value, dict) and value.keys() == REDACTED:
         return f"{{redacted {value['redacted']}}}"  # a message that is no UTF-8 and repeats a secret
     return _LEAVES[field.kind](value, path)
 
 
-def _of(*types: type) -> Callable[[Any, str], Any]:
+def _check_type(*types: type) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if value.__class__ not in types:
             raise ValueError(f"{path} is {quote_json(value)}")
@@ -372,7 +372,7 @@ def _of(*types: type) -> Callable[[Any, str], Any]:
     return check
 
 
-def _whole(low: int, high: int) -> Callable[[Any, str], Any]:
+def _check_range(low: int, high: int) -> Callable[[Any, str], Any]:
     def check(value: Any, path: str) -> Any:
         if value.__class__ is not int or not low <= value <= high:
             raise ValueError(f"{path} is {quote_json(value)}")
@@ -399,13 +399,13 @@ def _bytes(value: Any, path: str) -> Any:
     if STRUCTURE in value:
         return _structure_fields(value, path)
     if "redacted" in value:
-        _redacted(value, path)
+        _redacted_size(value, path)
     else:
-        _decoded(value, path)
+        _decode_base64(value, path)
     return value
 
 
-def _redacted(value: Mapping[str, Any], path: str) -> int:
+def _redacted_size(value: Mapping[str, Any], path: str) -> int:
     size = value["redacted"]
     if size.__class__ is not int or not 0 <= size <= RANGES["int32"][1]:
         raise ValueError(f"{path}.redacted is {quote_json(size)}")
@@ -413,7 +413,7 @@ def _redacted(value: Mapping[str, Any], path: str) -> int:
     return number
 
 
-def _decoded(value: Mapping[str, Any], path: str) -> bytes:
+def _decode_base64(value: Mapping[str, Any], path: str) -> bytes:
     text = value.get(BASE64)
     try:
         return a2b_base64(text, strict_mode=True)  # type: ignore[arg-type]  # else TypeError
@@ -501,8 +501,8 @@ def _row(row: Mapping[str, Any]) -> tuple[Any, ...]:
         if not isinstance(control, dict):
             raise ValueError(f"control_record is {quote_json(control)}")
         _check_levels(control, "control_record")
-    headers = tuple((_header_name(each["key"]), _held(each["value"])) for each in row["headers"])
-    return offset, timestamp, _held(row["key"]), _held(row["value"]), headers, control
+    headers = tuple((_header_name(each["key"]), _held_text(each["value"])) for each in row["headers"])
+    return offset, timestamp, _held_text(row["key"]), _held_text(row["value"]), headers, control
 
 
 def _is_int64(value: Any) -> bool:
@@ -515,17 +515,17 @@ def _header_name(value: Any) -> Any:
     return _string(value, "key")
 
 
-def _held(value: Any) -> Any:
+def _held_text(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
     if not isinstance(value, dict):
         raise ValueError(f"it holds {quote_json(value)}")
     _check_levels(value, "it")
     if "redacted" in value:
-        return f"{{redacted {_redacted(value, 'it')}}}"
+        return f"{{redacted {_redacted_size(value, 'it')}}}"
     if STRUCTURE in value:
         return _structure(value)
-    return _decoded(value, "it")
+    return _decode_base64(value, "it")
 
 
 def _structure(value: Mapping[str, Any]) -> bytes | str:
@@ -540,8 +540,8 @@ def _structure(value: Mapping[str, Any]) -> bytes | str:
 
 
 _LEAVES: Final[dict[str, Callable[[Any, str], Any]]] = {
-    **{kind: _whole(low, high) for kind, (low, high) in RANGES.items()},
-    "bool": _of(bool),
+    **{kind: _check_range(low, high) for kind, (low, high) in RANGES.items()},
+    "bool": _check_type(bool),
     "float64": _float,
     "string": _string,
     "bytes": _bytes,

@@ -236,7 +236,7 @@ def _read(exchange: Exchange, options: Options) -> _Read:
     if exchange.api_reader.key is None:
         request, response, failures = _unread(exchange, options)
         return request, response, ([], 0), _NO_PLANS, failures, None, None
-    request, response, plans, failures, layout, trailing = _closely(exchange, options)
+    request, response, plans, failures, layout, trailing = _read_bodies_closely(exchange, options)
     errors: Listed = ([], 0) if response is None or plans[1] is None else _errors(exchange, plans[1], response, options)
     return request, response, errors, plans, failures, layout, trailing
 
@@ -299,7 +299,7 @@ def _searchable(exchange: Exchange, side: Side, body: Any, plan: Plan | None) ->
     return body if plan is None or not side_is_large(exchange, side) else bare_body(exchange, side, plan)
 
 
-def _closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
+def _read_bodies_closely(exchange: Exchange, options: Options) -> tuple[Any, Any, Plans, Any, Any, Any]:
     """The bodies, their layouts, failures, releases of early layouts, and bytes after the request, in any case."""
     request, failure, release, plan = body_json(exchange, "request", options)
     response, its_failure, its_release, its_plan = body_json(exchange, "response", options)

@@ -108,7 +108,7 @@ class RowPacker:
                 values = [getattr(row, name) for name in _SKIPPED]
                 self._others.append((self.count, ("skipped", self._connection(row.connection_info), values)))
             elif not self._add_usual(row):
-                self._others.append((self.count, self._unusual(row)))
+                self._others.append((self.count, self._pack_unusual(row)))
             self.count += 1
 
     def _add_usual(self, row: Exchange) -> bool:
@@ -162,7 +162,7 @@ class RowPacker:
         self._size += len(request) + len(response)
         return True
 
-    def _unusual(self, row: Exchange) -> tuple[Any, ...]:
+    def _pack_unusual(self, row: Exchange) -> tuple[Any, ...]:
         if row.record is not None:
             return ("record", row.revealed, row.extra, row.place)
         values = {name: getattr(row, name) for name in SLOTS if hasattr(row, name)}
@@ -247,7 +247,7 @@ class RowUnpacker:
                 rows.append(exchange)
             self._count = min(before, until)
             if self._count < until:
-                rows.append(_unusual(self._others[self._other][1], self._connections, self._api_readers))
+                rows.append(_unpack_unusual(self._others[self._other][1], self._connections, self._api_readers))
                 self._other += 1
                 self._count += 1
         while self._extra < len(self._extras) and self._extras[self._extra][0] < until:
@@ -266,7 +266,7 @@ def _connection(said: tuple[Any, ...], topics: Topics) -> ConnectionInfo:
     return info
 
 
-def _unusual(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
+def _unpack_unusual(said: Any, connections: list[ConnectionInfo], api_readers: ApiReaders) -> Settled:
     if said[0] == "skipped":
         return Skipped(connections[said[1]], *said[2])
     if said[0] == "record":

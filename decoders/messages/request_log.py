@@ -31,7 +31,7 @@ from decoders.apis import api
 from decoders.capture.files import TIME_MAX
 from decoders.errors import EncodeError, Malformed, UnknownApi, UnsupportedVersion
 from decoders.exchanges.body_reader import API_READERS_MAX, ApiReader, Needs
-from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response
+from decoders.exchanges.connection_pairing import put_no_request, put_no_response, set_initial_values
 from decoders.exchanges.exchange import ConnectionInfo, Exchange, Settled
 from decoders.exchanges.learned_names import Topics
 from decoders.limits import HISTORY_MAX
@@ -165,7 +165,7 @@ class RequestLogLines(LineReader):
         header = row["requestHeader"]
         key, version, client_id = header["requestApiKey"], header["requestApiVersion"], header.get("clientId")
         exchange = Exchange()
-        begin(exchange, self._ends(row["connection"]), _api_reader(key, version))
+        set_initial_values(exchange, self._ends(row["connection"]), _api_reader(key, version))
         exchange.api_key, exchange.api_version = key, version
         exchange.correlation_id, exchange.client_id = header["correlationId"], client_id
         answer = row["response"] if isinstance(row["response"], dict) else None

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from decoders.errors import DecodeError
 from decoders.exchanges.body_reader import SOFTWARE_SINCE, ApiReaders, Needs, names_topic_ids
-from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response, put_request, put_response
+from decoders.exchanges.connection_pairing import (
+    put_no_request,
+    put_no_response,
+    put_request,
+    put_response,
+    set_initial_values,
+)
 from decoders.exchanges.exchange import ClientSoftware, ConnectionInfo, Exchange, client_software
 from decoders.exchanges.learned_names import Topics
 from decoders.filters import Filter, Phase
@@ -125,7 +131,7 @@ class WatchedConnection:
             )
         self._ends.topics = watching.topics
         exchange = Exchange()
-        begin(exchange, self._ends, watching.api_readers.unknown)
+        set_initial_values(exchange, self._ends, watching.api_readers.unknown)
         exchange.time_ns = now_ns
         exchange.known = len(watching.topics.names)
         put_no_response(exchange)

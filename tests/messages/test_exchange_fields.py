@@ -9,7 +9,13 @@ import pytest
 
 from decoders.analysis.dimensions import DIMENSIONS
 from decoders.exchanges.body_reader import ApiReaders, Needs
-from decoders.exchanges.connection_pairing import begin, put_no_request, put_no_response, put_request, put_response
+from decoders.exchanges.connection_pairing import (
+    put_no_request,
+    put_no_response,
+    put_request,
+    put_response,
+    set_initial_values,
+)
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import SESSION_PARTITIONS, ConnectionInfo, Exchange
 from decoders.exchanges.exchange_fields import ALWAYS, EXCHANGE_FIELDS, EXTRA, KEYS, REQUEST, SCALARS, SLOTS
@@ -56,7 +62,7 @@ def slots(side: str | None) -> set[str]:
 def new_exchange() -> Exchange:
     exchange = Exchange()
     info = ConnectionInfo(1, "10.0.0.1:1", "10.0.0.2:9092", 0, Topics())
-    begin(exchange, info, ApiReaders(Needs()).unknown)
+    set_initial_values(exchange, info, ApiReaders(Needs()).unknown)
     return exchange
 
 
