@@ -578,7 +578,7 @@ def test_out_is_not_there_when_the_check_finds_something(
     """The file that was there before stays."""
     if leak == "name":
         plain = Names._replace_plain
-        monkeypatch.setattr(Names, "_plain", lambda its, text: text if text == "payments" else plain(its, text))
+        monkeypatch.setattr(Names, "_replace_plain", lambda its, text: text if text == "payments" else plain(its, text))
     else:
         monkeypatch.setattr(Scrubber, "response", lambda _self, data, *_words, **_more: b"\xff" * len(data))
     out = tmp_path / "out.pcapng"
