@@ -62,7 +62,7 @@ from decoders.protocol_facts.keys import (
     SASL_HANDSHAKE,
     SYNC_GROUP,
 )
-from decoders.protocol_facts.releases import HISTORY, RELEASES, history, served_of, spoken
+from decoders.protocol_facts.releases import HISTORY, RELEASES, history, served_of, versions_by_api
 from decoders.protocol_facts.version_words import parse_release
 from decoders.schema.model import Versions
 from decoders.wire.state_serialization import fields, pack, unpack
@@ -107,7 +107,7 @@ class AuditTarget(NamedTuple):
     @classmethod
     def of_release(cls, release: str) -> AuditTarget:
         """The target that is a release, one of RELEASES."""
-        return cls(release, spoken(release), release)
+        return cls(release, versions_by_api(release), release)
 
     @classmethod
     def of_broker(cls, name: str, offered: Mapping[int, Versions]) -> AuditTarget:
@@ -215,7 +215,7 @@ class Audit:
 
     def brokers(self, release: str) -> list[Row]:
         """A row for each broker that said what it serves: whether it serves what clients of a release need."""
-        speaks = spoken(release)
+        speaks = versions_by_api(release)
         rows = []
         for broker, offered in sorted(self._offers_by_broker().items()):
             lacking = [
@@ -460,14 +460,14 @@ def _java_release(software: Mapping[str, str | None] | None) -> str | None:
 
 def _spoken_by(software: Mapping[str, str | None] | None, key: int) -> Versions | None:
     release = _java_release(software)
-    return None if release is None else spoken(release).get(key)
+    return None if release is None else versions_by_api(release).get(key)
 
 
 def _library_speaks(software: Mapping[str, str | None] | None, target: AuditTarget) -> bool:
     """Whether the release of a library is known to speak all that clients need of the target."""
     release = _java_release(software)
     if release is not None:
-        speaks = spoken(release)
+        speaks = versions_by_api(release)
         return all(
             _overlaps(speaks[key], target.serves.get(key))
             for key in _CLIENT_APIS

@@ -132,7 +132,7 @@ def api(name_or_key: str | int) -> Api:
         key = _BY_NAME.get(name_or_key.replace("_", "").replace("-", "").replace(" ", "").lower())
     if key not in NAMES:
         raise UnknownApi(f"no API {name_or_key!r}")
-    return _declared(key)
+    return _parse_declaration(key)
 
 
 def api_name(key: int) -> str:
@@ -152,7 +152,7 @@ def _text(key: int) -> str:
 
 
 @cache
-def _declared(key: int) -> Api:
+def _parse_declaration(key: int) -> Api:
     try:
         return parse_api(_text(key))
     except DeclarationError as error:

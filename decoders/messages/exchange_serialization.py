@@ -71,7 +71,7 @@ def max_packed_size(rows: Iterable[Settled]) -> int:
     return size
 
 
-class Readable(Protocol):
+class MemoryFile(Protocol):
     """A file in memory from which rows are unpacked."""
 
     def seek(self, at: int, /) -> object:
@@ -192,7 +192,7 @@ class RowUnpacker:
     `written` is the file that the packer wrote, at its begin; the numbers after the frames are read first.
     """
 
-    def __init__(self, packed: PackedRows, written: Readable, api_readers: ApiReaders, topics: Topics) -> None:
+    def __init__(self, packed: PackedRows, written: MemoryFile, api_readers: ApiReaders, topics: Topics) -> None:
         size, numbers, extras, others, whos, connections, versions = packed
         written.seek(size)
         self._usual = _USUAL.iter_unpack(written.read(numbers))

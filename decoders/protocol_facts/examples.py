@@ -48,18 +48,18 @@ def example(api: Api, version: int, *, controller: bool = False) -> dict[str, An
 
     `controller`: for a controller's own listener, where a few APIs have to ask for something else.
     """
-    return known_fields(api.request.fields, version, _at(whole_example(api.key), version, controller))
+    return known_fields(api.request.fields, version, _select_for_version(whole_example(api.key), version, controller))
 
 
-def _at(value: Any, version: int, controller: bool) -> Any:
+def _select_for_version(value: Any, version: int, controller: bool) -> Any:
     """An example, or a part of one, for a version: each `name@…` stands under its plain name, or is left out."""
     if isinstance(value, list):
-        return [_at(element, version, controller) for element in value]
+        return [_select_for_version(element, version, controller) for element in value]
     if not isinstance(value, Mapping):
         return value
-    found = {name: _at(inner, version, controller) for name, inner in value.items() if "@" not in name}
+    found = {name: _select_for_version(inner, version, controller) for name, inner in value.items() if "@" not in name}
     for name, inner in value.items():
         plain, marked, where = name.partition("@")
         if marked and (controller if where == _CONTROLLER else version in Versions.parse(where)):
-            found[plain] = _at(inner, version, controller)
+            found[plain] = _select_for_version(inner, version, controller)
     return found

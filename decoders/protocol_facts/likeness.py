@@ -7,7 +7,7 @@ from typing import Final
 from decoders.apis import api
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import GET_TELEMETRY_SUBSCRIPTIONS, LEADER_AND_ISR, PRODUCE, PUSH_TELEMETRY, VOTE
-from decoders.protocol_facts.releases import RELEASES, UNSTABLE, Offer, served_of, spoken
+from decoders.protocol_facts.releases import RELEASES, UNSTABLE, Offer, served_of, versions_by_api
 from decoders.schema.model import Versions
 
 __all__ = ["OPTIONAL", "Likeness", "likeness", "stable"]
@@ -42,7 +42,7 @@ def stable(release: str) -> dict[int, Versions]:
     """API key → the versions that brokers of a release offer unless told otherwise."""
     hidden = UNSTABLE.get(release, {})
     found = {}
-    for key, versions in spoken(release).items():
+    for key, versions in versions_by_api(release).items():
         shown = Versions(versions.low, versions.high - 1) if hidden.get(key) == versions.high else versions
         if shown:
             found[key] = shown

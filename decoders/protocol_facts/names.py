@@ -14,7 +14,7 @@ def current_names(fields: Sequence[Field], version: int, value: Mapping[str, Any
     spelt = _spellings(fields, version)
     renamed: dict[str, Any] = {}
     for name, inner in value.items():
-        field = known.get(name) or spelt.get(_folded(name))
+        field = known.get(name) or spelt.get(_fold_name(name))
         if field is None or (field.name != name and field.name in value):
             renamed[name] = inner
         else:
@@ -25,14 +25,14 @@ def current_names(fields: Sequence[Field], version: int, value: Mapping[str, Any
 def known_fields(fields: Sequence[Field], version: int, value: Mapping[str, Any]) -> dict[str, Any]:
     """`value` without what this version does not have, at any depth, in the order of its fields."""
     here = [field for field in fields if version in field.versions and field.name in value]
-    return {field.name: _known(field, version, value[field.name]) for field in here}
+    return {field.name: _keep_known_fields(field, version, value[field.name]) for field in here}
 
 
-def _known(field: Field, version: int, value: Any) -> Any:
+def _keep_known_fields(field: Field, version: int, value: Any) -> Any:
     if not field.fields:
         return value
     if isinstance(value, list):
-        return [_known(field, version, element) for element in value]
+        return [_keep_known_fields(field, version, element) for element in value]
     return known_fields(field.fields, version, value) if isinstance(value, Mapping) else value
 
 
@@ -54,10 +54,10 @@ def _spellings(fields: Sequence[Field], version: int) -> dict[str, Field]:
     for here in (True, False):
         some = [field for field in fields if (version in field.versions) is here]
         for field in some:
-            found.setdefault(_folded(field.name), field)
+            found.setdefault(_fold_name(field.name), field)
         for field in some:
             for name in field.was:
-                found.setdefault(_folded(name), field)
+                found.setdefault(_fold_name(name), field)
     return found
 
 
@@ -67,12 +67,12 @@ def find_field(fields: Sequence[Field], name: str, version: int | None = None) -
     for field in here:
         if field.name == name:
             return field
-    folded = _folded(name)
+    folded = _fold_name(name)
     for field in here:
-        if _folded(field.name) == folded:
+        if _fold_name(field.name) == folded:
             return field
-    return next((field for field in here if any(_folded(old) == folded for old in field.was)), None)
+    return next((field for field in here if any(_fold_name(old) == folded for old in field.was)), None)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()

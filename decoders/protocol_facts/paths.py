@@ -50,15 +50,15 @@ def values_at(value: Any, steps: Sequence[PathStep]) -> Iterator[Any]:
         return
     (name, indices), rest = steps[0], steps[1:]
     if isinstance(value, dict) and name in value:
-        yield from _indexed(value[name], indices, rest)
+        yield from _find_indexed(value[name], indices, rest)
 
 
-def _indexed(value: Any, indices: tuple[int | None, ...], rest: Sequence[PathStep]) -> Iterator[Any]:
+def _find_indexed(value: Any, indices: tuple[int | None, ...], rest: Sequence[PathStep]) -> Iterator[Any]:
     if indices:
         elements = value if isinstance(value, list | DeferredList) else ()
         chosen: Iterable[Any] = elements if indices[0] is None else islice(elements, indices[0], indices[0] + 1)
         for element in chosen:
-            yield from _indexed(element, indices[1:], rest)
+            yield from _find_indexed(element, indices[1:], rest)
     elif rest and isinstance(value, list | DeferredList):
         for element in value:
             yield from values_at(element, rest)

@@ -13,7 +13,7 @@ from decoders.apis import api
 from decoders.protocol_facts.routing import route
 from decoders.schema.model import Field
 
-__all__ = ["only", "places", "routed_by"]
+__all__ = ["keep_places", "places", "routed_by"]
 
 Place = tuple[Any, ...]
 
@@ -34,10 +34,10 @@ def places(key: int, version: int, body: Mapping[str, Any]) -> list[Place]:
     return list(dict.fromkeys(_places(body, chains, ()))) if chains else []
 
 
-def only(key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
+def keep_places(key: int, version: int, body: Mapping[str, Any], wanted: set[Place]) -> dict[str, Any]:
     """The request without the places that are not wanted, nor what is empty for their lack; the rest as it is."""
     chains = tuple(tuple(_steps(path)) for path in routed_by(key, version))
-    return _kept(body, chains, (), wanted)[0]
+    return _keep_wanted(body, chains, (), wanted)[0]
 
 
 def _exists(fields: Sequence[Field], path: str, version: int) -> bool:
@@ -71,7 +71,7 @@ def _places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator
     if not listed:
         yield from _places(value, chains[1:], (*sofar, found))
         return
-    inner, outer = _inside(chains, name)
+    inner, outer = _split_chains(chains, name)
     for element in found:
         if rest:
             yield from _places(element, inner, sofar)
@@ -79,13 +79,15 @@ def _places(value: Mapping[str, Any], chains: _Chains, sofar: Place) -> Iterator
             yield from _places(value, outer, (*sofar, element))
 
 
-def _inside(chains: _Chains, name: str) -> tuple[_Chains, _Chains]:
+def _split_chains(chains: _Chains, name: str) -> tuple[_Chains, _Chains]:
     """The chains that go through this list, from its elements on, and the others."""
     through = tuple(chain[1:] for chain in chains if chain[0] == (name, True))
     return through, chains[len(through) :]
 
 
-def _kept(value: Mapping[str, Any], chains: _Chains, sofar: Place, wanted: set[Place]) -> tuple[dict[str, Any], bool]:
+def _keep_wanted(
+    value: Mapping[str, Any], chains: _Chains, sofar: Place, wanted: set[Place]
+) -> tuple[dict[str, Any], bool]:
     """The struct with what is wanted, and whether anything is."""
     made = dict(value)
     if not chains:
@@ -95,11 +97,11 @@ def _kept(value: Mapping[str, Any], chains: _Chains, sofar: Place, wanted: set[P
     if found is None:
         return made, False
     if not listed:
-        return _kept(value, chains[1:], (*sofar, found), wanted)
+        return _keep_wanted(value, chains[1:], (*sofar, found), wanted)
     if not rest:
         made[name] = [element for element in found if (*sofar, element) in wanted]
         return made, bool(made[name])
-    inner, _ = _inside(chains, name)
-    parts = [_kept(element, inner, sofar, wanted) for element in found]
+    inner, _ = _split_chains(chains, name)
+    parts = [_keep_wanted(element, inner, sofar, wanted) for element in found]
     made[name] = [part for part, any_of_it in parts if any_of_it]
     return made, bool(made[name])

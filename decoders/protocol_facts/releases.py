@@ -207,7 +207,7 @@ def features(release: str) -> dict[str, Versions]:
 
 
 @cache
-def spoken(release: str) -> dict[int, Versions]:
+def versions_by_api(release: str) -> dict[int, Versions]:
     """API key → versions in one release. A release that does not exist speaks nothing."""
     return {key: history(key)[release] for key in HISTORY if release in history(key)}
 

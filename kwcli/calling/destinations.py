@@ -9,7 +9,7 @@ from uuid import UUID
 
 from decoders.errors import without_frames
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.places import only, places, routed_by
+from decoders.protocol_facts.places import keep_places, places, routed_by
 from decoders.protocol_facts.routing import NODE_RESOURCES, route
 from decoders.schema.model import Api
 from decoders.wire.primitives import uuid_bytes
@@ -174,7 +174,7 @@ class Router:
         if len(shares) > 1 and not self._split:
             raise Failure(self._explain_spanning(to, shares, connections), Exit.USAGE)
         parts = {
-            mark: body if len(shares) == 1 else only(self._api.key, version, body, set(mine))
+            mark: body if len(shares) == 1 else keep_places(self._api.key, version, body, set(mine))
             for mark, mine in shares.items()
         }
         return [Destination(connections[mark], parts[mark], reasons[mark], looked_up=True) for mark in shares]

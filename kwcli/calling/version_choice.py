@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from decoders.named_tuple import NamedTuple
-from decoders.protocol_facts.releases import UNSTABLE, history, served_of, spoken
+from decoders.protocol_facts.releases import UNSTABLE, history, served_of, versions_by_api
 from decoders.protocol_facts.version_words import HIGHEST, LOWEST
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.run_environment import Exit, Failure
@@ -58,7 +58,7 @@ class VersionChoice(NamedTuple):
 def versions_of_release(api: Api, release: str) -> Versions:
     """The versions of an API that brokers and clients of a release use unless told otherwise."""
     release = find_release(release)
-    found = spoken(release).get(api.key, NONE)
+    found = versions_by_api(release).get(api.key, NONE)
     if UNSTABLE.get(release, {}).get(api.key) == found.high:
         found = Versions(found.low, found.high - 1)
     if not found:

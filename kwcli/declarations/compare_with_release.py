@@ -8,7 +8,7 @@ from dataclasses import field as slot
 
 from decoders.embedded import STRUCTURES, structure
 from decoders.protocol_facts.headers import REQUEST_HEADER, RESPONSE_HEADER
-from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, spoken
+from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, versions_by_api
 from decoders.schema.model import NONE, Api, Field, Message, Side, Versions, parse_message
 from kwcli.declarations.read_release_jar import Release
 
@@ -195,13 +195,13 @@ def _format_cell(cell: Cell, word: str) -> str:
 
 def versions_by_release(releases: Sequence[Release]) -> list[tuple[Release, dict[int, list[int]]]]:
     """Each release, newest first, with the versions of each API that no newer release among them has."""
-    spoken: set[tuple[int, int]] = set()
+    newer: set[tuple[int, int]] = set()
     found = []
     for release in sorted(releases, key=lambda one: one.version, reverse=True):
         mine: dict[int, list[int]] = {}
         for key, api in release.apis.items():
-            versions = [v for v in _numbers(api.versions) if (key, v) not in spoken]
-            spoken |= {(key, version) for version in versions}
+            versions = [v for v in _numbers(api.versions) if (key, v) not in newer]
+            newer |= {(key, version) for version in versions}
             mine[key] = versions
         found.append((release, mine))
     return found
@@ -246,9 +246,9 @@ def compare_tables(release: Release) -> Iterator[DeclarationDifference]:
         yield DeclarationDifference(
             release.minor, (), f"not in {_TABLE}: add it to RELEASES, and what it changes to HISTORY"
         )
-        before = spoken(RELEASES[-1])
+        before = versions_by_api(RELEASES[-1])
     else:
-        before = spoken(release.minor)
+        before = versions_by_api(release.minor)
     for key in sorted(HISTORY.keys() | release.apis.keys()):
         has = release.apis[key].versions if key in release.apis else NONE
         name = release.apis[key].name if key in release.apis else str(key)

@@ -31,7 +31,7 @@ _DEPTH_MAX: Final = 16
 _VALUE_MAX: Final = 14
 
 
-class _Line(NamedTuple):
+class _DataPoint(NamedTuple):
     """One data point: most metrics of Kafka's clients have one."""
 
     value: str
@@ -99,7 +99,7 @@ def _common_attributes(metrics: Json) -> str:
     return said.pop() if len(said) == 1 else ""
 
 
-def _data_points(metric: Json, about: str) -> Iterator[_Line]:
+def _data_points(metric: Json, about: str) -> Iterator[_DataPoint]:
     name = _format_text(metric.get("name") or '""')
     found = next((kind for kind in _KINDS if kind in metric), "")
     inner = _object_at(metric, found)
@@ -107,7 +107,7 @@ def _data_points(metric: Json, about: str) -> Iterator[_Line]:
     words = [TEMPORALITY.get(temporality, "") if isinstance(temporality, int) else "", _KINDS.get(found, "")]
     words.append(_format_text(metric.get("unit") or ""))
     for point in [*_objects_in(inner, "data_points")] or [{}]:
-        yield _Line(
+        yield _DataPoint(
             _format_point(point),
             name,
             " ".join(filter(None, [_format_attributes(point), about])),

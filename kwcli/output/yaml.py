@@ -48,10 +48,10 @@ def _lines(value: Any, indent: str) -> Iterator[str]:
         word += "-"
     words = [f'"{word}{number}"'.encode() for number in range(len(deferred))]
     data = b"".join([part for pair in zip(texts, words, strict=False) for part in pair] + texts[-1:])
-    yield from _plain_lines(orjson.loads(data), indent, _Parts(word, [*deferred]))
+    yield from _plain_lines(orjson.loads(data), indent, _SeparateValues(word, [*deferred]))
 
 
-class _Parts(NamedTuple):
+class _SeparateValues(NamedTuple):
     """Values that are written separately: a word that occurs nowhere in the document, with a number, stands for each.
 
     Long lists and structs are such parts too, though they are not deferred.
@@ -72,7 +72,7 @@ class _Parts(NamedTuple):
         return [self.separate_long_values(each, inside=True) for each in value]
 
 
-def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
+def _plain_lines(plain: Any, indent: str, known: _SeparateValues) -> Iterator[str]:
     text = _dump_yaml(known.separate_long_values(plain))
     ends = 0
     for found in re.finditer(rf"^( *(?:- )*)(?:(.*) )?{known.word}(\d+)\n", text, re.MULTILINE) if known.parts else ():
@@ -84,7 +84,9 @@ def _plain_lines(plain: Any, indent: str, known: _Parts) -> Iterator[str]:
     yield _indent_lines(text[ends:], indent)
 
 
-def _part_lines(part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _Parts) -> Iterator[str]:
+def _part_lines(
+    part: Deferred | list[Any] | dict[str, Any], before: str, indent: str, known: _SeparateValues
+) -> Iterator[str]:
     """The lines of a part after its key; `before` is the text up to the part, `indent` the indentation of its key."""
     if isinstance(part, DeferredText):
         yield from _text_lines(part, before, indent)

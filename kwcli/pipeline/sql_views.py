@@ -17,7 +17,7 @@ from decoders.analysis.statistics import PERCENTS
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.returned import expected_codes
-from decoders.protocol_facts.releases import HISTORY, RELEASES, spoken
+from decoders.protocol_facts.releases import HISTORY, RELEASES, versions_by_api
 
 # The exchanges of captures; request logs have the same exchanges once more.
 _WIRE: Final = "(select * from exchanges where source = 'wire')"
@@ -318,8 +318,8 @@ def _versions_served() -> str:
     """The SQL of a row for each release and API that it serves or has given up."""
     rows = []
     for at, release in enumerate(RELEASES):
-        now = spoken(release)
-        known = {key for earlier in RELEASES[: at + 1] for key in spoken(earlier)}
+        now = versions_by_api(release)
+        known = {key for earlier in RELEASES[: at + 1] for key in versions_by_api(earlier)}
         for key in sorted(HISTORY.keys() & known):
             low, high = (str(now[key].low), str(now[key].high)) if key in now else ("cast(null as int)",) * 2
             rows.append(f"('{release}', {key}, {low}, {high})")

@@ -11,7 +11,7 @@ from decoders.apis import KEYS, api, api_name
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, listed, observed
+from decoders.protocol_facts.errors.returned import GENERIC, listed_errors, observed_errors
 from kwcli.output.short_texts import Palette
 from kwcli.output.table import Column, draw_table, fill, paint_text
 from kwcli.reference.field_paths import paths
@@ -65,8 +65,8 @@ def _client_error_row(code: int) -> Row:
 
 def _apis_returning(name: str) -> dict[str, list[int]]:
     """The keys of the APIs that return an error, grouped by how that is known; none twice."""
-    defined = [key for key in KEYS if name in listed(key)]
-    besides = [key for key in KEYS if name in observed(key) and key not in defined]
+    defined = [key for key in KEYS if name in listed_errors(key)]
+    besides = [key for key in KEYS if name in observed_errors(key) and key not in defined]
     rest = (
         [key for key in _apis_with_error_code() if key not in defined and key not in besides] if name in GENERIC else []
     )
@@ -75,7 +75,7 @@ def _apis_returning(name: str) -> dict[str, list[int]]:
 
 def returned_by(key: int) -> dict[str, list[str]]:
     """The errors that an API's responses carry besides GENERIC ones, grouped by how that is known, sorted by code."""
-    names = {"definition": listed(key), "behaviour": observed(key)}
+    names = {"definition": listed_errors(key), "behaviour": observed_errors(key)}
     numbers = {name: code for code, (name, _, _) in ERRORS.items()}
     return {source: sorted(some, key=numbers.__getitem__) for source, some in names.items()}
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from decoders.apis import KEYS
-from decoders.protocol_facts.releases import RELEASES, spoken
+from decoders.protocol_facts.releases import RELEASES, versions_by_api
 from decoders.protocol_facts.version_words import split_range
 from decoders.schema.model import Api
 from kwcli.output.settings import Settings
@@ -155,7 +155,7 @@ def _api_in_release(found: Api, release: str | None) -> Api:
         return found
     its = as_of(found.key, release)
     if its is None:
-        having = [one for one in RELEASES if found.key in spoken(one)]
+        having = [one for one in RELEASES if found.key in versions_by_api(one)]
         where = " to ".join(dict.fromkeys((having[0], having[-1])))
         raise Failure(f"Kafka {release} has no {found.name}: it is in {where}", Exit.USAGE)
     return its

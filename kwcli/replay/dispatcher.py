@@ -37,7 +37,7 @@ from decoders.replaying.api_classes import CLASSES
 from decoders.replaying.id_map import IdMap, NameMap, NotReplayable, match_nodes
 from kwcli.calling.as_exchanges import ExchangeBuilder
 from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
-from kwcli.replay.replayed_client import Outcome, ReplayContext, ReplayedClient
+from kwcli.replay.replayed_client import ReplayContext, ReplayedClient, ReplayOutcome
 from kwcli.replay.target import ReplayTarget
 from kwcli.run_environment import Exit, Failure
 
@@ -73,7 +73,7 @@ class ReplayCounts:
         self.overtaken = 0  # asked before an answer that came earlier in the recording
         self.late_s = 0.0  # how far the replay was behind, at most
 
-    def count(self, outcome: Outcome) -> None:
+    def count(self, outcome: ReplayOutcome) -> None:
         """Count an outcome."""
         if outcome.problem is not None:
             self.skip(outcome.problem)
@@ -92,14 +92,14 @@ class ReplayCounts:
         return bool(self.verdicts["different"] or self.verdicts["refused"])
 
 
-Show = Callable[[Outcome], None]
+Show = Callable[[ReplayOutcome], None]
 
 
 def list_requests(recording: ReplayRecording, show: Show) -> ReplayCounts:
     """Show what would be asked, without asking; the counts."""
     counts = ReplayCounts()
     for request in recording.requests:
-        outcome = Outcome(request, None, None, problem=request.problem)
+        outcome = ReplayOutcome(request, None, None, problem=request.problem)
         show(outcome)
         if request.problem is not None:
             counts.skip(request.problem)
@@ -141,7 +141,7 @@ class _Task(NamedTuple):
 class _Worker:
     """A thread for one client, or for several where there are more clients than threads."""
 
-    def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_Task, Outcome]]) -> None:
+    def __init__(self, env: Environment, results: queue.SimpleQueue[tuple[_Task, ReplayOutcome]]) -> None:
         self._env = env
         self.clients = 0
         self.tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
@@ -153,7 +153,9 @@ class _Worker:
             try:
                 outcome = task.client.replay_request(task.request)
             except Exception as defect:  # else the thread would end, and the replay wait for ever
-                outcome = Outcome(task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}")
+                outcome = ReplayOutcome(
+                    task.request, None, "uncompared", f"a defect: {type(defect).__name__}: {defect}"
+                )
                 if self._env.debug:
                     for line in traceback.format_exc().splitlines():
                         self._env.report(line)
@@ -182,12 +184,12 @@ class _Replay:
             if request.problem is not None:
                 self.counts.skip(request.problem)
                 if request.problem.reason not in CLASSES:
-                    show(Outcome(request, None, None, problem=request.problem))
+                    show(ReplayOutcome(request, None, None, problem=request.problem))
         self._requests = [request for request in requests if request.problem is None]
         self._left = Counter(request.client for request in self._requests)
         self._workers: list[_Worker] = []
         self._clients: dict[tuple[int, str | None], tuple[_Worker, ReplayedClient]] = {}
-        self._results: queue.SimpleQueue[tuple[_Task, Outcome]] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[tuple[_Task, ReplayOutcome]] = queue.SimpleQueue()
         self._begun: float | None = None
         self._begun_ns = 0
         self._waiting: list[tuple[int, int]] = []  # recorded end and number of each asked request, soonest first

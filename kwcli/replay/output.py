@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwcli.output.renderers import Write
     from kwcli.output.settings import Settings
     from kwcli.replay.dispatcher import ReplayCounts
-    from kwcli.replay.replayed_client import Outcome
+    from kwcli.replay.replayed_client import ReplayOutcome
 
 __all__ = ["ReplayOutput", "closing_lines"]
 
@@ -56,7 +56,7 @@ class ReplayOutput:
         lines = settings.format == "ndjson"
         self._json = JsonWriter(write, lines=lines) if settings.format in ("ndjson", "json") else None
 
-    def show(self, outcome: Outcome) -> None:
+    def show(self, outcome: ReplayOutcome) -> None:
         """Show an outcome; a table is shown by `close`."""
         if self._json is not None:
             self._json.add(outcome_json(outcome))
@@ -80,7 +80,7 @@ class ReplayOutput:
             lines = draw_table(columns, self._settings.width, self._paint, dense=True) if self._rows else []
             self._write("".join(f"{line}\n" for line in lines).encode("utf-8", "backslashreplace"))
 
-    def _cells(self, outcome: Outcome) -> list[str]:
+    def _cells(self, outcome: ReplayOutcome) -> list[str]:
         exchange = outcome.request.exchange
         at = self._zone.local_time(exchange.time_ns // _NS)
         time = f"{at:%H:%M:%S}.{exchange.time_ns % _NS // 1_000_000:03d}"
@@ -92,14 +92,14 @@ class ReplayOutput:
         client = clean(exchange.client_id) if exchange.client_id else exchange.client
         return [time, self._verdict(outcome), was, now, client, version, clean(_describe_request(outcome))]
 
-    def _verdict(self, outcome: Outcome) -> str:
+    def _verdict(self, outcome: ReplayOutcome) -> str:
         if outcome.problem is not None:
             return "not asked"
         if outcome.verdict is None:
             return "would ask"
         return _WORDS[outcome.verdict]
 
-    def _text(self, outcome: Outcome) -> str:
+    def _text(self, outcome: ReplayOutcome) -> str:
         time, verdict, was, now, client, version, what = self._cells(outcome)
         unsent = outcome.problem is not None or self._dry_run
         took = f"{_class(outcome):5}" if unsent else f"{was:>7} → {now:<7}"
@@ -123,25 +123,25 @@ class ReplayOutput:
             yield f"    … and {more:,} more (-vv)"
 
 
-def _is_telling(outcome: Outcome) -> bool:
+def _is_telling(outcome: ReplayOutcome) -> bool:
     """Whether an outcome is shown even without -v: the answer is different, or the recording lacks something."""
     lacking = outcome.problem is not None and outcome.problem.reason in ("redacted", "left_out")
     return lacking or outcome.verdict in ("different", "refused")
 
 
-def _class(outcome: Outcome) -> str:
+def _class(outcome: ReplayOutcome) -> str:
     key = outcome.request.exchange.api_key
     return "never" if key is None else api_class(key)
 
 
-def _api(outcome: Outcome) -> str:
+def _api(outcome: ReplayOutcome) -> str:
     key = outcome.request.exchange.api_key
     if key is None:
         return "SASL token" if outcome.request.exchange.is_token else "?"
     return api_name(key) if key in NAMES else f"UNKNOWN({key})"
 
 
-def _describe_request(outcome: Outcome) -> str:
+def _describe_request(outcome: ReplayOutcome) -> str:
     """Why a request was not asked or not compared, or how many differences its answer has."""
     if outcome.problem is not None:
         return outcome.problem.text
@@ -182,7 +182,7 @@ def _value(value: Any) -> str:
 # Records.
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: ReplayOutcome) -> dict[str, Any]:
     """The record of the exchange with the other cluster.
 
     A request that was not sent has no addresses in its record, and the number of the recorded connection.

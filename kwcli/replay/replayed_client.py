@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kwcli.replay.target import NodeRequest, ReplayTarget
     from kwcli.run_environment import Environment
 
-__all__ = ["Outcome", "ReplayContext", "ReplayedClient"]
+__all__ = ["ReplayContext", "ReplayOutcome", "ReplayedClient"]
 
 # Errors that pass, which every client waits out: LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER,
 # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER, CONCURRENT_TRANSACTIONS.
@@ -53,7 +53,7 @@ OPEN_MAX: Final = 512
 _WAITS: Final = ("max_wait_ms", "rebalance_timeout_ms", "session_timeout_ms", "timeout_ms")
 
 
-class Outcome(NamedTuple):
+class ReplayOutcome(NamedTuple):
     """The result of a request: the exchange with the other cluster as a record, and how its answer compares.
 
     `text` says why there is nothing to compare, or why it was refused without an answer.
@@ -121,18 +121,18 @@ class ReplayedClient:
             with self._shared.lock:
                 self._shared.opened -= 1
 
-    def replay_request(self, request: RecordedRequest) -> Outcome:
+    def replay_request(self, request: RecordedRequest) -> ReplayOutcome:
         """Ask one request; errors are in the outcome."""
         if self._shared.opened > OPEN_MAX:
             self.close()  # other clients need connections, and these can be opened again
         try:
             return self._send_request(request)
         except NotReplayable as problem:
-            return Outcome(request, None, None, problem=problem.with_traceback(None))
+            return ReplayOutcome(request, None, None, problem=problem.with_traceback(None))
         except Failure as failure:
-            return Outcome(request, None, "refused", without_frames(failure).text)
+            return ReplayOutcome(request, None, "refused", without_frames(failure).text)
 
-    def _send_request(self, request: RecordedRequest) -> Outcome:
+    def _send_request(self, request: RecordedRequest) -> ReplayOutcome:
         shared, key, broker = self._shared, request.key, request.exchange.broker
         with shared.lock:
             version = shared.target.version(key, request.version)
@@ -174,7 +174,7 @@ class ReplayedClient:
             return self._shared.target.at_node(node, body)
         return self._shared.target.node_requests(key, version, body, self._shared.nodes.get(broker))
 
-    def _compare(self, request: RecordedRequest, answered: Sequence[_Answered]) -> Outcome:
+    def _compare(self, request: RecordedRequest, answered: Sequence[_Answered]) -> ReplayOutcome:
         shared, key = self._shared, request.key
         shared.exchange_builder.add_topic_names(shared.target.topic_names)
         records = [to_json_dict(exchange, WHOLE) for exchange, _, _ in answered]
@@ -187,19 +187,21 @@ class ReplayedClient:
             record["errors"] = [error for each in records for error in each["errors"]]
         shares = len(records)
         if was["status"] == "no_response_expected" and record["status"] == was["status"]:
-            return Outcome(request, record, "same", shares=shares)
+            return ReplayOutcome(request, record, "same", shares=shares)
         if was["response"] is None or "response" in was.get("undecoded", {}):
             closed = was.get("closed") in ("fin", "rst")
             if failed and closed:
-                return Outcome(request, record, "same", f"not answered by either: {failed}", shares=shares)
-            return Outcome(request, record, "uncompared", "the recording has no answer", shares=shares)
+                return ReplayOutcome(request, record, "same", f"not answered by either: {failed}", shares=shares)
+            return ReplayOutcome(request, record, "uncompared", "the recording has no answer", shares=shares)
         if failed:
-            return Outcome(request, record, "refused", failed, shares=shares)
+            return ReplayOutcome(request, record, "refused", failed, shares=shares)
         if "response" in record.get("undecoded", {}) or record["response"] is None:
-            return Outcome(request, record, "uncompared", "the new answer cannot be decoded", shares=shares)
+            return ReplayOutcome(request, record, "uncompared", "the new answer cannot be decoded", shares=shares)
         codes = {error["code"] for error in was["errors"]}
         if codes and codes <= PASSING and all(error.get("expected") for error in record["errors"]):
-            return Outcome(request, record, "uncompared", "the recorded answer was a temporary error", shares=shares)
+            return ReplayOutcome(
+                request, record, "uncompared", "the recorded answer was a temporary error", shares=shares
+            )
         asked = was["request"] or {}
         answering = AnsweringNodes(request.exchange.broker, answered[0][2].node)
         if shares == 1 or key != FETCH:
@@ -207,7 +209,7 @@ class ReplayedClient:
         old = Answer(was["response"], _layout(was), asked)
         new = Answer(record["response"], _layout(record), record["request"] or {})
         differences = compare_answers(key, old, new, shared.ids)
-        return Outcome(request, record, verdict_of(differences), differences=differences, shares=shares)
+        return ReplayOutcome(request, record, verdict_of(differences), differences=differences, shares=shares)
 
     def _send(self, key: int, version: int, node_request: NodeRequest) -> tuple[Exchange, str]:
         """The exchange with one node, and why it is not answered, else "". Raises Failure where nothing was sent.

@@ -13,7 +13,7 @@ from decoders.analysis.fold import Row
 from decoders.exchanges.exchange import count_clients, rfc3339
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import API_VERSIONS
-from decoders.protocol_facts.releases import HISTORY, RELEASES, history, spoken
+from decoders.protocol_facts.releases import HISTORY, RELEASES, history, versions_by_api
 from decoders.wire.units import parse_time
 
 # Tables that a report may be made of.
@@ -40,7 +40,7 @@ _WHO: Final = ("address", "client_id", "software", "software_version")
 
 def is_served(release: str, key: int, version: int) -> bool:
     """Whether a release serves a version of an API, or never had the API, which is no fault of the client."""
-    versions = spoken(release).get(key)
+    versions = versions_by_api(release).get(key)
     if versions is None:
         return not _had_before(release, key)
     return version >= versions.low
@@ -91,13 +91,13 @@ def _judge_client(used: Sequence[Row], old: Sequence[Row], release: str, *, asks
 
 
 def _range_served(release: str, key: int) -> list[int] | None:
-    versions = spoken(release).get(key)
+    versions = versions_by_api(release).get(key)
     return [versions.low, versions.high] if versions else None
 
 
 def _first_common_release(release: str, key: int) -> str | None:
     """The first release that knows a version of an API that `release` serves."""
-    versions = spoken(release).get(key)
+    versions = versions_by_api(release).get(key)
     if not versions:
         return None
     return next(name for name, its in history(key).items() if its.high >= versions.low)

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from kwcli.sniff.row_output import Output
     from kwcli.sniff.row_work import RowWork
 
-__all__ = ["Message", "PartResult", "PartSizes", "RenderJobs", "can_fork", "has_paused"]
+__all__ = ["PartResult", "PartSizes", "RenderJobs", "WorkerMessage", "can_fork", "has_paused"]
 
 # The most bytes of output that a part holds until it is its turn.
 HELD_MAX: Final = 10 << 20
@@ -120,7 +120,7 @@ class PackedPart(NamedTuple):
     rows_to_learn: list[Settled]
 
 
-class Message(NamedTuple):
+class WorkerMessage(NamedTuple):
     """What a worker is sent: names of topics new to it, rows that it missed, a part without `rows_to_learn`."""
 
     topics: NewTopicNames
@@ -381,7 +381,7 @@ class RenderJobs:
         missed = RowPacker(written.write)
         missed.add(worker.missed)
         names, packed = new_topic_names(self._topics, worker.known), missed.finish()
-        message = Message(names, missed.count, packed, written.getvalue(), part._replace(rows_to_learn=[]))
+        message = WorkerMessage(names, missed.count, packed, written.getvalue(), part._replace(rows_to_learn=[]))
         worker.send(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         worker.known, worker.missed = len(self._topics.names), []
         self._parts.append((worker, part))
@@ -522,14 +522,14 @@ class RenderJobs:
             self._work.begin_worker()
             while (data := _receive_message(take)) is not None:
                 message = pickle.loads(data)
-                if isinstance(message, Message):
+                if isinstance(message, WorkerMessage):
                     _send_message(tell, pickle.dumps(self._make_result(message, take)))
             _send_message(tell, pickle.dumps(PartResult(states=self._work.states())))
             code = 0
         finally:
             os._exit(code)
 
-    def _make_result(self, message: Message, take: int) -> PartResult:
+    def _make_result(self, message: WorkerMessage, take: int) -> PartResult:
         work, output = self._work, self._output
         before = work.counts()
         output.begin_part(partial(_await_turn, take, message.part.number), HELD_MAX)
@@ -540,7 +540,7 @@ class RenderJobs:
             return PartResult(problem=_picklable_error(problem))
         return PartResult(work.counts().subtract(before), frozenset() if held else frozenset(output.told), held)
 
-    def _unpack_message(self, message: Message) -> Iterator[RowStep]:
+    def _unpack_message(self, message: WorkerMessage) -> Iterator[RowStep]:
         add_topic_names(self._topics, message.topics)
         if message.missed:
             rows = RowUnpacker(message.missed_rows, BytesIO(message.missed_written), self._api_readers, self._topics)

@@ -224,11 +224,11 @@ def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> 
     from kwcli.sniff.kernel_filter.broker_ports import carries_ports
     from kwcli.sniff.kernel_filter.conditions import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
     from kwcli.sniff.kernel_filter.language import NotUnderstood, parse_expression
-    from kwcli.sniff.kernel_filter.packet_layout import Layout
+    from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
 
     if not kernel_filter.ports and kernel_filter.bpf is None:
         return b""
-    layout = Layout(ethernet=link_type == ETHERNET)
+    layout = PacketLayout(ethernet=link_type == ETHERNET)
     condition = carries_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
     following = [ACCEPT]
     try:

@@ -15,7 +15,7 @@ from decoders.capture.files import CaptureReader
 from decoders.errors import Malformed
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Exchange
-from decoders.protocol_facts.releases import RELEASES, spoken
+from decoders.protocol_facts.releases import RELEASES, versions_by_api
 from decoders.schema.model import Versions
 from kwcli.output.renderers import Wanted
 from kwcli.run_environment import Exit
@@ -89,7 +89,10 @@ def test_what_is_not_a_state_is_refused() -> None:
 
 def offering(release: str) -> dict[str, Any]:
     """The ApiVersions answer of a release."""
-    rows = [{"api_key": key, "min_version": its.low, "max_version": its.high} for key, its in spoken(release).items()]
+    rows = [
+        {"api_key": key, "min_version": its.low, "max_version": its.high}
+        for key, its in versions_by_api(release).items()
+    ]
     return {"error_code": 0, "api_keys": rows, "throttle_time_ms": 0}
 
 

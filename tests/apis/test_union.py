@@ -7,7 +7,7 @@ import pytest
 from decoders.apis import KEYS, NAMES, api
 from decoders.embedded import STRUCTURES, structure
 from decoders.errors import UnknownApi
-from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, history, spoken
+from decoders.protocol_facts.releases import HISTORY, RELEASES, UNSTABLE, history, versions_by_api
 from decoders.schema.model import NONE, Versions
 from tests.apis.lint import check_api, check_message
 from tests.apis.union import GUIDES
@@ -72,7 +72,7 @@ def test_releases_speak_the_union_together() -> None:
         f"UNSTABLE[{release!r}][{key}] is {version}, the highest version of {release} in HISTORY is {highest}"
         for release, marks in UNSTABLE.items()
         for key, version in marks.items()
-        for highest in [spoken(release).get(key, NONE).high]
+        for highest in [versions_by_api(release).get(key, NONE).high]
         if version != highest
     ]
     assert wrong == []
@@ -84,7 +84,7 @@ def test_releases_speak_the_union_together() -> None:
 )
 def test_what_a_release_speaks(release: str, apis: int, messages: int) -> None:
     """Releases before the newest: what they speak does not change any more."""
-    found = (len(spoken(release)), 2 * sum(map(count, spoken(release).values())))
+    found = (len(versions_by_api(release)), 2 * sum(map(count, versions_by_api(release).values())))
     assert found == (apis, messages), f"HISTORY in decoders/protocol_facts/releases.py changes what {release} speaks"
 
 
@@ -93,7 +93,7 @@ def test_history_of_one_api() -> None:
     assert next(iter(ranges)) == "0.9.0"
     assert (ranges["0.9.0"], ranges["1.0"], ranges["2.4"], ranges["3.9"]) == ("1", "0-1", "0-3", "0-3")
     assert "4.0" not in ranges
-    assert spoken("9.9") == {}
+    assert versions_by_api("9.9") == {}
 
 
 def test_early_layouts() -> None:

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import spoken
+from decoders.protocol_facts.releases import versions_by_api
 from decoders.protocol_facts.routing import route
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -82,7 +82,7 @@ WORDS: Final[Mapping[str, str]] = {
 
 
 def test_every_row_that_names_a_place_is_tried() -> None:
-    offered = spoken(RELEASE)
+    offered = versions_by_api(RELEASE)
     placed = {
         api(key).name for key in KEYS if route(key).to in ("leader", "group", "transaction", "share") and key in offered
     }

@@ -45,7 +45,7 @@ def test_the_shipped_script_is_what_the_command_prints(shell: str) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_new_api_error_or_command_changes_no_script(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their names, fields and options are not in the scripts: kw is asked for them."""
-    before, declared = kw("completion", shell).out, apis._declared
+    before, declared = kw("completion", shell).out, apis._parse_declaration
     made = parse_api("api 95 AlterTeapot\nversions 0\nflexible 0\nrequest\n    short_and_stout bool 0+\n")
     monkeypatch.setattr(apis, "_declared", lambda key: made if key == 95 else declared(key))
     monkeypatch.setitem(apis.NAMES, 95, "alter_teapot")

@@ -20,7 +20,7 @@ from kwcli.reading import capture_inputs
 from kwcli.run_environment import Environment, Exit, Failure
 from kwcli.sniff import jobs
 from kwcli.sniff import run as sniff_run
-from kwcli.sniff.jobs import Message, PartResult, PartSizes, RenderJobs
+from kwcli.sniff.jobs import PartResult, PartSizes, RenderJobs, WorkerMessage
 from tests.captures.shipped import FOLDER
 from tests.cli.test_damage import capture, damaged
 from tests.cli.worlds import Outcome
@@ -273,7 +273,7 @@ def test_what_was_made_before_something_went_wrong_is_written(
 ) -> None:
     result = RenderJobs._make_result
 
-    def wrong(self: RenderJobs, message: Message, take: int) -> PartResult:
+    def wrong(self: RenderJobs, message: WorkerMessage, take: int) -> PartResult:
         if message.part.number == 5:
             return PartResult(problem=Failure("this went wrong"))
         return result(self, message, take)

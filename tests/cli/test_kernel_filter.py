@@ -15,7 +15,7 @@ from decoders.capture.raw_packets import CopyReader, PacketCopy
 from kwcli.sniff.kernel_filter.broker_ports import carries_ports
 from kwcli.sniff.kernel_filter.conditions import assemble, pack_instructions
 from kwcli.sniff.kernel_filter.language import NotUnderstood, parse_expression
-from kwcli.sniff.kernel_filter.packet_layout import Layout
+from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
 from tests.captures.shipped import CLEAN, NEGATIVE, capture_bytes
 from tests.cli.bpf_machine import ETHERNET, RAW, Packet, compile_by_libpcap, libpcap, run
 
@@ -75,7 +75,7 @@ def _resolve(name: str) -> Sequence[IPv4Network | IPv6Network]:
     raise NotUnderstood(name)
 
 
-def _compiled(text: str, layout: Layout, *, live: bool) -> list[tuple[int, int, int, int]]:
+def _compiled(text: str, layout: PacketLayout, *, live: bool) -> list[tuple[int, int, int, int]]:
     return list(assemble(parse_expression(text, layout, _resolve, live=live)))
 
 
@@ -147,7 +147,7 @@ def test_programs_take_what_those_of_libpcap_take(link_type: int) -> None:
         if theirs is None and not ethernet and "vlan" in text:
             continue  # libpcap refuses it for packets without a link layer; ours never holds
         assert theirs is not None, text
-        ours = _compiled(text, Layout(ethernet=ethernet), live=False)
+        ours = _compiled(text, PacketLayout(ethernet=ethernet), live=False)
         for packet in packets:
             taken = run(theirs, Packet(packet))
             seen += taken
@@ -162,8 +162,8 @@ def test_a_tag_that_the_kernel_took_out_counts_as_one_in_the_packet() -> None:
     """The same packets with their outer tag beside them: the live program takes what that of a file takes."""
     taken = 0
     for text in EXPRESSIONS:
-        of_file = _compiled(text, Layout(), live=False)
-        live = _compiled(text, Layout(), live=True)
+        of_file = _compiled(text, PacketLayout(), live=False)
+        live = _compiled(text, PacketLayout(), live=True)
         for data in _random_packets(ethernet=True):
             in_packet = run(of_file, Packet(data))
             assert run(live, Packet(data)) is in_packet or "vlan" not in text
@@ -177,7 +177,7 @@ def test_a_tag_that_the_kernel_took_out_counts_as_one_in_the_packet() -> None:
 @pytest.mark.parametrize("text", NOT_OURS)
 def test_the_rest_of_the_language_is_left_to_libpcap(text: str) -> None:
     with pytest.raises(NotUnderstood) as raised:
-        _compiled(text, Layout(), live=True)
+        _compiled(text, PacketLayout(), live=True)
     assert raised.value.text
     assert not raised.value.certain
 
@@ -185,7 +185,7 @@ def test_the_rest_of_the_language_is_left_to_libpcap(text: str) -> None:
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_wrong_for_libpcap_too(text: str) -> None:
     with pytest.raises(NotUnderstood):
-        _compiled(text, Layout(), live=True)
+        _compiled(text, PacketLayout(), live=True)
     if libpcap() is not None and text:
         assert compile_by_libpcap(text, ETHERNET) is None
 
@@ -199,14 +199,14 @@ def test_what_is_wrong_is_wrong_for_libpcap_too(text: str) -> None:
 )
 def test_odd_numbers_are_not_understood(text: str) -> None:
     with pytest.raises(NotUnderstood):
-        _compiled(text, Layout(), live=True)
+        _compiled(text, PacketLayout(), live=True)
 
 
 @needs_libpcap
 def test_a_mask_is_no_mask_of_hosts() -> None:
     """0.0.0.255 has a hole before its end: Python would read it as the reverse of 255.255.255.0."""
     with pytest.raises(NotUnderstood) as raised:
-        _compiled("net 0.0.0.0 mask 0.0.0.255", Layout(), live=True)
+        _compiled("net 0.0.0.0 mask 0.0.0.255", PacketLayout(), live=True)
     assert not raised.value.certain
     assert compile_by_libpcap("net 0.0.0.0 mask 0.0.0.255", ETHERNET) is not None
 
@@ -216,8 +216,8 @@ def test_names_of_hosts_are_all_their_addresses() -> None:
         assert name == "broker1"
         return [IPv4Network("10.0.0.1"), IPv6Network("::1")]
 
-    named = assemble(parse_expression("tcp and host broker1", Layout(), resolve, live=False))
-    addresses = _compiled("tcp and (host 10.0.0.1 or host ::1)", Layout(), live=False)
+    named = assemble(parse_expression("tcp and host broker1", PacketLayout(), resolve, live=False))
+    addresses = _compiled("tcp and (host 10.0.0.1 or host ::1)", PacketLayout(), live=False)
     packets = [Packet(data) for data in _random_packets(ethernet=True)]
     assert [run(named, packet) for packet in packets] == [run(addresses, packet) for packet in packets]
 
@@ -225,7 +225,7 @@ def test_names_of_hosts_are_all_their_addresses() -> None:
 @pytest.mark.parametrize("ethernet", [True, False])
 def test_ports_of_brokers(ethernet: bool) -> None:
     """TCP of the ports in any form, and what the kernel cannot look into; nothing else."""
-    program = assemble(carries_ports([9092, 9093], Layout(ethernet=ethernet)))
+    program = assemble(carries_ports([9092, 9093], PacketLayout(ethernet=ethernet)))
     taken = 0
     for data in _random_packets(ethernet):
         at, tags = (14, 0) if ethernet else (0, 0)
@@ -259,7 +259,7 @@ def test_ports_of_brokers(ethernet: bool) -> None:
     ],
 )
 def test_tunnels_are_taken_whatever_is_in_them(name: str, frame: str) -> None:
-    program = assemble(carries_ports([9092], Layout()))
+    program = assemble(carries_ports([9092], PacketLayout()))
     if name == "MPLS":
         assert run(program, Packet(bytes(12) + b"\x88\x47" + bytes(60)))
         return
@@ -270,7 +270,7 @@ def test_tunnels_are_taken_whatever_is_in_them(name: str, frame: str) -> None:
 
 def test_many_ports_reach_over_long_jumps() -> None:
     ports = range(10_000, 10_000 + 3 * 300, 3)
-    program = assemble(carries_ports(ports, Layout()))
+    program = assemble(carries_ports(ports, PacketLayout()))
     assert all(max(line.if_true, line.if_false) <= 255 for line in program)
     assert len(pack_instructions(program)) == 8 * len(program)
     head = bytes(12) + b"\x08\0" + b"\x45\0\0\x64" + bytes(4) + b"\x40\x06" + bytes(2) + bytes(8)

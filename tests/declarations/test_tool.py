@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.releases import RELEASES, spoken
+from decoders.protocol_facts.releases import RELEASES, versions_by_api
 from decoders.schema.model import Api, Versions, parse_api
 from kwcli.declarations import compare_with_release as others
 from kwcli.declarations import notation
@@ -423,7 +423,7 @@ def test_what_the_release_table_lacks(tmp_path: Path) -> None:
     assert lines[0] == "500 Probe v0,1: the API is missing"
     assert f"99.0 v-: not in {table}: add it to RELEASES, and what it changes to HISTORY" in lines
     assert f"Probe v-: {table} has versions none, Kafka 0-1: `99.0:0-1`" in lines
-    assert f"12 v-: {table} has versions {spoken(RELEASES[-1])[12]}, Kafka none: `99.0:-`" in lines
+    assert f"12 v-: {table} has versions {versions_by_api(RELEASES[-1])[12]}, Kafka none: `99.0:-`" in lines
     assert lines[-1] == f"99.0 v-: UNSTABLE in {table} has {{}}, Kafka {{500: 1}}"
 
 

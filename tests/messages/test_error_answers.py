@@ -13,7 +13,7 @@ from decoders.messages.error_answers import FetchSessions, error_answer, error_f
 from decoders.messages.whole_messages import decode_response
 from decoders.protocol_facts.errors.error_codes import find_error
 from decoders.protocol_facts.errors.error_places import ERROR_PLACES, IN_PARTITIONS, Each, Row, Until
-from decoders.protocol_facts.errors.returned import plausible
+from decoders.protocol_facts.errors.returned import is_plausible_error
 from decoders.schema.model import Field
 
 TOPIC = UUID(int=7)
@@ -170,4 +170,4 @@ def test_sessions_by_topic_id() -> None:
     ],
 )
 def test_plausible_errors(key: int, error: str, known: bool) -> None:
-    assert plausible(key, error) is known
+    assert is_plausible_error(key, error) is known

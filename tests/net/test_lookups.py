@@ -123,7 +123,7 @@ def one_more(key: int, *dropped: tuple[str, ...]) -> Api:
 def declare(monkeypatch: pytest.MonkeyPatch, *apis: Api) -> None:
     """Replace the declarations of these APIs for the rest of the test."""
     ours = {each.key: each for each in apis}
-    real = decoders.apis._declared
+    real = decoders.apis._parse_declaration
     monkeypatch.setattr(decoders.apis, "_declared", lambda key: ours.get(key) or real(key))
 
 

@@ -14,7 +14,7 @@ from decoders.apis import api
 from decoders.embedded import STRUCTURES, encode_embedded, structure
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.protocol_facts.headers import request_header_version, response_header_version
-from decoders.protocol_facts.releases import features, spoken
+from decoders.protocol_facts.releases import features, versions_by_api
 from decoders.schema.codec import decode, encode
 from decoders.schema.model import Field, Plan, resolve
 from tests.broker.jars import Missing, client_jars, coordinator_jars, member_jars, missing_tools
@@ -90,7 +90,7 @@ def test_layouts_and_headers(java: Java) -> None:
         key, (low, high) = row["key"], row["versions"]
         if (low, high) == (0, -1):
             continue  # 4.x keeps the names of four APIs without versions
-        if str(spoken(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
+        if str(versions_by_api(minor(release))[key]) != (f"{low}-{high}" if low != high else f"{low}"):
             wrong.append(f"{key}: Kafka has versions {low}-{high}")
         for at, version in enumerate(range(low, high + 1)):
             headers = (request_header_version(key, version), response_header_version(key, version))
@@ -104,7 +104,7 @@ def test_layouts_and_headers(java: Java) -> None:
                     mine, kafkas = vague(mine), vague(kafkas)
                 wrong += compared(mine, kafkas, older_names(case), f"{row['name']} {side} v{version}")
     assert not wrong, report(wrong)
-    assert {row["key"] for row in inventory if row["versions"] != [0, -1]} == set(spoken(minor(release)))
+    assert {row["key"] for row in inventory if row["versions"] != [0, -1]} == set(versions_by_api(minor(release)))
 
 
 def vague(rows: list[Any]) -> list[Any]:

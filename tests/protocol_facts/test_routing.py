@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 import pytest
 
 from decoders.apis import KEYS, api
-from decoders.protocol_facts.places import only, places, routed_by
+from decoders.protocol_facts.places import keep_places, places, routed_by
 from decoders.protocol_facts.routing import Sender, To, route
 from decoders.schema.model import Field
 
@@ -152,12 +152,12 @@ def test_a_request_is_parted_by_its_places(
     key: int, version: int, body: dict[str, Any], expected: list[tuple[Any, ...]]
 ) -> None:
     for place in expected:
-        part = only(key, version, body, {place})
+        part = keep_places(key, version, body, {place})
         assert places(key, version, part) == [place]
-    assert places(key, version, only(key, version, body, set(expected))) == expected
+    assert places(key, version, keep_places(key, version, body, set(expected))) == expected
 
 
 def test_the_rest_of_a_parted_request_stays() -> None:
     body = {"acks": -1, "topic_data": [{"name": n, "partition_data": [{"index": 0, "records": b""}]} for n in "ab"]}
-    kept = only(0, 9, body, {("b", 0)})
+    kept = keep_places(0, 9, body, {("b", 0)})
     assert kept == {"acks": -1, "topic_data": [{"name": "b", "partition_data": [{"index": 0, "records": b""}]}]}

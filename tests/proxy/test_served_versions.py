@@ -10,7 +10,7 @@ from decoders.analysis.client_compatibility import Audit, AuditedClient, AuditTa
 from decoders.apis import NAMES
 from decoders.messages.whole_messages import decode_response, encode_message
 from decoders.protocol_facts.likeness import stable
-from decoders.protocol_facts.releases import RELEASES, features, spoken
+from decoders.protocol_facts.releases import RELEASES, features, versions_by_api
 from decoders.schema.model import Versions
 from kwcli.proxy.deciders import Deciders
 from kwcli.proxy.relay.rewrite import cap_api_versions
@@ -234,8 +234,12 @@ def test_the_end_says_what_audit_says() -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_audit_judges_by_the_same_versions(release: str) -> None:
     """Versions differ only where brokers hide them by default; clients use such versions if they are offered."""
-    differ = {key for key in spoken(release) if served(release).served_versions(key) != spoken(release)[key]}
-    assert differ == {key for key in spoken(release) if stable(release).get(key) != spoken(release)[key]}
+    differ = {
+        key for key in versions_by_api(release) if served(release).served_versions(key) != versions_by_api(release)[key]
+    }
+    assert differ == {
+        key for key in versions_by_api(release) if stable(release).get(key) != versions_by_api(release)[key]
+    }
 
 
 def test_what_brokers_lack_is_told_at_the_start() -> None:

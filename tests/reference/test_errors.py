@@ -18,7 +18,7 @@ from decoders.apis import api
 from decoders.protocol_facts.errors.error_codes import ERRORS, find_error
 from decoders.protocol_facts.errors.error_names import LIBRDKAFKA_ERRORS, OTHER_NAMES
 from decoders.protocol_facts.errors.remedies import REMEDIES
-from decoders.protocol_facts.errors.returned import GENERIC, expected_errors, listed, observed
+from decoders.protocol_facts.errors.returned import GENERIC, expected_errors, listed_errors, observed_errors
 from kwcli.run_environment import Exit
 from tests.broker.jars import client_jars
 from tests.captures.shipped import CLEAN, capture_bytes
@@ -42,17 +42,17 @@ def test_what_definitions_list_is_what_is_listed() -> None:
                     for error in re.findall(r"^\s*//\s+-\s+([A-Z_]+)", text, re.MULTILINE):
                         assert key is not None
                         found.setdefault(int(key[1]), set()).add(error)
-    assert {key: set(listed(key)) for key in API_KEYS if listed(key)} == found
+    assert {key: set(listed_errors(key)) for key in API_KEYS if listed_errors(key)} == found
 
 
-@pytest.mark.parametrize("names_of", [listed, observed])
+@pytest.mark.parametrize("names_of", [listed_errors, observed_errors])
 def test_declarations_name_real_errors_once(names_of: Callable[[int], tuple[str, ...]]) -> None:
     for key in API_KEYS:
         names = names_of(key)
         assert len(set(names)) == len(names), api(key).name
         assert set(names) <= NAMES, api(key).name
-        if names_of is observed:
-            assert not set(names) & set(listed(key)), api(key).name
+        if names_of is observed_errors:
+            assert not set(names) & set(listed_errors(key)), api(key).name
             assert not set(names) & set(GENERIC), api(key).name
 
 
@@ -69,7 +69,7 @@ def test_what_brokers_answered_in_captures_is_in_the_tables(name: str) -> None:
     for exchange in read_exchanges(capture_bytes(name)):
         for error in exchange.errors:
             assert exchange.api_key is not None
-            known = (*listed(exchange.api_key), *observed(exchange.api_key), *GENERIC)
+            known = (*listed_errors(exchange.api_key), *observed_errors(exchange.api_key), *GENERIC)
             assert error.name in known, (exchange.api, error)
 
 

@@ -18,11 +18,11 @@ from decoders.protocol_facts.keys import PRODUCE
 from decoders.replaying.id_map import NameMap
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
-from kwcli.playground.run import MockCluster
+from kwcli.playground.run import MockBrokers
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
-from kwcli.replay.replayed_client import Outcome
+from kwcli.replay.replayed_client import ReplayOutcome
 from kwcli.run_environment import Exit
 from kwcli.sniff.run import Sniffing, SniffView
 from tests.cli.worlds import kw, world
@@ -171,7 +171,7 @@ def test_a_cluster_that_is_not_there_is_told() -> None:
 def mock() -> Iterator[str]:
     """librdkafka's mock cluster, with other node ids and addresses than the recorded ones."""
     pytest.importorskip("confluent_kafka")
-    with MockCluster(2) as cluster:
+    with MockBrokers(2) as cluster:
         yield cluster.bootstrap()
 
 
@@ -282,13 +282,13 @@ class Stage:
     def client(self, _shared: object, _client_id: str | None) -> Stage:
         return self
 
-    def ask(self, request: RecordedRequest) -> Outcome:
+    def ask(self, request: RecordedRequest) -> ReplayOutcome:
         with self.lock:
             self.events.append(("asked", request))
         time.sleep((request.exchange.correlation_id or 0) % 5 / 1000)
         with self.lock:
             self.events.append(("answered", request))
-        return Outcome(request, None, "same")
+        return ReplayOutcome(request, None, "same")
 
     def close(self) -> None:
         """Do nothing: no connection is open."""
@@ -310,7 +310,7 @@ def test_nothing_that_changes_something_overtakes_what_its_client_knew(
     monkeypatch.setattr(running, "THREADS_MAX", most)
     recording = recorded("data", "admin:create_topics")
     settings = ReplaySettings(Allowed.parse(["data", "admin:create_topics"]), NameMap(), None)
-    shown: list[Outcome] = []
+    shown: list[ReplayOutcome] = []
     run = running._Replay(world(), recording.requests, Shared(), settings, shown.append)  # type: ignore[arg-type]  # what is used of it
     assert run.run_all() is False
     assert run.counts.asked == len(shown) == 191

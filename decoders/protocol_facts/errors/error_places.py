@@ -62,7 +62,7 @@ class Until(NamedTuple):
     value: Any
 
 
-def _same(*names: str) -> dict[str, Same]:
+def _name_fields(*names: str) -> dict[str, Same]:
     return {name: Same(name) for name in names}
 
 
@@ -71,20 +71,20 @@ _TOP_TEXT: Final[Row] = {"error_code": CODE, "error_message": TEXT}
 _TOP_MEANING: Final[Row] = {"error_code": CODE, "error_message": MEANING}
 _INDEX: Final = {"partition_index": Same("partition_index"), "error_code": CODE}
 _NUMBER: Final = {"partition_index": Same("."), "error_code": CODE}
-_RESOURCE: Final = {"error_code": CODE, "error_message": TEXT, **_same("resource_type", "resource_name")}
+_RESOURCE: Final = {"error_code": CODE, "error_message": TEXT, **_name_fields("resource_type", "resource_name")}
 _STATE: Final = Each("partitions", {"partition": Same("partition"), "error_code": CODE, "error_message": TEXT})
 _STATE_MEANING: Final = Each(
     "partitions", {"partition": Same("partition"), "error_code": CODE, "error_message": MEANING}
 )
 _COMMITTED: Final[Row] = {
-    "topics": Each("topics", {**_same("name", "topic_id"), "partitions": Each("partitions", _INDEX)})
+    "topics": Each("topics", {**_name_fields("name", "topic_id"), "partitions": Each("partitions", _INDEX)})
 }
 _GROUP: Final = {"group_id": Same("."), "error_code": CODE, "error_message": TEXT}
 _NOWHERE: Final = {"offset": -1, "timestamp": -1, "leader_epoch": -1}
 _FETCHED: Final = Each(
     "topics",
     {
-        **_same("topic", "topic_id"),
+        **_name_fields("topic", "topic_id"),
         "partitions": Each(
             "partitions",
             {
@@ -108,7 +108,7 @@ ERROR_PLACES: Final[dict[int, Row]] = {
         "responses": Each(
             "topic_data",
             {
-                **_same("name", "topic_id"),
+                **_name_fields("name", "topic_id"),
                 "partition_responses": Each(
                     "partition_data",
                     {
@@ -137,7 +137,7 @@ ERROR_PLACES: Final[dict[int, Row]] = {
     3: {
         "error_code": CODE,
         "controller_id": -1,
-        "topics": Each("topics", {"error_code": CODE, **_same("name", "topic_id")}),
+        "topics": Each("topics", {"error_code": CODE, **_name_fields("name", "topic_id")}),
     },
     4: {
         "error_code": CODE,
@@ -319,7 +319,7 @@ ERROR_PLACES: Final[dict[int, Row]] = {
             {
                 "error_code": CODE,
                 "error_message": MEANING,
-                "entity": Each("entity", _same("entity_type", "entity_name")),
+                "entity": Each("entity", _name_fields("entity_type", "entity_name")),
             },
         )
     },

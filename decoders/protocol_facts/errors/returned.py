@@ -21,7 +21,15 @@ from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import ERRORS
 from decoders.schema.model import Section
 
-__all__ = ["GENERIC", "ExpectedError", "expected_codes", "expected_errors", "listed", "observed", "plausible"]
+__all__ = [
+    "GENERIC",
+    "ExpectedError",
+    "expected_codes",
+    "expected_errors",
+    "is_plausible_error",
+    "listed_errors",
+    "observed_errors",
+]
 
 # What a broker can say whatever it was asked.
 GENERIC: Final = ("UNKNOWN_SERVER_ERROR", "NONE", "UNSUPPORTED_VERSION")
@@ -35,12 +43,12 @@ class ExpectedError(NamedTuple):
     text: str
 
 
-def listed(key: int) -> tuple[str, ...]:
+def listed_errors(key: int) -> tuple[str, ...]:
     """The errors that the definition of an API's response lists."""
     return _names(key, "errors_listed")
 
 
-def observed(key: int) -> tuple[str, ...]:
+def observed_errors(key: int) -> tuple[str, ...]:
     """The errors that brokers answer an API with besides."""
     return _names(key, "errors_observed")
 
@@ -51,9 +59,9 @@ def _names(key: int, word: str) -> tuple[str, ...]:
     return tuple(said.text.split()) if said else ()
 
 
-def plausible(key: int, error: str) -> bool:
+def is_plausible_error(key: int, error: str) -> bool:
     """Whether brokers are known to answer this API with the error of this name."""
-    return error in GENERIC or error in listed(key) or error in observed(key)
+    return error in GENERIC or error in listed_errors(key) or error in observed_errors(key)
 
 
 def expected_errors(key: int) -> list[ExpectedError]:

@@ -20,7 +20,7 @@ from decoders.frames.live_framing import add_size_field
 from decoders.messages.error_answers import FetchSessions, error_answer, error_frame, why_no_error
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
-from decoders.protocol_facts.errors.returned import plausible
+from decoders.protocol_facts.errors.returned import is_plausible_error
 from decoders.protocol_facts.keys import FETCH, METADATA, PRODUCE
 from kwcli.proxy.deciders import combine_decisions
 from kwcli.proxy.faults.changes import (
@@ -356,7 +356,7 @@ def _named_apis(rule: Rule) -> list[int]:
 def _warn_of_implausible_errors(rule: Rule) -> list[str]:
     """The APIs named by a rule that brokers are not known to answer with its error."""
     error = error_name(rule.arguments.code)
-    return [api(key).name for key in _named_apis(rule) if not plausible(key, error)]
+    return [api(key).name for key in _named_apis(rule) if not is_plausible_error(key, error)]
 
 
 def _apis_without_error_place(rule: Rule) -> Iterator[str]:

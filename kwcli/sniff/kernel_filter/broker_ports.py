@@ -18,7 +18,7 @@ from kwcli.sniff.kernel_filter.packet_layout import (
     TCP,
     UDP,
     VLAN_TYPES,
-    Layout,
+    PacketLayout,
     equals,
     is_between,
     is_first_fragment,
@@ -29,7 +29,7 @@ __all__ = ["carries_ports"]
 TAGS_MAX: Final = 2
 
 
-def carries_ports(ports: Iterable[int], layout: Layout) -> Condition:
+def carries_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
     """The packets that may hold traffic from or to these TCP ports, with any number of tags up to two."""
     ranges = _port_ranges(sorted(set(ports)))
     if not layout.ethernet:
@@ -53,7 +53,7 @@ def _port_ranges(ports: Sequence[int]) -> list[tuple[int, int]]:
     return out
 
 
-def _network_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     layers = [layout.has_type(kind) for kind in LAYERS] if layout.ethernet else []
     return any_of(
         all_of(layout.has_type(IP4), _ip4_condition(ranges, layout)),
@@ -62,7 +62,7 @@ def _network_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Con
     )
 
 
-def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network
     tunnels = [equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
     source, target = (Load(place, 2, at) for place in (0, 2))
@@ -74,7 +74,7 @@ def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Conditi
     )
 
 
-def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: Layout) -> Condition:
+def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network
     opaque = [equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))

@@ -31,7 +31,7 @@ from kwcli.sniff.kernel_filter.packet_layout import (
     TARGET,
     TCP,
     UDP,
-    Layout,
+    PacketLayout,
     of_protocol,
     of_protocol4,
     of_protocol6,
@@ -48,7 +48,7 @@ KNOWN: Final = "tcp, udp, ip, ip6, arp, icmp, port, portrange, host, net, src, d
 _TOKEN: Final = re.compile(r"\s*(&&|\|\||[!()]|(?:(?!&&|\|\|)[^\s()!])+)")
 _SAME: Final = {"&&": "and", "||": "or", "!": "not"}
 _TRANSPORTS: Final = {"tcp": (TCP,), "udp": (UDP,), "": (TCP, UDP, SCTP)}
-_ALONE: Final[dict[str, Callable[[Layout], Condition]]] = {
+_ALONE: Final[dict[str, Callable[[PacketLayout], Condition]]] = {
     "tcp": lambda layout: of_protocol(layout, TCP),
     "udp": lambda layout: of_protocol(layout, UDP),
     "icmp": lambda layout: of_protocol4(layout, ICMP),
@@ -81,17 +81,17 @@ class _Words(NamedTuple):
     kind: str = ""
 
 
-def parse_expression(text: str, layout: Layout, resolve: Resolve, *, live: bool = True) -> Condition:
+def parse_expression(text: str, layout: PacketLayout, resolve: Resolve, *, live: bool = True) -> Condition:
     """The condition that `text` states. `resolve` gives the addresses of a host's name.
 
     `live` False: all tags are in the packets, as in a file. Raises NotUnderstood.
     """
     tokens = _tokens(text)
-    in_packet = _Parser(tokens, layout, resolve, removed=False).parse()
+    in_packet = _ConditionParser(tokens, layout, resolve, removed=False).parse()
     if not live or "vlan" not in tokens or not layout.ethernet:
         return in_packet
     is_there = Test(Load(TAG_PRESENT, 1), JUMP_EQUAL, 0)
-    removed = _Parser(tokens, layout, resolve, removed=True).parse()
+    removed = _ConditionParser(tokens, layout, resolve, removed=True).parse()
     return any_of(all_of(is_there, in_packet), all_of(negate(is_there), removed))
 
 
@@ -99,10 +99,10 @@ def _tokens(text: str) -> list[str]:
     return [_SAME.get(word, word) for word in _TOKEN.findall(text)]
 
 
-class _Parser:
+class _ConditionParser:
     """One reading of the tokens. `removed`: the outer tag is not in the packet but told beside it."""
 
-    def __init__(self, tokens: Sequence[str], layout: Layout, resolve: Resolve, *, removed: bool) -> None:
+    def __init__(self, tokens: Sequence[str], layout: PacketLayout, resolve: Resolve, *, removed: bool) -> None:
         self._tokens = tokens
         self._at = 0
         self._layout = layout

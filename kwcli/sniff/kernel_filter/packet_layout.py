@@ -44,7 +44,7 @@ EITHER: Final = "src or dst"
 BOTH: Final = "src and dst"
 
 
-class Layout(NamedTuple):
+class PacketLayout(NamedTuple):
     """How a packet begins: with an Ethernet header, behind which `tags` VLAN tags stand, or with IP at once."""
 
     ethernet: bool = True
@@ -68,27 +68,27 @@ def equals(at: int, size: int, value: int) -> Condition:
     return Test(Load(at, size), JUMP_EQUAL, value)
 
 
-def of_protocol(layout: Layout, number: int) -> Condition:
+def of_protocol(layout: PacketLayout, number: int) -> Condition:
     """IPv4 or IPv6 of this protocol; also where IPv6 names it behind a fragment header."""
     return any_of(of_protocol6(layout, number), of_protocol4(layout, number))
 
 
-def of_protocol4(layout: Layout, number: int) -> Condition:
+def of_protocol4(layout: PacketLayout, number: int) -> Condition:
     return all_of(layout.has_type(IP4), equals(layout.network + 9, 1, number))
 
 
-def of_protocol6(layout: Layout, number: int) -> Condition:
+def of_protocol6(layout: PacketLayout, number: int) -> Condition:
     at = layout.network
     behind = all_of(equals(at + 6, 1, FRAGMENT), equals(at + 40, 1, number))
     return all_of(layout.has_type(IP6), any_of(equals(at + 6, 1, number), behind))
 
 
-def with_port(layout: Layout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
+def with_port(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
     """TCP, UDP or SCTP with a port from `first` to `last` on a side; of fragments, the first."""
     return any_of(_with_port6(layout, protocols, first, last, side), _with_port4(layout, protocols, first, last, side))
 
 
-def _with_port4(layout: Layout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
+def _with_port4(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
     at = layout.network
     return all_of(
         layout.has_type(IP4),
@@ -98,7 +98,7 @@ def _with_port4(layout: Layout, protocols: Iterable[int], first: int, last: int,
     )
 
 
-def _with_port6(layout: Layout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
+def _with_port6(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
     at = layout.network
     return all_of(
         layout.has_type(IP6),
@@ -107,7 +107,7 @@ def _with_port6(layout: Layout, protocols: Iterable[int], first: int, last: int,
     )
 
 
-def is_first_fragment(layout: Layout) -> Condition:
+def is_first_fragment(layout: PacketLayout) -> Condition:
     """Whether an IPv4 packet is none of the later fragments, which have no ports."""
     return negate(Test(Load(layout.network + 6, 2), JUMP_ANY_BIT, OFFSET_BITS))
 
@@ -125,7 +125,7 @@ def on_side(side: str, source: Condition, target: Condition) -> Condition:
     return all_of(source, target) if side == BOTH else any_of(source, target)
 
 
-def with_address(layout: Layout, network: IPv4Network | IPv6Network, side: str, *, arp: bool) -> Condition:
+def with_address(layout: PacketLayout, network: IPv4Network | IPv6Network, side: str, *, arp: bool) -> Condition:
     """An address of a network on a side of IPv4 or IPv6; with `arp`, in ARP and RARP as well."""
     at = layout.network
     if isinstance(network, IPv6Network):
@@ -154,7 +154,7 @@ def _in_network6(at: int, network: IPv6Network) -> Condition:
     return all_of(*words)
 
 
-def with_tag(layout: Layout, number: int | None) -> Condition:
+def with_tag(layout: PacketLayout, number: int | None) -> Condition:
     """A VLAN tag in the packet behind those that the layout has, of this VLAN or of any."""
     if not layout.ethernet:
         return NEVER
