@@ -28,7 +28,7 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment
 
-__all__ = ["MockBrokers", "PlaygroundOptions", "run_playground"]
+__all__ = ["LibrdkafkaMock", "PlaygroundOptions", "run_playground"]
 
 
 WAIT_S: Final = 5.0
@@ -36,7 +36,7 @@ WAIT_S: Final = 5.0
 PARTITIONS: Final = 4
 
 
-class MockBrokers:
+class LibrdkafkaMock:
     """`nodes` mock brokers, alive as long as the `with` block. Raises Failure where confluent-kafka is missing."""
 
     def __init__(self, nodes: int) -> None:
@@ -177,7 +177,7 @@ def _start_mock(env: Environment, wish: PlaygroundOptions, stack: ExitStack, pro
     if refused is not None:
         why = "; leave --mock out to start Apache Kafka" if wish.mock else f", and Apache Kafka cannot start: {problem}"
         raise Failure(refused + why, Exit.USAGE)
-    mock = stack.enter_context(MockBrokers(wish.nodes))
+    mock = stack.enter_context(LibrdkafkaMock(wish.nodes))
     _report(env, wish, f"librdkafka's mock cluster, no Apache Kafka: {problem}")
     _report(env, wish, "the mock knows the common APIs only, and chooses its own ports")
     for name, _ in wish.all_topics:

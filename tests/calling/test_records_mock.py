@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from kwcli.main import run
-from kwcli.playground.run import MockBrokers
+from kwcli.playground.run import LibrdkafkaMock
 from tests.calling.records_live import answered, call, fetched
 from tests.cli.worlds import Outcome, kw, world
 
 
 @pytest.fixture(scope="module")
 def mock() -> Iterator[str]:
-    with MockBrokers(3) as cluster:
+    with LibrdkafkaMock(3) as cluster:
         for topic in ("orders", "lines", "bytes", "large"):
             cluster.make_topic(topic)
         yield cluster.bootstrap()

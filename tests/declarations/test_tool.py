@@ -326,7 +326,7 @@ def apis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         shutil.copy(notation.APIS / name, made / name)
     monkeypatch.setattr(notation, "APIS", made)
     monkeypatch.setattr(others, "HISTORY", {500: "4.4:0-1"})
-    monkeypatch.setattr(others, "spoken", lambda _: {500: Versions(0, 1)})
+    monkeypatch.setattr(others, "versions_by_api", lambda _: {500: Versions(0, 1)})
     monkeypatch.setattr(others, "UNSTABLE", {})
     return made
 

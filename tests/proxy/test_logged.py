@@ -16,7 +16,7 @@ from typing import Any, Self
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from kwcli.playground.run import MockBrokers
+from kwcli.playground.run import LibrdkafkaMock
 from tests.cli.worlds import kw
 from tests.proxy.hidden import ROOT, port_base
 from tests.proxy.stage import API_VERSIONS, FETCH, METADATA, request
@@ -29,7 +29,7 @@ START_S = 60.0
 
 @pytest.fixture
 def mock() -> Iterator[str]:
-    with MockBrokers(3) as cluster:
+    with LibrdkafkaMock(3) as cluster:
         cluster.make_topic("orders")
         yield cluster.bootstrap()
 

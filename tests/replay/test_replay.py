@@ -18,7 +18,7 @@ from decoders.protocol_facts.keys import PRODUCE
 from decoders.replaying.id_map import NameMap
 from kwcli.options import CaptureOptions, FilterOptions
 from kwcli.output.settings import Settings
-from kwcli.playground.run import MockBrokers
+from kwcli.playground.run import LibrdkafkaMock
 from kwcli.replay import dispatcher as running
 from kwcli.replay.dispatcher import ReplaySettings
 from kwcli.replay.recording import Allowed, RecordedRequest, ReplayRecording
@@ -171,7 +171,7 @@ def test_a_cluster_that_is_not_there_is_told() -> None:
 def mock() -> Iterator[str]:
     """librdkafka's mock cluster, with other node ids and addresses than the recorded ones."""
     pytest.importorskip("confluent_kafka")
-    with MockBrokers(2) as cluster:
+    with LibrdkafkaMock(2) as cluster:
         yield cluster.bootstrap()
 
 

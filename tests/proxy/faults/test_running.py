@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
-from kwcli.playground.run import MockBrokers
+from kwcli.playground.run import LibrdkafkaMock
 from kwcli.proxy.command import combine_deciders
 from kwcli.proxy.faults.rule_files import RuleFiles
 from tests.cli.worlds import kw
@@ -99,7 +99,7 @@ async def test_a_mute_is_felt_by_the_next_request() -> None:
 
 @pytest.fixture
 def mock() -> Iterator[str]:
-    with MockBrokers(1) as cluster:
+    with LibrdkafkaMock(1) as cluster:
         cluster.make_topic("orders")
         yield cluster.bootstrap()
 
