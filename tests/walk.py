@@ -1,7 +1,7 @@
 """A command line in, the files of the project that it runs through out: `python -m tests.walk`.
 
 A file is entered if one of its functions runs. Imports do not count: neither the bodies of modules and classes nor the
-functions that these bodies call. Declarations (decoders/apis, decoders/embedded) are data and do not count either.
+functions that these bodies call. Declarations and tables (decoders/apis, protocol_facts, embedded) do not count either.
 Without words, two command lines are walked:
 
     kw call Metadata        against a scripted broker (tests/calling/scripted.py)
@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-DECLARATIONS: Final = ("decoders/apis/", "decoders/embedded/")
+DECLARATIONS: Final = ("decoders/apis/", "decoders/protocol_facts/", "decoders/embedded/")
 _CHILD: Final = "--in-this-process"
 
 
