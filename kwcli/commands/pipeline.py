@@ -28,7 +28,7 @@ from kwcli.options import (
 )
 from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
-from kwcli.pipeline.tables.columns import TABLES
+from kwcli.pipeline.tables import TABLE_NAMES
 from kwcli.report import PageFile
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -91,10 +91,10 @@ def _shared_options(command: Command) -> Command:
         keylog_option,
         click.option(
             "--tables",
-            type=TableNames(tuple(TABLES)),
-            default=tuple(TABLES),
+            type=TableNames(TABLE_NAMES),
+            default=TABLE_NAMES,
             metavar="NAME,...",
-            help=f"Only these tables, of {', '.join(TABLES)}.",
+            help=f"Only these tables, of {', '.join(TABLE_NAMES)}.",
         ),
         click.option("--bodies", is_flag=True, help="Add requests and responses as JSON."),
         click.option("--reveal-secrets", is_flag=True, help="In bodies: tokens, salts and config values in clear."),

@@ -164,7 +164,7 @@ def epochs(capture: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> set[in
         found.add(epoch)
         entered(side, epoch)
 
-    monkeypatch.setattr(TlsConnection, "_enter", staticmethod(enter))
+    monkeypatch.setattr(TlsConnection, "_enter_epoch", staticmethod(enter))
     assert list(read_settled(capture.read_bytes(), keys=keys_of(keys.read_bytes())))
     return found
 

@@ -17,6 +17,7 @@ from typing import Final
 
 from decoders.exchanges.exchange_fields import EXCHANGE_FIELDS
 from decoders.named_tuple import NamedTuple
+from kwcli.pipeline.tables import TABLE_NAMES
 
 
 class TableColumn(NamedTuple):
@@ -265,12 +266,9 @@ FINDINGS: Final[tuple[TableColumn, ...]] = (
 )
 
 # Tables that are decoded from captures, and all tables that a folder may have.
-TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {
-    "exchanges": EXCHANGES,
-    "topic_partitions": TOPIC_PARTITIONS,
-    "connections": CONNECTIONS,
-    "skipped": SKIPPED,
-}
+TABLES: Final[dict[str, tuple[TableColumn, ...]]] = dict(
+    zip(TABLE_NAMES, (EXCHANGES, TOPIC_PARTITIONS, CONNECTIONS, SKIPPED), strict=True)
+)
 ALL_TABLES: Final[dict[str, tuple[TableColumn, ...]]] = {**TABLES, "findings": FINDINGS}
 # The version of the tables that are written.
 TABLES_VERSION: Final = max(column.since for columns in ALL_TABLES.values() for column in columns)
