@@ -5,13 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
 from itertools import takewhile
-from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGES: Final = ("decoders", "kwcli")
+from tests.test_layers import ROOT, trees
 
 # Names of one word that say too little. Participles that do not end with -ed, and words that do and are none:
 PARTICIPLES: Final = """beaten been begun bought broken built chosen come done drawn driven fallen felt found frozen
@@ -83,14 +80,10 @@ OTHER_WORDS: Final[dict[str, dict[str, str]]] = {
 }
 
 
-@cache
-def trees() -> dict[str, ast.Module]:
-    """Path in the repository → syntax tree, of all sources."""
-    return {
-        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
-        for package in PACKAGES
-        for path in sorted((ROOT / package).rglob("*.py"))
-    }
+def trees_by_path() -> Iterator[tuple[str, ast.Module]]:
+    """Path in the repository and syntax tree, of all sources."""
+    for path, tree in trees().values():
+        yield path.relative_to(ROOT).as_posix(), tree
 
 
 def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -109,7 +102,7 @@ def says_too_little(name: str) -> bool:
 
 
 def functions_that_say_too_little() -> Iterator[str]:
-    for path, tree in trees().items():
+    for path, tree in trees_by_path():
         for node in ast.walk(tree):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
@@ -129,7 +122,7 @@ def names_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def words_of_others() -> Iterator[str]:
     for folder, words in OTHER_WORDS.items():
-        for path, tree in trees().items():
+        for path, tree in trees_by_path():
             if path.startswith(folder):
                 for line, name in names_in(tree):
                     for word in set(re.split(r"_+|(?<=[a-z])(?=[A-Z])", name)):
@@ -139,7 +132,7 @@ def words_of_others() -> Iterator[str]:
 
 def second_docstrings() -> Iterator[str]:
     """Comments that stand alone in the middle of a module and say what comes in and goes out, or have paragraphs."""
-    for path in trees():
+    for path, _ in trees_by_path():
         lines = ["", *(ROOT / path).read_text().splitlines(), ""]
         for number, line in enumerate(lines):
             if not line.startswith("# ") or lines[number - 1]:
@@ -160,12 +153,3 @@ def test_a_function_is_a_verb_with_its_object_or_a_noun() -> None:
 
 def test_a_concept_has_one_word() -> None:
     assert list(words_of_others()) == []
-
-
-def test_a_class_name_is_one_thing_in_both_packages() -> None:
-    found: dict[str, list[str]] = {}
-    for path, tree in trees().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(path)
-    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}

@@ -20,14 +20,12 @@ from typing import Any, Final
 
 from decoders.apis import section
 from decoders.protocol_facts.names import known_fields
-from decoders.schema.model import Api, Versions
+from decoders.schema.model import JSON_WORDS, Api, Versions
 
 __all__ = ["NAME", "example", "whole_example"]
 
 NAME: Final = "kw-example"
 _CONTROLLER: Final = "controller"
-# JSON as examples have it is Python with these names. To load a reader of JSON would take a third of a call's start.
-_WORDS: Final = {"null": None, "true": True, "false": False}
 
 
 @cache
@@ -36,8 +34,10 @@ def whole_example(key: int) -> Mapping[str, Any]:
     said = section(key, "example")
     if said is None:
         return {}
-    try:
-        found: Mapping[str, Any] = eval(said.text, {"__builtins__": {}, **_WORDS})  # our own text, as that of codecs is
+    try:  # JSON as examples have it is Python with these words; a reader of JSON would take a third of a call's start
+        found: Mapping[str, Any] = eval(
+            said.text, {"__builtins__": {}, **JSON_WORDS}
+        )  # our own text, as that of codecs is
     except (SyntaxError, NameError) as error:
         raise said.error(f"no JSON: {error}") from None
     return found

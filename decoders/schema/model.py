@@ -228,7 +228,8 @@ FACTS: Final = (
 )
 
 _VERSIONS = re.compile(r"\d+(\+|-\d+)?$|none$")
-_WORDS: Final[dict[str, Default]] = {"null": None, "true": True, "false": False}
+# What Python calls otherwise in JSON.
+JSON_WORDS: Final[dict[str, Default]] = {"null": None, "true": True, "false": False}
 _STRING = re.compile(r'"[^"\\]*"$')
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?$")
 
@@ -365,8 +366,8 @@ def _next(line: _Line, words: Iterator[str]) -> str:
 
 def _literal(line: _Line, text: str) -> Default:
     """The value of a JSON literal without escapes. Importing json would cost as much as all other imports together."""
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in JSON_WORDS:
+        return JSON_WORDS[text]
     if _STRING.match(text):
         return text[1:-1]
     if _NUMBER.match(text):

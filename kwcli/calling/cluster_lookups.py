@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from uuid import UUID
 
 from decoders.apis import api
@@ -12,10 +12,6 @@ from decoders.protocol_facts.keys import LIST_OFFSETS
 from decoders.schema.model import NONE, Versions
 from kwcli.net.metadata_requests import offset_request
 from kwcli.run_environment import Failure
-
-if TYPE_CHECKING:
-    pass
-
 
 _TRIES: Final = 3
 

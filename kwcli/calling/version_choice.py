@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.releases import UNSTABLE, history, served_of, versions_by_api
@@ -11,9 +11,6 @@ from decoders.protocol_facts.version_words import HIGHEST, LOWEST
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.run_environment import Exit, Failure
 from kwcli.spelling import find_release, parse_version_of
-
-if TYPE_CHECKING:
-    pass
 
 
 class VersionChoice(NamedTuple):

@@ -6,13 +6,14 @@ Kinds of values are the KINDS of candidates.py, and `files`; the empty kind is a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from decoders.named_tuple import NamedTuple
 
-Candidate = tuple[str, str]  # a word, and what it means
+if TYPE_CHECKING:
+    from kwcli.completion.candidates import Candidate
 
 # Name of a parameter → the kind of its values, in every command.
 _BY_NAME: Final = {

@@ -26,9 +26,6 @@ _ADDRESS: Final = "regexp_replace(client, ':[^:]*$', '')"
 _CLIENT: Final = f"coalesce(nullif(client_id, ''), {_ADDRESS})"
 # An error that the protocol expects is none.
 _FAILED: Final = "array_contains(error_expected, false)"
-_NO_ERROR: Final = " or ".join(
-    f"(api_key = {key} and error_code = {code})" for key in KEYS for code in sorted(expected_codes(key))
-)
 # The first element of a list has the number 0 in Spark, and 1 in DuckDB, whose types have other names too.
 _FIRST: Final = "case typeof(1) when 'int' then 0 else 1 end"
 # Paths tell the errors of a response apart: the index of a path is the index of its error in the other lists.
@@ -217,11 +214,7 @@ VIEWS: Final[dict[str, View]] = {
         sum(bytes) / sum(batches) as bytes_per_batch
         from {_PARTITIONS} where batches > 0 group by 1, 2, 3""",
     ),
-    "partition_errors": View(
-        *("errors of single partitions", ("topic_partitions",)),
-        f"""select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
-        max(time) as last from {_PARTITIONS} where error is not null and not ({_NO_ERROR}) group by 1, 2, 3, 4""",
-    ),
+    "partition_errors": View("errors of single partitions", ("topic_partitions",), ""),  # made when it is asked for
     "joined": View(
         "requests on the wire with what their broker's request log says: network_ms, queues, local and remote time",
         ("exchanges",),
@@ -305,6 +298,15 @@ def query_of(name: str) -> str:
     return VIEWS[name].query or _MADE[name]()
 
 
+def _partition_errors() -> str:
+    """The SQL of the errors of partitions; it asks every declaration which errors the protocol expects."""
+    expected = " or ".join(
+        f"(api_key = {key} and error_code = {code})" for key in KEYS for code in sorted(expected_codes(key))
+    )
+    return f"""select api, coalesce(topic, topic_id) as topic, partition, error, count(*) as count, min(time) as first,
+        max(time) as last from {_PARTITIONS} where error is not null and not ({expected}) group by 1, 2, 3, 4"""
+
+
 def _bin_rows() -> str:
     """The SQL of a row for each bin of positive values; the bins of negative values mirror them."""
     rows = (
@@ -326,4 +328,4 @@ def _versions_served() -> str:
     return f"select * from (values {', '.join(rows)}) as t(release, api_key, served_from, served_to)"
 
 
-_MADE: Final = {"bins": _bin_rows, "served": _versions_served}
+_MADE: Final = {"bins": _bin_rows, "partition_errors": _partition_errors, "served": _versions_served}

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from kwcli.net.tls import issue_certificates
 from kwcli.private_files import open_private
-
-if TYPE_CHECKING:
-    pass
-
 
 _NAMES: Final = {"broker": "localhost", "client": "client"}
 _PLACES: Final = ("localhost", "127.0.0.1", "::1")

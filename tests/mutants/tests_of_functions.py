@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -16,11 +15,11 @@ __all__ = ["TestsOfFunctions", "note_calls"]
 MOST: Final = 400
 
 
-def note_calls(tree: Path, folder: Path, words: Iterable[str] = ()) -> None:
-    """Run the tests of a tree, or those that `words` name, and note in a folder which functions each of them calls."""
+def note_calls(tree: Path, folder: Path) -> None:
+    """Run the tests of a tree, and note in a folder which functions each of them calls."""
     environment = {**os.environ, "KW_CALLS_TO": str(folder)}
     plugin = ["-p", "tests.mutants.called_functions"]
-    subprocess.run([sys.executable, "-m", "pytest", *plugin, *words], cwd=tree, env=environment, check=False)
+    subprocess.run([sys.executable, "-m", "pytest", *plugin], cwd=tree, env=environment, check=False)
 
 
 class TestsOfFunctions:

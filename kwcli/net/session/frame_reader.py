@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from decoders.frames.live_framing import SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX
 from decoders.wire.readable_text import in_bytes
 from kwcli.net.session import TimedFrame
-
-if TYPE_CHECKING:
-    pass
 
 # Bytes that are kept of a stream that is not Kafka, to find out its protocol.
 _STRANGE_MAX: Final = 1024

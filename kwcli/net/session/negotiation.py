@@ -6,7 +6,7 @@ Sources: KIP-35, KIP-511, KIP-1242.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from decoders.apis import api_name
 from decoders.errors import DecodeError
@@ -16,13 +16,8 @@ from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.protocol_facts.keys import API_VERSIONS, OFFSET_FETCH, PRODUCE, VOTE
 from decoders.protocol_facts.releases import versions_by_api
 from decoders.schema.model import Versions
-from kwcli.net.connection_stops import (
-    broken_protocol_stop,
-)
+from kwcli.net.connection_stops import broken_protocol_stop
 from kwcli.net.session import RequestStep, Step, TimedFrame
-
-if TYPE_CHECKING:
-    pass
 
 # Version 5 names the broker that the client believes to reach (KIP-1242), so it is for clients that know.
 HIGHEST: Final = 4

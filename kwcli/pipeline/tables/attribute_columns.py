@@ -47,10 +47,7 @@ def value_of_columns(key: str, row: Mapping[str, Any]) -> Any:
     """The value of a key, from the columns that it has in a row of the table; None where the record did not have it."""
     if _is_flag(key):
         return row[COLUMN_PARTS[key][0][0]] or None
-    found = {
-        part: cell_json(row[column]) if isinstance(row[column], str) else row[column]
-        for column, part in COLUMN_PARTS[key]
-    }
+    found = {part: _value(row[column]) for column, part in COLUMN_PARTS[key]}
     if None in found:
         return found[None]
     if all(value is None for value in found.values()):
