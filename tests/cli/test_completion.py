@@ -47,7 +47,7 @@ def test_a_new_api_error_or_command_changes_no_script(shell: str, monkeypatch: p
     """Their names, fields and options are not in the scripts: kw is asked for them."""
     before, declared = kw("completion", shell).out, apis._parse_declaration
     made = parse_api("api 95 AlterTeapot\nversions 0\nflexible 0\nrequest\n    short_and_stout bool 0+\n")
-    monkeypatch.setattr(apis, "_declared", lambda key: made if key == 95 else declared(key))
+    monkeypatch.setattr(apis, "_parse_declaration", lambda key: made if key == 95 else declared(key))
     monkeypatch.setitem(apis.NAMES, 95, "alter_teapot")
     monkeypatch.setitem(apis._BY_NAME, "alterteapot", 95)
     monkeypatch.setitem(ERRORS, 999, ERRORS[1]._replace(name="TEAPOT_IS_SHORT"))

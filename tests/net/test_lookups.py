@@ -124,7 +124,7 @@ def declare(monkeypatch: pytest.MonkeyPatch, *apis: Api) -> None:
     """Replace the declarations of these APIs for the rest of the test."""
     ours = {each.key: each for each in apis}
     real = decoders.apis._parse_declaration
-    monkeypatch.setattr(decoders.apis, "_declared", lambda key: ours.get(key) or real(key))
+    monkeypatch.setattr(decoders.apis, "_parse_declaration", lambda key: ours.get(key) or real(key))
 
 
 # Look-ups that are sent at the newest version.
