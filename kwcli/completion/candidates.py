@@ -244,6 +244,8 @@ def _next_words(before: list[str], typed: Typed) -> Iterator[Candidate]:
         yield from _complete_fields(typed)
     elif last == "in":
         yield "(", ""
+    elif last == ")" and before.count(")") > before.count("("):
+        return  # it closes nothing: the expression is wrong already
     elif len(before) > 1 and (before[-2] in _COMPARISONS or last == ")"):
         yield from (("and", ""), ("or", ""))
     else:

@@ -243,12 +243,15 @@ def test_names_in_every_place(shell: str, place: Place, programs: Path, tmp_path
         check_names(session, place, NAMES[PLACES.index(place) % share :: share], 1)
 
 
+# A word is quoted by its state and its letters alone; a place adds its head. So in the first two places each name is
+# typed in each state, and in the others each name and each state, in all pairs: the product would take hours.
 @pytest.mark.full
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.name)
 @pytest.mark.parametrize("shell", SHELLS)
-def test_all_names_in_all_states(shell: str, place: Place, programs: Path, tmp_path: Path) -> None:
+def test_all_names_in_all_places_and_states(shell: str, place: Place, programs: Path, tmp_path: Path) -> None:
+    number = PLACES.index(place)
     with make_world(programs, tmp_path, NAMES).session(shell) as session:
-        check_names(session, place, NAMES, len(STATES))
+        check_names(session, place, NAMES[number:] + NAMES[:number], len(STATES) if number < 2 else 1)
 
 
 @pytest.mark.long
