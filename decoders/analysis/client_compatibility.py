@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_of
+from decoders.analysis.client_uses import AuditedClient, ClientUses, Used, name_in_client_text
 from decoders.analysis.dimensions import host_of, library_in
 from decoders.analysis.fold import Row
 from decoders.analysis.heavy_keys import fits
@@ -71,9 +71,9 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditVerdicts", "AuditedClient", "offered_in"]
+__all__ = ["OFFERED", "Audit", "AuditTarget", "AuditVerdicts", "AuditedClient", "read_offered_versions"]
 
-# What offered_in() reads of an answer to ApiVersions.
+# What read_offered_versions() reads of an answer to ApiVersions.
 OFFERED: Final = frozenset(
     {"error_code", *(f"api_keys[].{name}" for name in ("api_key", "min_version", "max_version"))}
 )
@@ -184,7 +184,7 @@ class Audit:
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what a broker offers from its answer to ApiVersions; other exchanges say nothing of it."""
-        for key, versions in offered_in(exchange).items():
+        for key, versions in read_offered_versions(exchange).items():
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
 
     def merge(self, other: Self) -> None:
@@ -217,16 +217,21 @@ class Audit:
         """A row for each broker that said what it serves: whether it serves what clients of a release need."""
         speaks = versions_by_api(release)
         rows = []
-        for broker, offered in sorted(self._offers_by_broker().items()):
+        for broker, offered in sorted(self._offered_versions_by_broker().items()):
             lacking = [
-                {"api": api(key).name, "api_key": key, "offers": _pair(offered.get(key)), "speaks": _pair(speaks[key])}
+                {
+                    "api": api(key).name,
+                    "api_key": key,
+                    "offers": _list_bounds(offered.get(key)),
+                    "speaks": _list_bounds(speaks[key]),
+                }
                 for key in _CLIENT_APIS
-                if key in speaks and not _overlaps(speaks[key], offered.get(key))
+                if key in speaks and not _share_a_version(speaks[key], offered.get(key))
             ]
             rows.append({"broker": broker, "verdict": "breaks" if lacking else "works", "apis": lacking})
         return sorted(rows, key=lambda row: row["verdict"])
 
-    def _offers_by_broker(self) -> dict[str, dict[int, Versions]]:
+    def _offered_versions_by_broker(self) -> dict[str, dict[int, Versions]]:
         found: defaultdict[str, dict[int, Versions]] = defaultdict(dict)
         for row in self._offers.rows():
             if 0 <= row["low"] <= row["high"]:
@@ -238,10 +243,10 @@ class Audit:
 
         Only those with numbers in `wanted` are made (None: all).
         """
-        for number, (_, texts) in enumerate(groupby(self._uses.texts(), name_of)):
+        for number, (_, texts) in enumerate(groupby(self._uses.client_texts(), name_in_client_text)):
             if wanted is None or number in wanted:
-                used = [each for text in texts for each in self._uses.uses_of(text)]
-                yield number, _clients_of(used)
+                used = [each for text in texts for each in self._uses.uses_of_client(text)]
+                yield number, _gather_clients_of_one_name(used)
 
 
 class AuditVerdicts:
@@ -250,7 +255,7 @@ class AuditVerdicts:
     def __init__(self, audit: Audit, target: AuditTarget) -> None:
         self._audit = audit
         self._target = target
-        self._offers = audit._offers_by_broker()
+        self._offers = audit._offered_versions_by_broker()
         self.counts: Counter[str] = Counter()
         # By verdict: the clients that have rows, by name and among those of the name.
         self._shown: dict[str, set[int]] = {verdict: set() for verdict in VERDICTS}
@@ -261,7 +266,7 @@ class AuditVerdicts:
         """Judge all clients; of those that do not break, the heaviest are kept in heaps."""
         for number, clients in self._audit.clients():
             for at, (who, client) in enumerate(clients):
-                verdict = _judge_client(client, _software(who), self._offers, self._target)[0]
+                verdict = _judge_client(client, _software_of_client(who), self._offers, self._target)[0]
                 self.counts[verdict] += 1
                 heap = self._heavy.get(verdict)
                 if heap is None:
@@ -286,16 +291,16 @@ class AuditVerdicts:
             for number, clients in self._audit.clients(self._shown[verdict]) if self._shown[verdict] else ():
                 some = []
                 for at, (who, client) in enumerate(clients):
-                    judged = _judge_client(client, _software(who), self._offers, self._target)
+                    judged = _judge_client(client, _software_of_client(who), self._offers, self._target)
                     if judged[0] == verdict and (heavy is None or (number, at) in heavy):
                         some.append(self._row(who, client, judged))
                 yield from sorted(some, key=str) if len(some) > 1 else some
             others = 0 if heavy is None else self.counts[verdict] - len(heavy)
             if others:
-                yield self._row_of_others(verdict, others)
+                yield self._make_row_of_others(verdict, others)
 
     def _row(self, who: _Who, client: _Client, judged: _Judged) -> Row:
-        software = _software(who)
+        software = _software_of_client(who)
         return {
             "client_id": who[0],
             "client_software": software,
@@ -304,17 +309,17 @@ class AuditVerdicts:
             **_row(*judged, self._target),
         }
 
-    def _row_of_others(self, verdict: str, count: int) -> Row:
+    def _make_row_of_others(self, verdict: str, count: int) -> Row:
         nothing: Row = {"client_id": None, "client_software": None, "library": None, "addresses": []}
         why = f"{count:,} clients with fewer exchanges"
         return nothing | _row(verdict, why, [], self._target) | {"others": count}
 
 
-def _software(who: _Who) -> Row | None:
+def _software_of_client(who: _Who) -> Row | None:
     return None if who[1] is None else {"name": who[1], "version": who[2]}
 
 
-def _clients_of(used: Iterable[Used]) -> list[tuple[_Who, _Client]]:
+def _gather_clients_of_one_name(used: Iterable[Used]) -> list[tuple[_Who, _Client]]:
     """The clients of one name, by software.
 
     A client says its software once: its uses without a software count for its software, if it has just one.
@@ -350,7 +355,7 @@ _CLIENT_APIS: Final = (
 )
 
 
-def offered_in(exchange: Exchange) -> dict[int, Versions]:
+def read_offered_versions(exchange: Exchange) -> dict[int, Versions]:
     """API key → versions that an answer to ApiVersions offers; empty for an answer with an error."""
     answer = exchange.view("response") if exchange.api_key == API_VERSIONS else None
     found: dict[int, Versions] = {}
@@ -381,7 +386,7 @@ def _judge_client(
         elif verdict == "unknown":
             unsure.append((use, reason))
     if broken:
-        why = _describe_breaks(broken, target)
+        why = _describe_broken_uses(broken, target)
         if any(use.key in _DROPPED for use in broken):
             why += "; brokers send them to each other as long as ZooKeeper is used: migrate to KRaft first"
         elif any(use.key == FETCH for use in broken) and client.copies:
@@ -389,9 +394,9 @@ def _judge_client(
         return "breaks", why, broken
     if unsure:
         return "unknown", unsure[0][1], [use for use, _ in unsure]
-    if _library_speaks(software, target):
+    if _library_speaks_what_target_serves(software, target):
         return "works", "its library speaks versions that are served", []
-    lacking = _describe_unseen({use.key for use in client.uses})
+    lacking = _describe_unseen_role({use.key for use in client.uses})
     if lacking:
         return "unknown", f"not seen: {lacking}", []
     return "works", "all versions that it used are served", []
@@ -406,7 +411,7 @@ def _judge_use(
 ) -> tuple[str, str]:
     served = target.serves.get(use.key)
     if served is None:
-        return ("breaks", "") if _is_gone(use.key, target) else ("works", "")
+        return ("breaks", "") if _has_dropped_api(use.key, target) else ("works", "")
     if use.version in served or use.key == API_VERSIONS:
         return "works", ""  # ApiVersions is answered in any version: with version 0 where it is not known
     if use.version > served.high:
@@ -414,12 +419,12 @@ def _judge_use(
     if not client.asks:
         return "breaks", ""
     offer = offered.get(use.key)
-    if offer is not None and _overlaps(offer, served):
+    if offer is not None and _share_a_version(offer, served):
         return "breaks", ""
-    speaks = _spoken_by(software, use.key)
+    speaks = _versions_java_client_speaks(software, use.key)
     if speaks is not None:
-        return ("works", "") if _overlaps(speaks, served) else ("breaks", "")
-    if _library_speaks(software, target):
+        return ("works", "") if _share_a_version(speaks, served) else ("breaks", "")
+    if _library_speaks_what_target_serves(software, target):
         return "works", ""
     name = api(use.key).name
     if offer is None:
@@ -427,7 +432,7 @@ def _judge_use(
     return "unknown", f"its broker offers {name} only up to {offer.high}: the client may speak newer versions too"
 
 
-def _is_gone(key: int, target: AuditTarget) -> bool:
+def _has_dropped_api(key: int, target: AuditTarget) -> bool:
     """Whether the target had the API and has dropped it. An API that it has never heard of is no fault of a client."""
     if key not in HISTORY:
         return False
@@ -440,15 +445,15 @@ def _is_gone(key: int, target: AuditTarget) -> bool:
 _DROPPED: Final = frozenset(key for key in HISTORY if history(key) and RELEASES[-1] not in history(key))
 
 
-def _overlaps(one: Versions | None, other: Versions | None) -> bool:
+def _share_a_version(one: Versions | None, other: Versions | None) -> bool:
     return one is not None and other is not None and bool(one & other)
 
 
-def _pair(versions: Versions | None) -> list[int] | None:
+def _list_bounds(versions: Versions | None) -> list[int] | None:
     return [versions.low, versions.high] if versions else None
 
 
-def _java_release(software: Mapping[str, str | None] | None) -> str | None:
+def _release_of_java_client(software: Mapping[str, str | None] | None) -> str | None:
     """The release of a Java client, where it is a known release; else None."""
     if software is None or software["name"] != _JAVA or not software["version"]:
         return None
@@ -458,18 +463,18 @@ def _java_release(software: Mapping[str, str | None] | None) -> str | None:
         return None
 
 
-def _spoken_by(software: Mapping[str, str | None] | None, key: int) -> Versions | None:
-    release = _java_release(software)
+def _versions_java_client_speaks(software: Mapping[str, str | None] | None, key: int) -> Versions | None:
+    release = _release_of_java_client(software)
     return None if release is None else versions_by_api(release).get(key)
 
 
-def _library_speaks(software: Mapping[str, str | None] | None, target: AuditTarget) -> bool:
+def _library_speaks_what_target_serves(software: Mapping[str, str | None] | None, target: AuditTarget) -> bool:
     """Whether the release of a library is known to speak all that clients need of the target."""
-    release = _java_release(software)
+    release = _release_of_java_client(software)
     if release is not None:
         speaks = versions_by_api(release)
         return all(
-            _overlaps(speaks[key], target.serves.get(key))
+            _share_a_version(speaks[key], target.serves.get(key))
             for key in _CLIENT_APIS
             if key in speaks and key in target.serves
         )
@@ -479,14 +484,14 @@ def _library_speaks(software: Mapping[str, str | None] | None, target: AuditTarg
     if since is None or not software or (target.release is not None and not target.release.startswith(_BASELINE_LAST)):
         return False
     version = (software["version"] or "").rpartition("librdkafka-")[2] or ""
-    return bool(version) and _numbers(version) >= _numbers(since)
+    return bool(version) and _parse_version_numbers(version) >= _parse_version_numbers(since)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _parse_version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in _NUMBER.findall(version)[:3])
 
 
-def _describe_unseen(keys: set[int]) -> str:
+def _describe_unseen_role(keys: set[int]) -> str:
     """Words for the role of a client that was not seen from its beginning; empty where there is none."""
     if not keys & {API_VERSIONS, METADATA}:
         return "how it connects"
@@ -497,7 +502,7 @@ def _describe_unseen(keys: set[int]) -> str:
     return ""
 
 
-def _describe_breaks(broken: Iterable[_Use], target: AuditTarget) -> str:
+def _describe_broken_uses(broken: Iterable[_Use], target: AuditTarget) -> str:
     """The versions that break, most used first: `Fetch 2 (4 to 17 are served), Produce 1 (3 to 12 are served)`."""
     counts: defaultdict[int, int] = defaultdict(int)
     lows: dict[int, set[int]] = defaultdict(set)
@@ -513,7 +518,7 @@ def _describe_breaks(broken: Iterable[_Use], target: AuditTarget) -> str:
     return ", ".join(parts)
 
 
-def _needs(uses: Iterable[_Use], target: AuditTarget) -> str | None:
+def _first_java_release_for(uses: Iterable[_Use], target: AuditTarget) -> str | None:
     """The first release whose Java client speaks a served version of each of these APIs; None where one is gone."""
     since = []
     for use in uses:
@@ -535,13 +540,13 @@ def _row(verdict: str, why: str, uses: list[_Use], target: AuditTarget) -> Row:
     return {
         "verdict": verdict,
         "why": why,
-        "needs": _needs(uses, target) if verdict == "breaks" else None,
+        "needs": _first_java_release_for(uses, target) if verdict == "breaks" else None,
         "apis": [
             {
                 "api": api(key).name if key in NAMES else f"UNKNOWN({key})",
                 "api_key": key,
                 "api_version": version,
-                "serves": _pair(target.serves.get(key)),
+                "serves": _list_bounds(target.serves.get(key)),
                 "count": count,
                 "first": rfc3339(first),
                 "last": rfc3339(last),

@@ -15,7 +15,7 @@ from decoders.errors import Malformed
 from decoders.named_tuple import NamedTuple
 from decoders.wire.state_serialization import fields, pack, unpack
 
-__all__ = ["AuditedClient", "ClientUses", "Used", "name_of"]
+__all__ = ["AuditedClient", "ClientUses", "Used", "name_in_client_text"]
 
 # What is used: any values, of which few different ones come.
 Use = tuple[Any, ...]
@@ -49,15 +49,15 @@ class ClientUses:
 
     def count(self, client: AuditedClient, use: Use, times: int, first: int, last: int) -> None:
         """Count that a client used something so many times, from `first` to `last`."""
-        text = _text_of(client)
+        text = _pack_client_into_text(client)
         number = self._clients.get(text)
         if number is None:
             number = self._clients[text] = len(self._latest)
             self._latest.append(-1)
         used = self._uses.setdefault(use, len(self._uses))
-        row = self._find(number, used)
+        row = self._find_row(number, used)
         if row < 0:
-            self._add(number, used, times, first, last)
+            self._add_row(number, used, times, first, last)
             return
         self._times[row] += times
         if first < self._first[row]:
@@ -65,7 +65,7 @@ class ClientUses:
         if last > self._last[row]:
             self._last[row] = last
 
-    def _find(self, number: int, used: int) -> int:
+    def _find_row(self, number: int, used: int) -> int:
         rows = self._rows.get(number)
         if rows is not None:
             return rows.get(used, -1)
@@ -75,10 +75,10 @@ class ClientUses:
             row = self._before[row]
             length += 1
         if length > _CHAIN_MAX:
-            self._rows[number] = {self._use[each]: each for each in self._rows_of(number)}
+            self._rows[number] = {self._use[each]: each for each in self._rows_of_client(number)}
         return row
 
-    def _add(self, number: int, used: int, times: int, first: int, last: int) -> None:
+    def _add_row(self, number: int, used: int, times: int, first: int, last: int) -> None:
         row = len(self._use)
         self._use.append(used)
         self._before.append(self._latest[number])
@@ -89,32 +89,32 @@ class ClientUses:
         if number in self._rows:
             self._rows[number][used] = row
 
-    def _rows_of(self, number: int) -> Iterator[int]:
+    def _rows_of_client(self, number: int) -> Iterator[int]:
         row = self._latest[number]
         while row >= 0:
             yield row
             row = self._before[row]
 
-    def texts(self) -> list[str]:
-        """The clients as texts for `uses_of`, in the order of their names, those with one name one after the other."""
+    def client_texts(self) -> list[str]:
+        """The clients as texts for `uses_of_client`, in the order of their names."""
         return sorted(self._clients)
 
-    def uses_of(self, text: str) -> list[Used]:
+    def uses_of_client(self, text: str) -> list[Used]:
         """What a client of `texts` used."""
-        client, uses = _client_of(text), self._use_list()
+        client, uses = _read_client_from_text(text), self._uses_by_number()
         return [
             (client, uses[self._use[row]], self._times[row], self._first[row], self._last[row])
-            for row in self._rows_of(self._clients[text])
+            for row in self._rows_of_client(self._clients[text])
         ][::-1]
 
-    def _use_list(self) -> list[Use]:
+    def _uses_by_number(self) -> list[Use]:
         if len(self._listed) != len(self._uses):
             self._listed = list(self._uses)
         return self._listed
 
     def __iter__(self) -> Iterator[Used]:
         for text in self._clients:
-            yield from self.uses_of(text)
+            yield from self.uses_of_client(text)
 
     def merge(self, other: Self) -> None:
         """Add what `other` has counted."""
@@ -136,9 +136,9 @@ class ClientUses:
             self.count(AuditedClient(*parts), use, times, first, last)
 
 
-def name_of(text: str) -> str:
+def name_in_client_text(text: str) -> str:
     """The client id of a client among `texts`, or where it has none its host."""
-    return _unescape(text.partition(_END)[0])
+    return _unescape_separators(text.partition(_END)[0])
 
 
 # A text of a client has its name first, so that texts in order are in the order of names.
@@ -146,28 +146,28 @@ _END: Final = "\0"
 _KINDS: Final = {None: "-", "": "0"}  # of client ids; all others have "="
 
 
-def _text_of(client: AuditedClient) -> str:
+def _pack_client_into_text(client: AuditedClient) -> str:
     client_id, host, software, version = client
-    named = _escape(client_id or host)
+    named = _escape_separators(client_id or host)
     kind = "=" if client_id else _KINDS[client_id]
     if software is None and version is None:
-        return f"{named}\0{kind}{_escape(host)}"
-    rest = ["-" if part is None else f"={_escape(part)}" for part in (software, version)]
-    return f"{named}\0{kind}{_escape(host)}\0{rest[0]}\0{rest[1]}"
+        return f"{named}\0{kind}{_escape_separators(host)}"
+    rest = ["-" if part is None else f"={_escape_separators(part)}" for part in (software, version)]
+    return f"{named}\0{kind}{_escape_separators(host)}\0{rest[0]}\0{rest[1]}"
 
 
-def _client_of(text: str) -> AuditedClient:
+def _read_client_from_text(text: str) -> AuditedClient:
     named, host, *rest = text.split(_END)
-    client_id = _unescape(named) if host[0] == "=" else None if host[0] == "-" else ""
-    software, version = (None if part == "-" else _unescape(part[1:]) for part in rest or "--")
-    return AuditedClient(client_id, _unescape(host[1:]), software, version)
+    client_id = _unescape_separators(named) if host[0] == "=" else None if host[0] == "-" else ""
+    software, version = (None if part == "-" else _unescape_separators(part[1:]) for part in rest or "--")
+    return AuditedClient(client_id, _unescape_separators(host[1:]), software, version)
 
 
-def _escape(text: str) -> str:
+def _escape_separators(text: str) -> str:
     if "\0" in text or "\1" in text:
         return text.replace("\1", "\1\2").replace("\0", "\1\3")
     return text
 
 
-def _unescape(text: str) -> str:
+def _unescape_separators(text: str) -> str:
     return text.replace("\1\3", "\0").replace("\1\2", "\1") if "\1" in text else text

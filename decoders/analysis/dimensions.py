@@ -68,11 +68,11 @@ def software_of(name: str | None, version: str | None) -> str | None:
     return None if name is None else f"{name} {version or ''}".strip()
 
 
-def _client(exchange: Exchange) -> str:
+def _client_name(exchange: Exchange) -> str:
     return client_of(exchange.client_id, exchange.connection_info.client)
 
 
-def _software(exchange: Exchange) -> str | None:
+def _software_and_version(exchange: Exchange) -> str | None:
     software = exchange.client_software
     return software_of(software["name"], software["version"]) if software else None
 
@@ -83,32 +83,32 @@ def library_in(exchange: Exchange) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _library(exchange: Exchange) -> str | None:
+def _library_name(exchange: Exchange) -> str | None:
     library = library_in(exchange)
     return None if library is None else library_text(library)
 
 
-def _connection(exchange: Exchange) -> str:
+def _connection_name(exchange: Exchange) -> str:
     return f"{exchange.connection_info.client} → {exchange.connection_info.broker}"
 
 
-def _errors(exchange: Exchange) -> list[str]:
+def _error_names(exchange: Exchange) -> list[str]:
     return [error_name(code) for _, code in exchange.unexpected]
 
 
-def _names(entity: str) -> Callable[[Exchange], list[str]]:
+def _make_entity_reader(entity: str) -> Callable[[Exchange], list[str]]:
     return lambda exchange: [name for name in all_entity_names(exchange, entity) if name]
 
 
-def _topics(exchange: Exchange) -> Sequence[str | None]:
+def _topic_names(exchange: Exchange) -> Sequence[str | None]:
     """The topics of an exchange by name; by id where the capture had not shown the name before."""
     key = exchange.api_key
     if key is None:
         return []
     found: list[str | None] = []
-    requested, answered = _arrays_of_both(key)
+    requested, answered = _topic_arrays_of_both_sides(key)
     if requested is None or answered is None:
-        return _topics_anywhere(exchange)
+        return _topic_names_anywhere(exchange)
     for arrays, view in ((requested, exchange.view("request")), (answered, exchange.response_view)):
         if view.__class__ is dict:
             for array, field in arrays:
@@ -118,7 +118,7 @@ def _topics(exchange: Exchange) -> Sequence[str | None]:
     return found if None not in found else [name for name in found if name]
 
 
-def _topics_anywhere(exchange: Exchange) -> list[str]:
+def _topic_names_anywhere(exchange: Exchange) -> list[str]:
     """The topics of an exchange, wherever its bodies name them."""
     found: list[str] = all_entity_names(exchange, "topicName")
     for side in SIDES:
@@ -129,7 +129,7 @@ def _topics_anywhere(exchange: Exchange) -> list[str]:
     return [name for name in found if name]
 
 
-def _partitions(exchange: Exchange) -> Sequence[Partition]:
+def _topic_partitions(exchange: Exchange) -> Sequence[Partition]:
     """Each partition of an exchange with its topic; (topic, None) for topics of which no partition is named."""
     found: list[Partition] = []
     for owner, fields, number in partitions_named(exchange):
@@ -137,15 +137,15 @@ def _partitions(exchange: Exchange) -> Sequence[Partition]:
         if topic is not None:
             found.append((topic, number))
     named = {topic for topic, _ in found}
-    return found + [(topic, None) for topic in _topics(exchange) if topic not in named]
+    return found + [(topic, None) for topic in _topic_names(exchange) if topic not in named]
 
 
 @cache
-def _arrays_of_both(key: int) -> tuple[tuple[tuple[str, str], ...] | None, ...]:
-    return tuple(_arrays(key, side) for side in SIDES)
+def _topic_arrays_of_both_sides(key: int) -> tuple[tuple[tuple[str, str], ...] | None, ...]:
+    return tuple(_topic_arrays_of_side(key, side) for side in SIDES)
 
 
-def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
+def _topic_arrays_of_side(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
     """The arrays whose elements are about a topic each, as in most messages, with the preferred field that names it.
 
     None where topics are elsewhere too.
@@ -162,19 +162,19 @@ def _arrays(key: int, side: Side) -> tuple[tuple[str, str], ...] | None:
 DIMENSIONS: Final[dict[str, Dimension]] = {
     "api": Dimension(lambda x: x.api_reader.name, "name of the API"),
     "version": Dimension(lambda x: x.api_version, "version of the request"),
-    "client": Dimension(_client, "client id, or where there is none the client's address"),
+    "client": Dimension(_client_name, "client id, or where there is none the client's address"),
     "client_id": Dimension(lambda x: x.client_id, "client id"),
     "address": Dimension(lambda x: host_of(x.connection_info.client), "the client's address, without the port"),
-    "software": Dimension(_software, "name and version of the client's library"),
-    "library": Dimension(_library, "library that a client shows to be by what it does"),
+    "software": Dimension(_software_and_version, "name and version of the client's library"),
+    "library": Dimension(_library_name, "library that a client shows to be by what it does"),
     "user": Dimension(lambda x: x.user, "user who had logged in, or the subject of the client's certificate"),
     "mechanism": Dimension(lambda x: x.mechanism, "SASL mechanism of the login"),
     "broker": Dimension(lambda x: x.connection_info.broker, "address of the broker"),
-    "connection": Dimension(_connection, "the two addresses with their ports"),
-    "topic": Dimension(_topics, "each topic in request or response", True, "topicName"),
-    "partition": Dimension(_partitions, "each partition in request or response, with its topic", True),
-    "group": Dimension(_names("groupId"), "consumer group", True, "groupId"),
-    "error": Dimension(_errors, "each error code in the response that counts as one", True),
+    "connection": Dimension(_connection_name, "the two addresses with their ports"),
+    "topic": Dimension(_topic_names, "each topic in request or response", True, "topicName"),
+    "partition": Dimension(_topic_partitions, "each partition in request or response, with its topic", True),
+    "group": Dimension(_make_entity_reader("groupId"), "consumer group", True, "groupId"),
+    "error": Dimension(_error_names, "each error code in the response that counts as one", True),
     "file": Dimension(lambda x: x.extra and x.extra.get("file"), "the capture that it was read from"),
     "time": Dimension(lambda x: x.time_ns, "time bucket of the request's first byte"),
 }
@@ -183,7 +183,7 @@ DIMENSIONS: Final[dict[str, Dimension]] = {
 def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
     """A function that gives the keys of the groups that an exchange counts for; `partition` goes with `topic`."""
     if "partition" in names:
-        return _by_partition(names, bucket_ns)
+        return _make_partition_key_reader(names, bucket_ns)
     rows = [DIMENSIONS[name] for name in names]
     gets = [
         (lambda x: x.time_ns // bucket_ns * bucket_ns) if name == "time" else row.get
@@ -194,35 +194,35 @@ def keys_of(names: Sequence[str], bucket_ns: int) -> Keys:
         (at,) = lists
         before, get_list, after = gets[:at], gets[at], gets[at + 1 :]
 
-        def one_list(exchange: Exchange) -> Sequence[Key]:
+        def list_keys_of_one_list(exchange: Exchange) -> Sequence[Key]:
             head = [get(exchange) for get in before]
             tail = [get(exchange) for get in after]
             return [(*head, value, *tail) for value in _deduplicate(get_list(exchange))]
 
-        return one_list
+        return list_keys_of_one_list
     if lists:
 
-        def keys_of_lists(exchange: Exchange) -> Sequence[Key]:
+        def list_keys_of_several_lists(exchange: Exchange) -> Sequence[Key]:
             values = [
                 _deduplicate(get(exchange)) if row.several else (get(exchange),)
                 for get, row in zip(gets, rows, strict=True)
             ]
             return list(product(*values))
 
-        return keys_of_lists
+        return list_keys_of_several_lists
     if len(gets) == 1:
         get = gets[0]
         return lambda exchange: ((get(exchange),),)
     return lambda exchange: (tuple([get(exchange) for get in gets]),)
 
 
-def _by_partition(names: Sequence[str], bucket_ns: int) -> Keys:
+def _make_partition_key_reader(names: Sequence[str], bucket_ns: int) -> Keys:
     """A function that gives the keys of the groups where `topic` and `partition` come in pairs."""
     others = keys_of([name for name in names if name not in ("topic", "partition")], bucket_ns)
     place = [("topic", "partition").index(name) if name in ("topic", "partition") else None for name in names]
 
     def keys(exchange: Exchange) -> Sequence[Key]:
-        found = _deduplicate(_partitions(exchange))
+        found = _deduplicate(_topic_partitions(exchange))
         pairs = [(None, None) if pair is None else pair for pair in found]
         made = []
         for other in others(exchange):
@@ -270,17 +270,17 @@ def _need_nothing(_key: int, _side: Side) -> frozenset[str]:
     return frozenset()
 
 
-def _latency(exchange: Exchange) -> int | None:
+def _latency_ns(exchange: Exchange) -> int | None:
     if exchange.response_ns is None or exchange.request_end_ns is None or exchange.envelope:
         return None
     return exchange.response_ns - exchange.request_end_ns
 
 
-def _bytes(exchange: Exchange) -> int:
+def _bytes_of_both_sides(exchange: Exchange) -> int:
     return 0 if exchange.envelope else (exchange.request_size or 0) + (exchange.response_size or 0)
 
 
-def _throttle(exchange: Exchange) -> int | None:
+def _throttle_ns_or_none(exchange: Exchange) -> int | None:
     return throttle_ns(exchange) or None
 
 
@@ -288,7 +288,7 @@ def _measure_nothing(_exchange: Exchange) -> None:
     """No value: `Statistics` counts error codes and records itself, by topic and partition."""
 
 
-def _server(name: str, text: str) -> Metric:
+def _make_broker_time_metric(name: str, text: str) -> Metric:
     """The metric of a time that the broker's own request log has."""
 
     def measure(exchange: Exchange) -> int | None:
@@ -300,15 +300,17 @@ def _server(name: str, text: str) -> Metric:
 
 
 METRICS: Final[dict[str, Metric]] = {
-    "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency, _need_nothing, max),
-    "bytes": Metric("bytes of request and response", "bytes", 1, _bytes, _need_nothing),
+    "latency": Metric("request's last byte to response's first", "ms", 10**6, _latency_ns, _need_nothing, max),
+    "bytes": Metric("bytes of request and response", "bytes", 1, _bytes_of_both_sides, _need_nothing),
     "errors": Metric("error codes in responses that have any", "codes", 1, _measure_nothing, _need_nothing),
     "records": Metric("records produced or fetched", "records", 1, _measure_nothing, RECORDS.needed_paths),
-    "throttle": Metric("throttle time of responses that have one", "ms", 10**6, _throttle, throttle_needs, max),
-    "total": _server("total_ms", "time in the broker, by its request log"),
-    "queue": _server("request_queue_ms", "time in the broker's request queue"),
-    "local": _server("local_ms", "time at the leader"),
-    "remote": _server("remote_ms", "time of waiting for others, such as followers"),
-    "response_queue": _server("response_queue_ms", "time in the broker's response queue"),
-    "send": _server("send_ms", "time of sending the response"),
+    "throttle": Metric(
+        "throttle time of responses that have one", "ms", 10**6, _throttle_ns_or_none, throttle_needs, max
+    ),
+    "total": _make_broker_time_metric("total_ms", "time in the broker, by its request log"),
+    "queue": _make_broker_time_metric("request_queue_ms", "time in the broker's request queue"),
+    "local": _make_broker_time_metric("local_ms", "time at the leader"),
+    "remote": _make_broker_time_metric("remote_ms", "time of waiting for others, such as followers"),
+    "response_queue": _make_broker_time_metric("response_queue_ms", "time in the broker's response queue"),
+    "send": _make_broker_time_metric("send_ms", "time of sending the response"),
 }

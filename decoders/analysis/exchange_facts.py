@@ -73,7 +73,7 @@ class RecordTotals(NamedTuple):
 def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | None:
     """Totals of the records that an exchange carries, those of one topic if it is given; None without records."""
     batches = records = size = 0
-    for element, _, its in _records_in(exchange):
+    for element, _, its in _record_totals_by_partition(exchange):
         if topic is None or topic_of(exchange, element) == topic:
             batches += its.batches
             records += its.records
@@ -84,7 +84,7 @@ def records_of(exchange: Exchange, topic: str | None = None) -> RecordTotals | N
 def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
     """Totals of the records that an exchange carries, for each partition that has any."""
     found: dict[Partition, RecordTotals] = {}
-    for element, number, its in _records_in(exchange):
+    for element, number, its in _record_totals_by_partition(exchange):
         if its.size:
             where = topic_of(exchange, element), number
             before = found.get(where)
@@ -92,14 +92,14 @@ def records_by_partition(exchange: Exchange) -> dict[Partition, RecordTotals]:
     return found
 
 
-def _records_in(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
+def _record_totals_by_partition(exchange: Exchange) -> Iterator[tuple[dict[str, Any], int | None, RecordTotals]]:
     """For each partition that may carry records: the element about its topic, its number, its totals."""
     array = batch_array(exchange.api_key)
     if array is None:
         return
     raw = exchange.raw(array.side)
     for element, part in partitions_in(exchange.view(array.side), array):
-        yield element, part.get(array.number), _count_records(raw, part.get(array.records))
+        yield element, part.get(array.number), _total_records_field(raw, part.get(array.records))
 
 
 def waited_ns(exchange: Exchange) -> int | None:
@@ -124,7 +124,7 @@ def waited_ns(exchange: Exchange) -> int | None:
 def _has_fetched(exchange: Exchange) -> bool:
     array = batch_array(exchange.api_key)
     return array is not None and any(
-        not _is_empty(part.get(array.records)) for _, part in partitions_in(exchange.view("response"), array)
+        not _has_no_records(part.get(array.records)) for _, part in partitions_in(exchange.view("response"), array)
     )
 
 
@@ -133,22 +133,22 @@ def codes(exchange: Exchange, topic: str | None) -> list[int]:
     if topic is None:
         return [code for _, code in exchange.unexpected]
     view = exchange.view("response")
-    return [code for path, code in exchange.unexpected if _topic_at(exchange, view, path) in (topic, None)]
+    return [code for path, code in exchange.unexpected if _topic_on_path(exchange, view, path) in (topic, None)]
 
 
-def codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
+def error_codes_by_partition(exchange: Exchange) -> dict[Partition, list[int]]:
     """The error codes of the response that count as errors, by topic and partition; None: no topic, no partition."""
     view = exchange.view("response")
     found: dict[Partition, list[int]] = {}
     for path, code in exchange.unexpected:
-        found.setdefault((_topic_at(exchange, view, path), _partition_at(view, path)), []).append(code)
+        found.setdefault((_topic_on_path(exchange, view, path), _partition_on_path(view, path)), []).append(code)
     return found
 
 
-def code_topics(exchange: Exchange) -> list[str | None]:
+def topics_of_error_codes(exchange: Exchange) -> list[str | None]:
     """For each error code of the response the topic that it is about; None for a code about no topic."""
     view = exchange.view("response")
-    return [_topic_at(exchange, view, path) for path, _ in exchange.error_codes or ()]
+    return [_topic_on_path(exchange, view, path) for path, _ in exchange.error_codes or ()]
 
 
 def throttle_ns(exchange: Exchange) -> int:
@@ -188,7 +188,7 @@ def topic_by_id(exchange: Exchange, identity: UUID) -> str | None:
     return exchange.topic_name(identity) or uuid_text(identity.bytes)
 
 
-def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:
+def _topic_on_path(exchange: Exchange, view: Any, path: str) -> str | None:
     """The topic of the element that a path begins with."""
     match = _STEP.match(path)
     elements = view.get(match[1]) if match and isinstance(view, dict) else None
@@ -198,7 +198,7 @@ def _topic_at(exchange: Exchange, view: Any, path: str) -> str | None:
     return topic_of(exchange, element) if isinstance(element, dict) else None
 
 
-def _partition_at(view: Any, path: str) -> int | None:
+def _partition_on_path(view: Any, path: str) -> int | None:
     """The number of the partition that the innermost struct on a path is about."""
     number = None
     for name, index in _STEP.findall(path):
@@ -209,11 +209,11 @@ def _partition_at(view: Any, path: str) -> int | None:
     return number
 
 
-def _is_empty(records: Any) -> bool:
+def _has_no_records(records: Any) -> bool:
     return not records or (records.__class__ is tuple and not records[1])
 
 
-def _count_records(raw: bytes | None, records: Any) -> RecordTotals:
+def _total_records_field(raw: bytes | None, records: Any) -> RecordTotals:
     if records.__class__ is tuple and raw is not None:
         at, size = records
         alone = read_sole_batch(raw, at, size, checked=True)

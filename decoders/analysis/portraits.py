@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import orjson
 
-from decoders.analysis.client_compatibility import OFFERED, offered_in
+from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
 from decoders.analysis.dimensions import DIMENSIONS, METRICS, client_of, host_of, library_in, needs_of, software_of
 from decoders.analysis.exchange_facts import WAITING, WAITS, waited_ns
 from decoders.analysis.fold import Row, in_order
@@ -457,7 +457,7 @@ class Brokers(Portraits):
 
     def learn(self, exchange: Exchange) -> None:
         """Learn what an answer says of brokers."""
-        for key, versions in offered_in(exchange).items():
+        for key, versions in read_offered_versions(exchange).items():
             self._offers.join_amounts((exchange.connection_info.broker, key), (versions.low, versions.high))
         answer = exchange.view("response") if exchange.api_key in _LISTED else None
         if not isinstance(answer, dict):

@@ -18,9 +18,9 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.doctor.diagnosis_input import words_of
+from decoders.analysis.doctor.diagnosis_input import words_of_value
 from decoders.analysis.doctor.finding_kinds import SEVERITIES, FindingKind, Severity
-from decoders.analysis.doctor.observations import Observation, Observations, most_named
+from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.exchanges.exchange import Skipped
 from decoders.exchanges.topic_arrays import structs
 from decoders.protocol_facts.enums import ENUMS
@@ -431,8 +431,8 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
     """The row of a finding: `values` other than None fill its texts, and are keys of the row."""
     row = SECURITY_FINDINGS[kind]
     known = {name: value for name, value in values.items() if value is not None}
-    words = defaultdict(str, {name: words_of(value) for name, value in known.items()})
-    clients = most_named(seen.names.get("clients", {}))[:_LISTED]
+    words = defaultdict(str, {name: words_of_value(value) for name, value in known.items()})
+    clients = sort_names_by_count(seen.names.get("clients", {}))[:_LISTED]
     return {
         "id": kind,
         "severity": severity or row.severity,
@@ -447,7 +447,7 @@ def _row(kind: str, seen: Observation, values: Mapping[str, Any], severity: Seve
 
 
 def _list_names(seen: Observation, facet: str) -> list[str]:
-    return most_named(seen.names.get(facet, {}))[:_LISTED]
+    return sort_names_by_count(seen.names.get(facet, {}))[:_LISTED]
 
 
 def _crossed_rows(seen: Observations) -> Iterator[Row]:

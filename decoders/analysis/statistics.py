@@ -16,7 +16,7 @@ from decoders.analysis.exchange_facts import (
     Partition,
     RecordTotals,
     codes,
-    codes_by_partition,
+    error_codes_by_partition,
     records_by_partition,
     records_of,
     waited_ns,
@@ -290,7 +290,7 @@ class Statistics:
     def _parts(self, exchange: Exchange) -> _Parts:
         """Error codes and records of an exchange by partition: looked for once for all of its groups."""
         records = records_by_partition(exchange) if self.metric == "records" else {}
-        return _Parts(codes_by_partition(exchange) if exchange.error_codes else {}, records)
+        return _Parts(error_codes_by_partition(exchange) if exchange.error_codes else {}, records)
 
     def _partition_of(self, key: Key) -> Partition:
         topic = None if self._topic is None else key[self._topic]

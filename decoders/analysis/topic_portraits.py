@@ -1,6 +1,6 @@
 """Exchanges in, a portrait of each topic out: who does what with it, its partitions, what is written, who lags.
 
-Leaders and ids are those of the latest answer; ends of partitions and commits are those of analysis/groups/offsets.py.
+Leaders and ids are those of the latest answer; ends of partitions and commits are those of analysis/groups/lag.py.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from decoders.analysis.dimensions import client_of, software_of
 from decoders.analysis.exchange_facts import topic_of
-from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
+from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_needs
 from decoders.analysis.portraits import (
     Names,
     Portrait,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from decoders.analysis.exchange_facts import RECORDS, WAITS, records_by_partition, waited_ns
-from decoders.analysis.groups.offsets import NOTHING, GroupOffsets, offset_needs
+from decoders.analysis.groups.lag import NOTHING, GroupOffsets, offset_needs
 from decoders.exchanges.topic_arrays import batch_array
 from decoders.limits import SERIES_MAX
 from decoders.protocol_facts.errors.error_codes import error_name

@@ -359,7 +359,7 @@ def test_versions_are_those_of_the_records() -> None:
 @pytest.mark.parametrize("name", CLEAN)
 def test_topics_are_found_in_short_as_anywhere(name: str) -> None:
     for each in exchanges(name):
-        assert set(dimensions._topics(each)) == set(dimensions._topics_anywhere(each)), each.api
+        assert set(dimensions._topic_names(each)) == set(dimensions._topic_names_anywhere(each)), each.api
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])

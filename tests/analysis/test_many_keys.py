@@ -17,7 +17,7 @@ import pytest
 from decoders.analysis.client_compatibility import Audit
 from decoders.analysis.client_uses import AuditedClient, ClientUses
 from decoders.analysis.groups.groups import Groups
-from decoders.analysis.groups.offsets import ReaderPosition
+from decoders.analysis.groups.lag import ReaderPosition
 from decoders.analysis.heavy_keys import DistinctCount
 from decoders.analysis.portraits import Clients, Portrait
 from decoders.analysis.statistics import Statistics

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.dimensions import host_of
-from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, codes_by_partition, topic_of
+from decoders.analysis.exchange_facts import GATHERINGS, NS_PER_MS, WAIT_MIN_MS, error_codes_by_partition, topic_of
 from decoders.exchanges.topic_arrays import TOPIC_ARRAYS, partitions_in, paths, structs
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.keys import (
@@ -65,7 +65,7 @@ class BodyObserver(NamedTuple):
         return named if self.partitions_of is None else named | paths(self.partitions_of, side)
 
 
-def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
+def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
     view = exchange.request_view if side == "request" else exchange.response_view
     return view if isinstance(view, dict) else {}
 
@@ -73,7 +73,7 @@ def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
 def _observe_produce(seen: Observations, exchange: Exchange, client: str) -> list[str | None]:
     raw = exchange.request_raw
     answered = exchange.outcome != "no_response_expected"
-    refused = codes_by_partition(exchange) if exchange.error_codes and exchange.unexpected else {}
+    refused = error_codes_by_partition(exchange) if exchange.error_codes and exchange.unexpected else {}
     if exchange.response_ns is not None and exchange.request_end_ns is not None:
         took = exchange.response_ns - exchange.request_end_ns
         if took >= _IN_FLIGHT_NS:
@@ -131,7 +131,7 @@ def observe_unanswered_produce(seen: Observations, exchange: Exchange, client: s
 
 
 def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[str | None] | None:
-    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
     if answer.get("error_code") in _SESSION_LOST:
         seen.get_or_make("sessions-lost", client, exchange.connection_info.broker).count_exchange(exchange)
     state = request.get("replica_state")
@@ -148,7 +148,7 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
             if offset is not None and offset >= 0:
                 positions[topic, part.get(_WANTED.number)] = offset
     if replica != _CONSUMER:
-        _observe_follower(seen, exchange, replica, answer, positions)
+        _observe_follower_lag(seen, exchange, replica, answer, positions)
         return None
     raw = exchange.response_raw
     found = False
@@ -176,11 +176,11 @@ def _observe_fetch(seen: Observations, exchange: Exchange, client: str) -> list[
                 its.count_exchange(exchange)
                 its.keep_first_and_last("lag", exchange.response_ns or exchange.time_ns, max(newest - position, 0))
     if found and request.get("min_bytes", 1) > 1:
-        _held_back(seen, exchange, client, request.get("max_wait_ms") or 0)
+        _observe_held_back_fetch(seen, exchange, client, request.get("max_wait_ms") or 0)
     return topics
 
 
-def _observe_follower(
+def _observe_follower_lag(
     seen: Observations,
     exchange: Exchange,
     replica: int,
@@ -201,7 +201,7 @@ def _observe_follower(
                 its.keep_greatest("behind", newest - position)
 
 
-def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
+def _observe_held_back_fetch(seen: Observations, exchange: Exchange, client: str, most_ms: int) -> None:
     """Observe a fetch whose records waited for more records until max_wait_ms was over."""
     if exchange.response_ns is None or exchange.request_end_ns is None or most_ms < WAIT_MIN_MS:
         return
@@ -212,7 +212,7 @@ def _held_back(seen: Observations, exchange: Exchange, client: str, most_ms: int
         its.add("waited", took)
 
 
-def _observe_in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_replicas_in_sync(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for element in structs(exchange.view("request"), "topics"):
         topic = topic_of(exchange, element)
         for part in structs(element, "partitions"):
@@ -232,7 +232,7 @@ def _observe_advertised_address(seen: Observations, exchange: Exchange, node: di
 
 
 def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> None:
-    answer = _body(exchange, "response")
+    answer = _body_or_empty(exchange, "response")
     for node in structs(answer, "brokers"):
         _observe_advertised_address(seen, exchange, node, node.get("node_id"))
     seen.get_or_make("metadata", client).count_exchange(exchange)
@@ -268,9 +268,9 @@ def _observe_metadata(seen: Observations, exchange: Exchange, client: str) -> No
             its.keep_greatest("whole", exchange.time_ns)
 
 
-def _observe_leaders(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_leader_epochs(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     """Leaders as a controller of the ZooKeeper era gives them to brokers."""
-    request = _body(exchange, "request")
+    request = _body_or_empty(exchange, "request")
     flat = [(part, part) for part in structs(request, "ungrouped_partition_states")]
     grouped = [
         (element, part) for element in structs(request, "topic_states") for part in structs(element, "partition_states")
@@ -284,29 +284,29 @@ def _observe_leaders(seen: Observations, exchange: Exchange, client: str) -> Non
             its.count_name("leaders", str(part.get("leader")))
 
 
-def _observe_cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_described_cluster(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     for node in structs(exchange.view("response"), "brokers"):
         _observe_advertised_address(seen, exchange, node, node.get("broker_id"))
 
 
 def _observe_coordinator(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
-    answer = _body(exchange, "response")
+    answer = _body_or_empty(exchange, "response")
     for node in list(structs(answer, "coordinators")) or [answer]:
         if not node.get("error_code"):
             _observe_advertised_address(seen, exchange, node, node.get("node_id"))
 
 
-def _observe_join(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = _body(exchange, "request"), _body(exchange, "response")
+def _observe_group_join(seen: Observations, exchange: Exchange, client: str) -> None:
+    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
     group, generation = request.get("group_id"), answer.get("generation_id")
     if not group:
         return
     if not answer.get("error_code") and isinstance(generation, int) and generation >= 0:
-        _observe_generation(seen, exchange, group, generation, client)
+        _observe_group_generation(seen, exchange, group, generation, client)
         if exchange.response_ns is not None and exchange.request_end_ns is not None:
             seen.get_or_make("group", group).add("waited", exchange.response_ns - exchange.request_end_ns)
             seen.get_or_make("group", group).keep_greatest("waited", exchange.response_ns - exchange.request_end_ns)
-    _observe_member(seen, exchange, client)
+    _mark_member_alive(seen, exchange, client)
     its = seen.get_or_make("group", group)
     its.count_exchange(exchange)
     its.count_name("came" if not request.get("member_id") else "again", client)
@@ -314,9 +314,9 @@ def _observe_join(seen: Observations, exchange: Exchange, client: str) -> None:
         its.count_name("reasons", request["reason"])
 
 
-def _observe_member(seen: Observations, exchange: Exchange, client: str) -> None:
+def _mark_member_alive(seen: Observations, exchange: Exchange, client: str) -> None:
     """Mark the time of an exchange of a member, which is not late as long as it waits for the others."""
-    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
     group, member = request.get("group_id"), request.get("member_id") or answer.get("member_id")
     if not group or not member:
         return
@@ -331,14 +331,14 @@ def _observe_member(seen: Observations, exchange: Exchange, client: str) -> None
         its.count_exchange(exchange)
 
 
-def _observe_generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
+def _observe_group_generation(seen: Observations, exchange: Exchange, group: str, number: int, client: str) -> None:
     its = seen.get_or_make("generation", group, number)
     its.count_exchange(exchange)
     its.count_name("clients", client)
 
 
-def _observe_leave(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = _body(exchange, "request")
+def _observe_group_leave(seen: Observations, exchange: Exchange, client: str) -> None:
+    request = _body_or_empty(exchange, "request")
     group = request.get("group_id")
     if group:
         its = seen.get_or_make("group", group)
@@ -349,11 +349,11 @@ def _observe_leave(seen: Observations, exchange: Exchange, client: str) -> None:
 
 
 def _observe_heartbeat(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
     group, epoch = request.get("group_id"), answer.get("member_epoch")
     if not group:
         return
-    _observe_member(seen, exchange, client)
+    _mark_member_alive(seen, exchange, client)
     its = seen.get_or_make("group", group)
     asked = request.get("member_epoch")
     if asked == 0:
@@ -361,12 +361,12 @@ def _observe_heartbeat(seen: Observations, exchange: Exchange, client: str) -> N
     elif isinstance(asked, int) and asked < 0:
         its.count_name("left", client)
     if not answer.get("error_code") and isinstance(epoch, int) and epoch > 0:
-        _observe_generation(seen, exchange, group, epoch, client)
+        _observe_group_generation(seen, exchange, group, epoch, client)
         its.count_exchange(exchange)
 
 
 def _observe_transaction_end(seen: Observations, exchange: Exchange, client: str) -> None:
-    request, answer = _body(exchange, "request"), _body(exchange, "response")
+    request, answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
     name = request.get("transactional_id")
     if name and not answer.get("error_code"):
         its = seen.get_or_make("transaction", name)
@@ -377,7 +377,7 @@ def _observe_transaction_end(seen: Observations, exchange: Exchange, client: str
 
 
 def _observe_transaction_begin(seen: Observations, exchange: Exchange, client: str) -> None:
-    request = _body(exchange, "request")
+    request = _body_or_empty(exchange, "request")
     name = request.get("transactional_id") or request.get("v3_and_below_transactional_id")
     if name:
         its = seen.get_or_make("transaction", name)
@@ -386,14 +386,14 @@ def _observe_transaction_begin(seen: Observations, exchange: Exchange, client: s
         its.keep_greatest("begun", exchange.time_ns)
 
 
-def _observe_handshake(seen: Observations, exchange: Exchange, client: str) -> None:
-    mechanism = _body(exchange, "request").get("mechanism")
+def _observe_sasl_handshake(seen: Observations, exchange: Exchange, client: str) -> None:
+    mechanism = _body_or_empty(exchange, "request").get("mechanism")
     if mechanism:
         seen.get_or_make("login", client).count_name("mechanisms", mechanism)
         seen.get_or_make("login", client).count_exchange(exchange)
 
 
-def _observe_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
+def _observe_controller_election(seen: Observations, exchange: Exchange, client: str) -> None:  # noqa: ARG001  # as all observers have it
     seen.get_or_make("election").count_exchange(exchange)
     seen.get_or_make("election").count_name("nodes", host_of(exchange.connection_info.client))
 
@@ -431,7 +431,7 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ),
     ),
     DESCRIBE_CLUSTER: BodyObserver(
-        _observe_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))
+        _observe_described_cluster, (), tuple(f"brokers[].{name}" for name in ("broker_id", "host", "port"))
     ),
     FIND_COORDINATOR: BodyObserver(
         _observe_coordinator,
@@ -439,31 +439,31 @@ BODY_OBSERVERS: Final[dict[int, BodyObserver]] = {
         ("error_code", *_NODES, *(f"coordinators[].{name}" for name in ("error_code", *_NODES))),
     ),
     JOIN_GROUP: BodyObserver(
-        _observe_join,
+        _observe_group_join,
         ("group_id", "member_id", "reason", "session_timeout_ms"),
         ("error_code", "generation_id", "member_id"),
     ),
-    SYNC_GROUP: BodyObserver(_observe_member, ("group_id", "member_id")),
-    HEARTBEAT: BodyObserver(_observe_member, ("group_id", "member_id")),
+    SYNC_GROUP: BodyObserver(_mark_member_alive, ("group_id", "member_id")),
+    HEARTBEAT: BodyObserver(_mark_member_alive, ("group_id", "member_id")),
     LEADER_AND_ISR: BodyObserver(
-        _observe_leaders,
+        _observe_leader_epochs,
         (
             *(f"ungrouped_partition_states[].{name}" for name in ("topic_name", *_LED)),
             *(f"topic_states[].{name}" for name in ("topic_name", "topic_id")),
             *(f"topic_states[].partition_states[].{name}" for name in _LED),
         ),
     ),
-    LEAVE_GROUP: BodyObserver(_observe_leave, ("group_id", "members[].reason")),
+    LEAVE_GROUP: BodyObserver(_observe_group_leave, ("group_id", "members[].reason")),
     68: _BEAT,
     76: _BEAT,
     88: _BEAT,
     26: BodyObserver(_observe_transaction_end, ("transactional_id", "committed"), ("error_code",)),
     24: BodyObserver(_observe_transaction_begin, ("v3_and_below_transactional_id",)),
     25: BodyObserver(_observe_transaction_begin, ("transactional_id",)),
-    SASL_HANDSHAKE: BodyObserver(_observe_handshake, ("mechanism",)),
-    52: BodyObserver(_observe_election),
+    SASL_HANDSHAKE: BodyObserver(_observe_sasl_handshake, ("mechanism",)),
+    52: BodyObserver(_observe_controller_election),
     ALTER_PARTITION: BodyObserver(
-        _observe_in_sync,
+        _observe_replicas_in_sync,
         (
             *(f"topics[].{name}" for name in ("topic_name", "topic_id")),
             *(f"topics[].partitions[].{name}" for name in ("partition_index", "new_isr", "new_isr_with_epochs")),

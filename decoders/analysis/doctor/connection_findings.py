@@ -12,10 +12,10 @@ from decoders.analysis.doctor.diagnosis_input import (
     NS,
     Case,
     Found,
-    clients_in,
     merge_observations,
-    rate_of,
-    words_of,
+    most_frequent_clients,
+    rate_per_second,
+    words_of_value,
 )
 from decoders.analysis.doctor.finding_kinds import FINDINGS
 from decoders.analysis.doctor.observations import Observation
@@ -27,11 +27,11 @@ _MS: Final = 1_000_000
 _HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost")
 
 
-def _find_listeners(case: Case) -> Iterator[Found]:
+def _find_unreachable_listeners(case: Case) -> Iterator[Found]:
     """Addresses that brokers advertise and clients cannot use."""
     for (asked, number, host, port), seen in case.seen.items_of_kind("advertised"):
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        about = {"node_id": number, "address": address, "broker": asked, "clients": clients_in(seen)}
+        about = {"node_id": number, "address": address, "broker": asked, "clients": most_frequent_clients(seen)}
         try:
             place = ip_address(host)
         except ValueError:
@@ -41,7 +41,7 @@ def _find_listeners(case: Case) -> Iterator[Found]:
             yield case.make_finding("advertised-wildcard", seen, **about)
         elif strangers and (host in _HERE or (place is not None and place.is_loopback)):
             yield case.make_finding("advertised-loopback", seen, **about | {"clients": sorted(strangers)[:LISTED]})
-        elif _is_mapped(case, asked, host, port):
+        elif _is_reached_at_another_port(case, asked, host, port):
             yield case.make_finding("advertised-elsewhere", seen, **about)
 
 
@@ -52,7 +52,7 @@ def _is_loopback(host: str) -> bool:
         return host in _HERE
 
 
-def _is_mapped(case: Case, asked: str, host: str, port: int) -> bool:
+def _is_reached_at_another_port(case: Case, asked: str, host: str, port: int) -> bool:
     """Whether a broker advertises only itself, at its own host and an unused port, and no answer has its used port."""
     here, _, _ = asked.rpartition(":")
     names = {host, f"[{host}]", *(("127.0.0.1", "[::1]") if host in _HERE else ())}
@@ -67,7 +67,7 @@ def _is_mapped(case: Case, asked: str, host: str, port: int) -> bool:
     )
 
 
-def _find_links(case: Case) -> Iterator[Found]:
+def _find_connection_churn_and_losses(case: Case) -> Iterator[Found]:
     """Connections opened again and again; links that lose packets."""
     limits = case.limits
     by_client: dict[str, list[Observation]] = defaultdict(list)
@@ -77,18 +77,18 @@ def _find_links(case: Case) -> Iterator[Found]:
         whole = merge_observations(some)
         opened = whole.sums.get("connections", 0)
         each = whole.count / opened if opened else 0
-        many = opened >= limits["connections.least"] and rate_of(whole, opened) >= limits["connections.rate"]
+        many = opened >= limits["connections.least"] and rate_per_second(whole, opened) >= limits["connections.rate"]
         if many and each <= limits["connections.exchanges"]:
-            rate, exchanges = f"{rate_of(whole, opened):.1f}", f"{each:.1f}"
+            rate, exchanges = f"{rate_per_second(whole, opened):.1f}", f"{each:.1f}"
             yield case.make_finding(
                 "connection-churn", whole, client=client, client_id=client, rate=rate, exchanges=exchanges
             )
-    for (host, broker), whole in _lossy_links(case).items():
+    for (host, broker), whole in _gather_lossy_links(case).items():
         share = f"{whole.sums['retransmitted'] / whole.count:.0%}"
         yield case.make_finding("retransmissions", whole, host=host, broker=broker, share=share, clients=[host])
 
 
-def _lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
+def _gather_lossy_links(case: Case) -> dict[tuple[str, str], Observation]:
     """(host, broker) → the observation of their exchanges, where many exchanges had retransmitted bytes."""
     limits, by_link = case.limits, defaultdict[tuple[str, str], list[Observation]](list)
     for (_, host, broker), seen in case.seen.items_of_kind("client"):
@@ -116,7 +116,7 @@ def _find_cut_connections(case: Case) -> Iterator[Found]:
             about["whose"] = "broker's" if side == "broker" else "client's"
             about["idle"] = least if least == most else f"{least} to {most}"
             yield case.make_finding("idle-cut", seen, **about)
-    lossy = _lossy_links(case)
+    lossy = _gather_lossy_links(case)
     for (client, host, broker, side), seen in case.seen.items_of_kind("shut"):
         # Buffers are full of bytes that came behind a lost packet: the network is to blame.
         known = case.seen.get("client", client, host, broker) is not None and (host, broker) not in lossy
@@ -166,7 +166,7 @@ def _find_live_capture_faults(case: Case) -> Iterator[Found]:
     for (release, number), seen in case.seen.items_of_kind("release"):
         releases[release].append((number, seen))
     if len(releases) > 1:
-        words = [f"{release} (node {words_of([n for n, _ in its])})" for release, its in sorted(releases.items())]
+        words = [f"{release} (node {words_of_value([n for n, _ in its])})" for release, its in sorted(releases.items())]
         whole = merge_observations(seen for its in releases.values() for _, seen in its)
         yield case.make_finding("releases-differ", whole, releases="; ".join(words))
     features: dict[str, list[Observation]] = defaultdict(list)
@@ -184,8 +184,8 @@ def _find_live_capture_faults(case: Case) -> Iterator[Found]:
 
 REACHABILITY: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     _find_live_capture_faults,
-    _find_listeners,
-    _find_links,
+    _find_unreachable_listeners,
+    _find_connection_churn_and_losses,
     _find_cut_connections,
     _find_refused_logins,
 )

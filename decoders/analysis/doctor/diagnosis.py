@@ -13,15 +13,15 @@ from decoders.analysis.doctor.diagnosis_input import (
     NS,
     Case,
     Found,
-    api_text,
-    clients_in,
-    less_severe,
     merge_observations,
-    rate_of,
-    words_of,
+    most_frequent_clients,
+    name_of_api_key,
+    next_less_severe,
+    rate_per_second,
+    words_of_value,
 )
 from decoders.analysis.doctor.finding_kinds import CODES, FINDINGS, OTHER, SEVERITIES
-from decoders.analysis.doctor.observations import Observation, Observations, most_named
+from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.frames.framing import BEGINS_LATE
 from decoders.protocol_facts.errors.error_codes import ERRORS, error_name
 from decoders.protocol_facts.errors.remedies import REMEDIES
@@ -53,14 +53,14 @@ def diagnose(
     `done`: client, API key, subject → time of the last success, in ns.
     """
     case = Case(seen, done, latencies, offers, faults, limits)
-    rows = [_row(found) for look in EXAMINATIONS for found in look(case)]
+    rows = [_make_finding_row(found) for look in EXAMINATIONS for found in look(case)]
     return sorted(rows, key=lambda row: (SEVERITIES.index(row["severity"]), -row["count"], row["id"], row["title"]))
 
 
-def _row(found: Found) -> Row:
+def _make_finding_row(found: Found) -> Row:
     kind, seen = FINDINGS[found.id], found.seen
     values = {name: value for name, value in found.values.items() if value is not None}
-    words = defaultdict(str, {name: words_of(value) for name, value in values.items()})
+    words = defaultdict(str, {name: words_of_value(value) for name, value in values.items()})
     meaning, remedy = kind.meaning.format_map(words), kind.remedy
     if found.code is not None:
         error = ERRORS.get(found.code)
@@ -91,7 +91,7 @@ ABOUT: Final = frozenset(
 # Error codes.
 
 
-def _find_errors(case: Case) -> Iterator[Found]:
+def _find_error_codes(case: Case) -> Iterator[Found]:
     """Error codes by subject: one finding for all clients that met one code there."""
     met: dict[tuple[str, int, str, str | None], list[tuple[str, int, Observation]]] = defaultdict(list)
     for (code, key, client, kind, subject), seen in case.seen.items_of_kind("error"):
@@ -113,42 +113,44 @@ def _make_error_finding(
 ) -> Found:
     whole = merge_observations(seen for _, _, seen in some)
     about = subject if kind != "client_id" else None
-    went_on = all(_went_on(case, client, key, about, seen) for client, key, seen in some)
+    went_on = all(_has_succeeded_since(case, client, key, about, seen) for client, key, seen in some)
     row = FINDINGS[what]
     severity = row.went_on if went_on else row.severity
     if not went_on and whole.count < case.limits["errors.few"]:
-        severity = less_severe(severity)
+        severity = next_less_severe(severity)
     clients = Observation()
     for client, _, seen in some:
         clients.count_name("clients", client, seen.count)
-    names = most_named(clients.names["clients"])
-    values: dict[str, Any] = {kind: subject, "error": error_name(code), "subject": _subject(kind, subject)}
+    names = sort_names_by_count(clients.names["clients"])
+    values: dict[str, Any] = {kind: subject, "error": error_name(code), "subject": _describe_subject(kind, subject)}
     values["clients"] = names[:LISTED]
-    apis = {api_text(key) for _, key, _ in some}
+    apis = {name_of_api_key(key) for _, key, _ in some}
     values["api"] = apis.pop() if len(apis) == 1 else None
     partitions = whole.names.get("partitions")
     values["partitions"] = sorted(map(int, partitions))[:LISTED] if partitions and kind == "topic" else None
     values["client"] = names[0]
-    values["by_user"] = f" ({words_of(most_named(whole.names['users']))})" if "users" in whole.names else ""
-    values["users"] = most_named(whole.names.get("users", {}))[:LISTED] or None
+    values["by_user"] = (
+        f" ({words_of_value(sort_names_by_count(whole.names['users']))})" if "users" in whole.names else ""
+    )
+    values["users"] = sort_names_by_count(whole.names.get("users", {}))[:LISTED] or None
     values["by"] = f" ({values['api']})" if values["api"] else ""
-    brokers = [str(subject)] if kind == "broker" else most_named(whole.names.get("brokers", {}))
+    brokers = [str(subject)] if kind == "broker" else sort_names_by_count(whole.names.get("brokers", {}))
     values["broker"] = brokers[0] if len(brokers) == 1 or what == "version-refused" else None
     if what == "version-refused":
         versions = sorted(map(int, whole.names.get("versions", {"0": 1})))
-        values |= {"api": values["api"] or api_text(some[0][1]), "api_version": versions[0]}
-        values["offered"] = _describe_offer(case, values["broker"], some[0][1])
+        values |= {"api": values["api"] or name_of_api_key(some[0][1]), "api_version": versions[0]}
+        values["offered"] = _describe_offered_versions(case, values["broker"], some[0][1])
     if what == "topic-unknown" and subject is not None:
         near = get_close_matches(subject, sorted(case.topics - {subject}), 1, 0.75)
         values["nearest_topic"] = near[0] if near else None
         values["nearest"] = f" (did the client mean {near[0]}?)" if near and not went_on else ""
     values["went_on"] = went_on or None
     if what in ("login-failed", "version-refused") and not went_on:
-        values["pace"] = _pace(case, whole)
+        values["pace"] = _describe_retry_pace(case, whole)
     return Found(what, severity, whole, values, code)
 
 
-def _pace(case: Case, seen: Observation) -> str | None:
+def _describe_retry_pace(case: Case, seen: Observation) -> str | None:
     """Words for how often and how fast a client tries again; None where it is no loop."""
     if seen.count < case.limits["loop.least"]:
         return None
@@ -156,17 +158,17 @@ def _pace(case: Case, seen: Observation) -> str | None:
     return f", {seen.count:,} times, every {every}"
 
 
-def _went_on(case: Case, client: str, key: int, about: str | None, seen: Observation) -> bool:
+def _has_succeeded_since(case: Case, client: str, key: int, about: str | None, seen: Observation) -> bool:
     """Whether the client succeeded with the same API and subject after the last error."""
     return case.done.get((client, key, about), 0) > seen.last
 
 
-def _subject(kind: str, subject: str | None) -> str:
+def _describe_subject(kind: str, subject: str | None) -> str:
     nouns = {"topic": "topic", "group": "group", "transactional_id": "transactional id", "client_id": "client"}
     return f"{nouns[kind]} {subject}" if kind in nouns else f"{subject}"
 
 
-def _describe_offer(case: Case, broker: str | None, key: int) -> str:
+def _describe_offered_versions(case: Case, broker: str | None, key: int) -> str:
     versions = case.offers.get((broker or "", key))
     if versions is not None:
         return f"{versions.low} to {versions.high}"
@@ -174,16 +176,20 @@ def _describe_offer(case: Case, broker: str | None, key: int) -> str:
     return "no version of this API" if known else "other versions"
 
 
-def _find_unanswered(case: Case) -> Iterator[Found]:
+def _find_unanswered_requests(case: Case) -> Iterator[Found]:
     """Requests without an answer at the end of their connection, but for those that wait by design, such as fetches."""
     from decoders.analysis.exchange_facts import WAITING
 
     for (client, broker, key, version, closed), seen in case.seen.items_of_kind("unanswered"):
         versions = case.offers.get((broker, key))
         known = versions is not None or any(where == broker for where, _ in case.offers)
-        about = {"client": client, "clients": [client], "api": api_text(key), "broker": broker}
+        about = {"client": client, "clients": [client], "api": name_of_api_key(key), "broker": broker}
         if known and (versions is None or not versions.low <= version <= versions.high):
-            about |= {"api_version": version, "offered": _describe_offer(case, broker, key), "pace": _pace(case, seen)}
+            about |= {
+                "api_version": version,
+                "offered": _describe_offered_versions(case, broker, key),
+                "pace": _describe_retry_pace(case, seen),
+            }
             yield case.make_finding("version-refused", seen, **about)
         elif key not in WAITING and seen.count >= case.limits["unanswered.least"]:
             then = "; asked again, it was answered" if case.answered.get((client, key), 0) > seen.last else None
@@ -196,7 +202,7 @@ _CLOSED: Final = {"fin": "closed", "rst": "reset", "idle": "silent for hours"}
 # Topics, partitions, brokers.
 
 
-def _find_partitions(case: Case) -> Iterator[Found]:
+def _find_unhealthy_partitions(case: Case) -> Iterator[Found]:
     for kind, what in (("offline", "partition-offline"), ("short", "under-replicated")):
         # One finding for all partitions that lack the same nodes.
         found: dict[tuple[bool, tuple[str, ...]], dict[tuple[str, int], Observation]] = defaultdict(dict)
@@ -212,12 +218,12 @@ def _find_partitions(case: Case) -> Iterator[Found]:
             if len(topics) == 1:
                 values |= {"topic": topics[0], "partitions": sorted(number for _, number in some)[:LISTED]}
             values["places"] = [f"{topic}-{number}" for topic, number in sorted(some)]
-            values["replicas"] = f" (node {words_of(list(nodes))})" if nodes else ""
+            values["replicas"] = f" (node {words_of_value(list(nodes))})" if nodes else ""
             severity = FINDINGS[what].went_on if healed else FINDINGS[what].severity
             yield Found(what, severity, whole, values)
 
 
-def _find_out_of_sync(case: Case) -> Iterator[Found]:
+def _find_replicas_out_of_sync(case: Case) -> Iterator[Found]:
     """Changes of replicas in sync, as leaders tell controllers: one finding of a kind for all partitions."""
     flapping, shrunk = {}, {}
     for (topic, number), seen in case.seen.items_of_kind("isr"):
@@ -226,7 +232,7 @@ def _find_out_of_sync(case: Case) -> Iterator[Found]:
         whole_size = max(seen.most["size"], known.most.get("replicas", 0) if known is not None else 0)
         if seen.count >= case.limits["isr.changes"]:
             flapping[topic, number] = seen
-        elif last < whole_size and not _is_whole(case, topic, seen):
+        elif last < whole_size and not _was_in_sync_later(case, topic, seen):
             shrunk[topic, number] = seen
     for what, some in (("isr-flapping", flapping), ("isr-shrunk", shrunk)):
         if some:
@@ -236,7 +242,7 @@ def _find_out_of_sync(case: Case) -> Iterator[Found]:
             yield case.make_finding(what, whole, topics=topics, places=places, changes=f"{whole.count:,}")
 
 
-def _is_whole(case: Case, topic: str | None, seen: Observation) -> bool:
+def _was_in_sync_later(case: Case, topic: str | None, seen: Observation) -> bool:
     """Whether metadata showed the topic with all its replicas in sync later."""
     known = case.seen.get("topic", topic)
     return known is not None and known.most.get("whole", 0) > seen.last
@@ -247,16 +253,16 @@ def _find_slow_brokers(case: Case) -> Iterator[Found]:
     for broker, key, ms, usual in case.latencies.find_slow_brokers(case.limits):
         seen = merge_observations(its for (_, _, where), its in case.seen.items_of_kind("client") if where == broker)
         words = {"latency": f"{ms:.1f} ms", "peers": f"{usual:.1f} ms"}
-        yield case.make_finding("slow-broker", seen, broker=broker, api=api_text(key), **words)
+        yield case.make_finding("slow-broker", seen, broker=broker, api=name_of_api_key(key), **words)
 
 
-def _find_elections(case: Case) -> Iterator[Found]:
+def _find_controller_elections(case: Case) -> Iterator[Found]:
     seen = case.seen.get("election")
     if seen is not None:
-        yield case.make_finding("election", seen, nodes=most_named(seen.names["nodes"]))
+        yield case.make_finding("election", seen, nodes=sort_names_by_count(seen.names["nodes"]))
 
 
-def _find_followers(case: Case) -> Iterator[Found]:
+def _find_lagging_followers(case: Case) -> Iterator[Found]:
     """Followers behind the high watermark: one finding for each node."""
     found: dict[int, dict[tuple[str, int], Observation]] = defaultdict(dict)
     for (replica, _, topic, number), seen in case.seen.items_of_kind("follower"):
@@ -271,7 +277,7 @@ def _find_followers(case: Case) -> Iterator[Found]:
         yield case.make_finding("follower-behind", whole, places=places, behind=f"{whole.most['behind']:,}", **about)
 
 
-def _find_leaders(case: Case) -> Iterator[Found]:
+def _find_moving_leaders(case: Case) -> Iterator[Found]:
     """Leaders that move more often than when all brokers restart in turn."""
     each, least = case.limits["leaders.each"], case.limits["leaders.least"]
     found: dict[str, tuple[int, int, Observation]] = {}
@@ -297,7 +303,7 @@ def _find_leaders(case: Case) -> Iterator[Found]:
 # Groups, transactions.
 
 
-def _find_groups(case: Case) -> Iterator[Found]:
+def _find_rebalance_storms(case: Case) -> Iterator[Found]:
     generations: dict[str, list[Observation]] = defaultdict(list)
     for (group, _), seen in case.seen.items_of_kind("generation"):
         generations[group].append(seen)
@@ -308,36 +314,36 @@ def _find_groups(case: Case) -> Iterator[Found]:
         came = sum(its.names.get("came", {}).values()) if its is not None else 0
         least = max(case.limits["rebalance.generations"], case.limits["rebalance.per-member"] * max(members, came))
         if len(some) >= least:
-            reasons = most_named(its.names.get("reasons", {}))[:LISTED] if its is not None else []
-            about = {"group": group, "clients": clients_in(whole), "reasons": reasons or None}
+            reasons = sort_names_by_count(its.names.get("reasons", {}))[:LISTED] if its is not None else []
+            about = {"group": group, "clients": most_frequent_clients(whole), "reasons": reasons or None}
             if its is not None:
-                about |= {"cause": _cause(its), "waited": _longest(its)}
+                about |= {"cause": _describe_frequent_cause(its), "waited": _describe_longest_wait(its)}
             yield case.make_finding("rebalance-storm", whole, generations=len(some), members=members, **about)
 
 
 _CAUSES: Final = {"came": "joins", "again": "joins again", "left": "leaves"}
 
 
-def _cause(its: Observation) -> str | None:
+def _describe_frequent_cause(its: Observation) -> str | None:
     """Words for the client that made members wait most often, and how; None where no client did twice."""
     found = [(count, name, what) for facet, what in _CAUSES.items() for name, count in its.names.get(facet, {}).items()]
     count, name, what = max(found, default=(0, "", ""))
     return f"; most often {name} {what} ({count:,} times)" if count > 1 else None
 
 
-def _longest(its: Observation) -> str | None:
+def _describe_longest_wait(its: Observation) -> str | None:
     waited = its.most.get("waited", 0)
     return f"; members waited up to {format_latency(waited / _MS)}" if waited >= NS else None
 
 
-def _find_heartbeats(case: Case) -> Iterator[Found]:
+def _find_missed_heartbeats(case: Case) -> Iterator[Found]:
     """Members whose heartbeats come late: one finding for all members of a client in a group."""
     found: dict[tuple[str, str], list[tuple[int, int, int, Observation]]] = defaultdict(list)
     for (group, _), seen in case.seen.items_of_kind("alive"):
         timeout = seen.most.get("timeout", round(case.limits["heartbeat.session"] * 1000))
-        pause, second = seen.longest_pause()
+        pause, second = seen.find_longest_pause()
         if seen.count >= case.limits["heartbeat.least"] and pause * 1000 >= case.limits["heartbeat.share"] * timeout:
-            found[group, clients_in(seen)[0]].append((pause, timeout, second, seen))
+            found[group, most_frequent_clients(seen)[0]].append((pause, timeout, second, seen))
     for (group, client), some in found.items():
         pause, timeout, second, _ = max(some, key=lambda its: its[:3])
         words = {"pause": format_latency(pause * 1000), "timeout": format_latency(timeout), "client": client}
@@ -345,11 +351,11 @@ def _find_heartbeats(case: Case) -> Iterator[Found]:
         yield case.make_finding("heartbeats-late", merge_observations(its for *_, its in some), **words, **about)
 
 
-def _find_transactions(case: Case) -> Iterator[Found]:
+def _find_troubled_transactions(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (name,), seen in case.seen.items_of_kind("transaction"):
         aborts, commits = seen.sums.get("aborts", 0), seen.sums.get("commits", 0)
-        about = {"transactional_id": name, "clients": clients_in(seen)}
+        about = {"transactional_id": name, "clients": most_frequent_clients(seen)}
         if aborts >= limits["aborts.least"] and aborts >= limits["aborts.share"] * (aborts + commits):
             yield case.make_finding("transactions-abort", seen, aborts=aborts, transactions=aborts + commits, **about)
         begun = seen.most.get("begun", 0)
@@ -357,7 +363,7 @@ def _find_transactions(case: Case) -> Iterator[Found]:
             yield case.make_finding("transaction-hangs", seen, open=format_latency((case.last - begun) / _MS), **about)
 
 
-def _find_lags(case: Case) -> Iterator[Found]:
+def _find_growing_lags(case: Case) -> Iterator[Found]:
     limits = case.limits
     found: dict[tuple[str, str | None], list[tuple[int, int, Observation]]] = defaultdict(list)
     for (client, topic, _), seen in case.seen.items_of_kind("lag"):
@@ -391,7 +397,7 @@ def _find_reread_offsets(case: Case) -> Iterator[Found]:
 # Producers and their records.
 
 
-def _find_records(case: Case) -> Iterator[Found]:
+def _find_bad_records(case: Case) -> Iterator[Found]:
     for (client, topic, how), seen in case.seen.items_of_kind("crc"):
         yield case.make_finding("records-corrupt", seen, client=client, client_id=client, topic=topic, how=how)
     old: dict[tuple[str, str], dict[str, Observation]] = defaultdict(dict)
@@ -408,12 +414,12 @@ def _find_records(case: Case) -> Iterator[Found]:
             )
 
 
-def _find_producers(case: Case) -> Iterator[Found]:
+def _find_inefficient_producers(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (client, topic), seen in case.seen.items_of_kind("produce"):
         batches, records = seen.sums.get("batches", 0), seen.sums.get("records", 0)
         about = {"client": client, "client_id": client, "topic": topic}
-        rate = rate_of(seen, batches)
+        rate = rate_per_second(seen, batches)
         small = batches and records / batches < limits["batch.records"]
         if small and batches >= limits["batch.least"] and rate >= limits["batch.rate"]:
             mean = f"{records / batches:.1f}"
@@ -436,7 +442,7 @@ def _find_producers(case: Case) -> Iterator[Found]:
 def _find_resent_batches(case: Case) -> Iterator[Found]:
     """Batches that were sent more than once; those that may be stored twice are findings of their own."""
     found: dict[tuple[str, str, str | None], list[SentAgain]] = defaultdict(list)
-    for its in case.seen.sent.sent_again():
+    for its in case.seen.sent.find_batches_sent_again():
         what = "sent-twice" if its.unknown and not its.idempotent else "sent-again"
         found[what, its.client, its.topic].append(its)
     for (what, client, topic), some in found.items():
@@ -452,7 +458,7 @@ def _find_resent_batches(case: Case) -> Iterator[Found]:
         yield case.make_finding(what, seen, why=why, **about)
 
 
-def _find_in_flight(case: Case) -> Iterator[Found]:
+def _find_requests_in_flight(case: Case) -> Iterator[Found]:
     """How many Produce requests a busy connection has in flight, on average (Little's law)."""
     limits = case.limits
     for (client, _, broker), seen in case.seen.items_of_kind("in-flight"):
@@ -468,7 +474,7 @@ def _find_in_flight(case: Case) -> Iterator[Found]:
             yield case.make_finding("one-in-flight", seen, **about)
 
 
-def _find_load(case: Case) -> Iterator[Found]:
+def _find_client_load(case: Case) -> Iterator[Found]:
     limits = case.limits
     for (client,), seen in case.seen.items_of_kind("fetch-waits"):
         if seen.count >= limits["fetch.waits"]:
@@ -484,13 +490,13 @@ def _find_load(case: Case) -> Iterator[Found]:
             about = {"client": client, "client_id": client, "broker": broker}
             yield case.make_finding("fetch-sessions-lost", seen, lost=f"{seen.count:,}", **about)
     for (client,), seen in case.seen.items_of_kind("metadata"):
-        rate = rate_of(seen, seen.count)
+        rate = rate_per_second(seen, seen.count)
         if seen.count >= limits["metadata.least"] and rate >= limits["metadata.rate"]:
-            about = {"client": client, "client_id": client, "api": api_text(METADATA)}
+            about = {"client": client, "client_id": client, "api": name_of_api_key(METADATA)}
             yield case.make_finding("metadata-storm", seen, rate=f"{rate:.1f}", **about)
     for (client, key, side), seen in case.seen.items_of_kind("large"):
         if seen.most["size"] >= limits["huge.size"]:
-            about = {"client": client, "client_id": client, "api": api_text(key)}
+            about = {"client": client, "client_id": client, "api": name_of_api_key(key)}
             yield case.make_finding("huge-frames", seen, side=side, size=format_size(seen.most["size"]), **about)
 
 
@@ -505,15 +511,28 @@ def _find_capture_faults(case: Case) -> Iterator[Found]:
 EXAMINATIONS: Final[tuple[Callable[[Case], Iterator[Found]], ...]] = (
     *(
         _find_capture_faults,
-        _find_errors,
-        _find_unanswered,
+        _find_error_codes,
+        _find_unanswered_requests,
         *REACHABILITY,
-        _find_partitions,
-        _find_out_of_sync,
-        _find_followers,
+        _find_unhealthy_partitions,
+        _find_replicas_out_of_sync,
+        _find_lagging_followers,
         _find_slow_brokers,
-        _find_elections,
+        _find_controller_elections,
     ),
-    *(_find_leaders, _find_groups, _find_heartbeats, _find_transactions, _find_lags, _find_reread_offsets),
-    *(_find_records, _find_producers, _find_resent_batches, _find_in_flight, _find_load),
+    *(
+        _find_moving_leaders,
+        _find_rebalance_storms,
+        _find_missed_heartbeats,
+        _find_troubled_transactions,
+        _find_growing_lags,
+        _find_reread_offsets,
+    ),
+    *(
+        _find_bad_records,
+        _find_inefficient_producers,
+        _find_resent_batches,
+        _find_requests_in_flight,
+        _find_client_load,
+    ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from decoders.analysis.doctor.finding_kinds import FINDINGS, SEVERITIES, Severity
-from decoders.analysis.doctor.observations import Observation, Observations, most_named
+from decoders.analysis.doctor.observations import Observation, Observations, sort_names_by_count
 from decoders.apis import NAMES, api
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean
@@ -21,12 +21,12 @@ __all__ = [
     "NS",
     "Case",
     "Found",
-    "api_text",
-    "clients_in",
-    "less_severe",
     "merge_observations",
-    "rate_of",
-    "words_of",
+    "most_frequent_clients",
+    "name_of_api_key",
+    "next_less_severe",
+    "rate_per_second",
+    "words_of_value",
 ]
 
 NS: Final = 1_000_000_000
@@ -74,7 +74,7 @@ class Case:
         return Found(kind, FINDINGS[kind].severity, seen, values)
 
 
-def words_of(value: Any) -> str:
+def words_of_value(value: Any) -> str:
     """A value in a sentence, with unprintable characters escaped: a title is text in every format."""
     if isinstance(value, list):
         more = f" and {len(value) - 3} more" if len(value) > 3 else ""
@@ -89,18 +89,18 @@ def merge_observations(several: Iterable[Observation]) -> Observation:
     return whole
 
 
-def rate_of(seen: Observation, count: int) -> float:
+def rate_per_second(seen: Observation, count: int) -> float:
     """`count` per second, over the time from the first to the last occurrence; over a second at least."""
     return count / max((seen.last - seen.first) / NS, 1.0)
 
 
-def less_severe(severity: Severity) -> Severity:
+def next_less_severe(severity: Severity) -> Severity:
     return SEVERITIES[min(SEVERITIES.index(severity) + 1, len(SEVERITIES) - 1)]
 
 
-def api_text(key: int) -> str:
+def name_of_api_key(key: int) -> str:
     return api(key).name if key in NAMES else f"UNKNOWN({key})"
 
 
-def clients_in(seen: Observation) -> list[str]:
-    return most_named(seen.names.get("clients", {}))[:LISTED]
+def most_frequent_clients(seen: Observation) -> list[str]:
+    return sort_names_by_count(seen.names.get("clients", {}))[:LISTED]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Self
 
-from decoders.analysis.client_compatibility import OFFERED, offered_in
+from decoders.analysis.client_compatibility import OFFERED, read_offered_versions
 from decoders.analysis.dimensions import DIMENSIONS, client_of, host_of, needs_of
 from decoders.analysis.doctor.body_observers import BODY_OBSERVERS, observe_unanswered_produce
 from decoders.analysis.doctor.diagnosis import diagnose
@@ -28,7 +28,7 @@ from decoders.analysis.exchange_facts import (
     NS_PER_MS,
     WAITING,
     WAITS,
-    codes_by_partition,
+    error_codes_by_partition,
     throttle_needs,
     throttle_ns,
     waited_ns,
@@ -102,23 +102,23 @@ class Doctor:
         exchange.read_sides()
         info = exchange.connection_info
         seen = self._seen
-        client_id, client, link = self._links.get(info) or self._observe_link(exchange)
+        client_id, client, link = self._links.get(info) or self._find_client_link(exchange)
         if client_id != exchange.client_id:
-            _, client, link = self._observe_link(exchange)
+            _, client, link = self._find_client_link(exchange)
         link.count_exchange(exchange)
         if not exchange.place and exchange.request_packet:
             link.add("connections", 1)
         if exchange.extra is not None and exchange.extra.get("retransmitted"):
             link.add("retransmitted", 1)
         if (exchange.request_size or 0) >= _LARGE or (exchange.response_size or 0) >= _LARGE:
-            self._observe_sizes(exchange, key, client)
+            self._observe_large_sizes(exchange, key, client)
         if exchange.outcome == "unanswered":
             self._observe_unanswered(exchange, key, client)
             return
         observer = BODY_OBSERVERS.get(key)
         topics = observer.observe(seen, exchange, client) if observer is not None else None
         if key == API_VERSIONS:
-            for number, versions in offered_in(exchange).items():
+            for number, versions in read_offered_versions(exchange).items():
                 where = info.broker, number
                 self._offers[where] = max(self._offers.get(where, versions), versions)
         throttled = throttle_ns(exchange)
@@ -128,11 +128,11 @@ class Doctor:
             its.add("ms", throttled // NS_PER_MS)
             its.keep_greatest("ms", throttled // NS_PER_MS)
         if exchange.error_codes and exchange.unexpected:
-            self._observe_errors(exchange, key, client)
+            self._observe_error_codes(exchange, key, client)
         else:
             self._observe_success(exchange, key, client, topics)
 
-    def _observe_link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
+    def _find_client_link(self, exchange: Exchange) -> tuple[str | None, str, Observation]:
         """Client id, client name and the client's observation at its broker; remembered for the connection."""
         info = exchange.connection_info
         client = client_of(exchange.client_id, info.client)
@@ -169,7 +169,7 @@ class Doctor:
                 its.add("ns", shut_ns)
                 its.keep_greatest("ns", shut_ns)
 
-    def _observe_sizes(self, exchange: Exchange, key: int, client: str) -> None:
+    def _observe_large_sizes(self, exchange: Exchange, key: int, client: str) -> None:
         for side, size in (("request", exchange.request_size), ("response", exchange.response_size)):
             if size is not None and size >= _LARGE:
                 its = self._seen.get_or_make("large", client, key, side)
@@ -186,10 +186,10 @@ class Doctor:
                 "unanswered", client, exchange.connection_info.broker, key, version, closed
             ).count_exchange(exchange)
 
-    def _observe_errors(self, exchange: Exchange, key: int, client: str) -> None:
-        entity, names = self._subjects_of(exchange)
+    def _observe_error_codes(self, exchange: Exchange, key: int, client: str) -> None:
+        entity, names = self._find_subjects(exchange)
         found: dict[tuple[int, str, str | None], list[int | None]] = {}
-        for (topic, partition), codes in codes_by_partition(exchange).items():
+        for (topic, partition), codes in error_codes_by_partition(exchange).items():
             for code in codes:
                 about = ("topic", topic) if topic else (entity, names[0] if names else None)
                 found.setdefault((code, *about), []).append(partition)
@@ -212,7 +212,7 @@ class Doctor:
             topics = _topics_of(exchange)
         elif None in topics:
             topics = [name for name in topics if name]
-        for subject in topics or self._subjects_of(exchange)[1] or (None,):
+        for subject in topics or self._find_subjects(exchange)[1] or (None,):
             if subject == last:
                 continue  # an answer repeats the names of its request
             last = subject
@@ -229,7 +229,7 @@ class Doctor:
             self._latencies.measure(exchange.connection_info.broker, key, client, time_ns, took)
 
     @staticmethod
-    def _subjects_of(exchange: Exchange) -> tuple[str, list[str]]:
+    def _find_subjects(exchange: Exchange) -> tuple[str, list[str]]:
         """The kind and the names of what an exchange without topics is about."""
         for kind, entity in _ENTITIES:
             names = [name for name in all_entity_names(exchange, entity) if isinstance(name, str) and name]

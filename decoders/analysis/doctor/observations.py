@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, shown_by
+from decoders.analysis.doctor.resent_batches import Evidence, SentBatches, make_evidence_of_exchange
 from decoders.errors import Malformed
 from decoders.exchanges.exchange import rfc3339
 from decoders.limits import EVIDENCE_MAX, MINUTES_MARKED_MAX, NAMES_OBSERVED_MAX, OBSERVATIONS_MAX
@@ -18,7 +18,7 @@ from decoders.wire.state_serialization import fields, pack, unpack
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Ended, Exchange
 
-__all__ = ["Evidence", "Observation", "Observations", "most_named"]
+__all__ = ["Evidence", "Observation", "Observations", "sort_names_by_count"]
 
 _NS: Final = 1_000_000_000
 # The most seconds that one exchange marks.
@@ -55,7 +55,7 @@ class Observation:
             self.count_at(time_ns)
         evidence = self.evidence
         if len(evidence) < EVIDENCE_MAX or time_ns < evidence[-1][0]:
-            self._keep_evidence([shown_by(exchange)])
+            self._keep_evidence([make_evidence_of_exchange(exchange)])
 
     def count_end(self, ended: Ended) -> None:
         """Count the end of a connection, and keep it as evidence if it is among the earliest."""
@@ -120,13 +120,13 @@ class Observation:
         """Mark the seconds from one time to another, in ns; seconds beyond the limits are not kept."""
         end = end_ns // _NS
         for second in range(max(begin_ns // _NS, end - _MARKED_MOST), end + 1):
-            self._mark(second // 60, 1 << second % 60)
+            self._mark_seconds_of_minute(second // 60, 1 << second % 60)
 
-    def _mark(self, minute: int, seconds: int) -> None:
+    def _mark_seconds_of_minute(self, minute: int, seconds: int) -> None:
         if minute in self.marks or len(self.marks) < MINUTES_MARKED_MAX:
             self.marks[minute] = self.marks.get(minute, 0) | seconds
 
-    def longest_pause(self) -> tuple[int, int]:
+    def find_longest_pause(self) -> tuple[int, int]:
         """The most whole seconds between two marks, and the second before; (0, 0) without a pause or past the limit."""
         longest = (0, 0)
         if len(self.marks) >= MINUTES_MARKED_MAX:
@@ -157,7 +157,7 @@ class Observation:
             self.keep_first_and_last(name, *first)
             self.keep_first_and_last(name, *last)
         for minute, seconds in other.marks.items():
-            self._mark(minute, seconds)
+            self._mark_seconds_of_minute(minute, seconds)
         self._keep_evidence(other.evidence)
 
     def _keep_evidence(self, more: Iterable[Evidence]) -> None:
@@ -265,6 +265,6 @@ class Observations:
 _PART: Final = (str, int, type(None))
 
 
-def most_named(names: Mapping[str, int]) -> list[str]:
+def sort_names_by_count(names: Mapping[str, int]) -> list[str]:
     """Names with counts in, names out, the most frequent first."""
     return sorted(names, key=lambda name: (-names[name], name))

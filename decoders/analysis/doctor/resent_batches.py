@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.records.summary import BatchHead
 
-__all__ = ["Evidence", "SentAgain", "SentBatches", "shown_by"]
+__all__ = ["Evidence", "SentAgain", "SentBatches", "make_evidence_of_exchange"]
 
 # Time in ns, connection (its number, client, broker), correlation id, first and last packet of both sides.
 Evidence = tuple[int, int, str, str, int | None, int | None, int | None]
@@ -45,11 +45,11 @@ _PAUSE_NS: Final = 100_000_000
 
 
 @lru_cache(maxsize=1024)
-def _number_of(topic: str | None) -> int:
+def _hash_topic_name(topic: str | None) -> int:
     return crc32((topic or "").encode("utf-8", "surrogateescape"))
 
 
-def shown_by(exchange: Exchange) -> Evidence:
+def make_evidence_of_exchange(exchange: Exchange) -> Evidence:
     """An exchange as evidence."""
     info = exchange.connection_info
     first = last = None
@@ -89,7 +89,7 @@ class SentBatches:
         """Count one try of a batch; `code` is the error code of its partition, None without an answer."""
         idempotent = head.producer_id >= 0
         # Hashes of numbers are the same in every process.
-        where = _number_of(topic)
+        where = _hash_topic_name(topic)
         if idempotent:
             number = hash((head.producer_id, head.producer_epoch, head.base_sequence, partition, where))
         elif head.crc is not None:
@@ -101,41 +101,43 @@ class SentBatches:
             return
         unknown = code is None or code in _UNKNOWN
         refused = bool(code) and not unknown
-        last = shown_by(exchange)
+        last = make_evidence_of_exchange(exchange)
         before = self._entries.get(number)
         if before is None and len(heap) < BATCHES_REMEMBERED_MAX:
             heappush(heap, -number)
             self._entries[number] = SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last)
             return
         if before is None or before.last[0] >= last[0]:
-            self._join(number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last))
+            self._join_counts(
+                number, SentAgain(client, topic, idempotent, 1, int(refused), int(unknown), last[0], last)
+            )
             return
         _, _, _, tries, refusals, unknowns, began, _ = before  # most come in order
         self._entries[number] = SentAgain(
             client, topic, idempotent, tries + 1, refusals + refused, unknowns + unknown, began, last
         )
 
-    def _is_passed_over(self, number: int) -> bool:
+    def _is_beyond_limit(self, number: int) -> bool:
         heap = self._heap
         return len(heap) >= BATCHES_REMEMBERED_MAX and number > -heap[0]
 
-    def _join(self, number: int, its: SentAgain) -> None:
+    def _join_counts(self, number: int, its: SentAgain) -> None:
         before = self._entries.get(number)
         if before is not None:
             self._entries[number] = _sum_counts(before, its)
         elif len(self._heap) < BATCHES_REMEMBERED_MAX:
             heappush(self._heap, -number)
             self._entries[number] = its
-        elif not self._is_passed_over(number):
+        elif not self._is_beyond_limit(number):
             del self._entries[-heappushpop(self._heap, -number)]
             self._entries[number] = its
 
     def merge(self, other: Self) -> None:
         """Add the batches of `other`, which stays unchanged."""
         for number, its in other._entries.items():
-            self._join(number, its)
+            self._join_counts(number, its)
 
-    def sent_again(self) -> Iterator[SentAgain]:
+    def find_batches_sent_again(self) -> Iterator[SentAgain]:
         """The batches that were sent more than once because a try failed."""
         return (its for its in self._entries.values() if its.tries > 1 and _is_retry(its))
 
@@ -154,7 +156,7 @@ class SentBatches:
                 its, str, str | None, bool, int, int, int, int, tuple
             )
             fields(last, int, int, str, str, *[int | None] * 3)
-            made._join(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
+            made._join_counts(number, SentAgain(client, topic, idempotent, tries, refused, unknown, began, last))
         return made
 
 

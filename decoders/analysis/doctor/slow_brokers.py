@@ -59,11 +59,11 @@ class SlowBroker(NamedTuple):
     peers_ms: float
 
 
-def _plus(one: _Sum, other: _Sum) -> _Sum:
+def _add_sums(one: _Sum, other: _Sum) -> _Sum:
     return one[0] + other[0], one[1] + other[1]
 
 
-def _mean(found: _Sum) -> float:
+def _mean_of_sum(found: _Sum) -> float:
     return found[1] / found[0]
 
 
@@ -89,9 +89,9 @@ class BrokerLatencies:
         waiting.append((time_ns, took_ns))
         self._held += 1
         if self._held >= _HELD_MAX:
-            self._count()
+            self._count_waiting_latencies()
 
-    def _count(self) -> None:
+    def _count_waiting_latencies(self) -> None:
         """Count the latencies measured since the last call."""
         waiting, self._waiting, self._held = self._waiting, {}, 0
         for asked, found in waiting.items():
@@ -104,9 +104,9 @@ class BrokerLatencies:
             logs = [round(log2(value) * _STEPS) if value > 1 else 0 for value in took]
             whole = len(logs), sum(logs)
             if asked in self._clients or len(self._clients) < GROUPS_MAX:
-                self._clients[asked] = _plus(self._clients.get(asked, _NOTHING), whole)
+                self._clients[asked] = _add_sums(self._clients.get(asked, _NOTHING), whole)
             first, last = min(times), max(times)
-            self._cover(first, last)
+            self._extend_time(first, last)
             shift = self._shift
             parts = (
                 [(first, whole)]
@@ -115,9 +115,9 @@ class BrokerLatencies:
             )
             for at, each in parts:
                 part = broker, key, at >> shift
-                self._slices[part] = _plus(self._slices.get(part, _NOTHING), each)
+                self._slices[part] = _add_sums(self._slices.get(part, _NOTHING), each)
 
-    def _cover(self, first: int, last: int) -> None:
+    def _extend_time(self, first: int, last: int) -> None:
         if self._first and self._first <= first and (last >> self._shift) - (self._first >> self._shift) < SLICES_MAX:
             self._last = max(self._last, last)  # most come in order
             return
@@ -125,32 +125,32 @@ class BrokerLatencies:
         self._last = max(self._last, last)
         shift = shift_for(self._first, self._last, self._shift)
         if shift != self._shift:
-            self._slices = self._wider(shift)
+            self._slices = self._slices_of_width(shift)
             self._shift = shift
 
-    def _wider(self, shift: int) -> dict[tuple[str, int, int], _Sum]:
+    def _slices_of_width(self, shift: int) -> dict[tuple[str, int, int], _Sum]:
         wider: dict[tuple[str, int, int], _Sum] = {}
         for (broker, key, number), found in self._slices.items():
             part = broker, key, number >> (shift - self._shift)
-            wider[part] = _plus(wider.get(part, _NOTHING), found)
+            wider[part] = _add_sums(wider.get(part, _NOTHING), found)
         return wider
 
     def merge(self, other: Self) -> None:
         """Add the latencies of `other`, which stays unchanged except that it counts what it has measured."""
-        self._count()
-        other._count()
+        self._count_waiting_latencies()
+        other._count_waiting_latencies()
         for where, group in other._groups.items():
             self._groups.setdefault(where, GroupStatistics()).merge(group, 0, add_amounts)
         for asked, found in other._clients.items():
-            self._clients[asked] = _plus(self._clients.get(asked, _NOTHING), found)
+            self._clients[asked] = _add_sums(self._clients.get(asked, _NOTHING), found)
         if other._slices:
-            self._cover(other._first, other._last)
-            for part, found in other._wider(self._shift).items():
-                self._slices[part] = _plus(self._slices.get(part, _NOTHING), found)
+            self._extend_time(other._first, other._last)
+            for part, found in other._slices_of_width(self._shift).items():
+                self._slices[part] = _add_sums(self._slices.get(part, _NOTHING), found)
 
     def state(self) -> list[object]:
         """The state as built-in values, for `make_resumed`."""
-        self._count()
+        self._count_waiting_latencies()
         groups = [[where, group.state()] for where, group in self._groups.items()]
         sums = [[[where, found] for where, found in some.items()] for some in (self._clients, self._slices)]
         return [groups, *sums, self._shift, self._first, self._last]
@@ -180,7 +180,7 @@ class BrokerLatencies:
 
     def find_slow_brokers(self, limits: Thresholds) -> Iterator[SlowBroker]:
         """Brokers that all comparisons find slower than their peers."""
-        self._count()
+        self._count_waiting_latencies()
         medians: dict[int, dict[str, float]] = defaultdict(dict)
         for (broker, key), group in self._groups.items():
             if group.values >= limits["slow.exchanges"]:
@@ -191,26 +191,26 @@ class BrokerLatencies:
                 usual = median(peers) if peers else None
                 if usual is None or ms < limits["slow.factor"] * usual or ms - usual < limits["slow.least"]:
                     continue
-                if self._slower_for_same_clients(broker, key, limits) and self._slower_all_the_time(
+                if self._is_slower_for_same_clients(broker, key, limits) and self._is_slower_all_the_time(
                     broker, key, limits
                 ):
                     yield SlowBroker(broker, key, ms, usual)
 
-    def _slower_for_same_clients(self, broker: str, key: int, limits: Thresholds) -> bool:
+    def _is_slower_for_same_clients(self, broker: str, key: int, limits: Thresholds) -> bool:
         weight, apart = 0, 0.0
         for here, there in _pair_with_peers(self._clients, broker, key):
             both = min(here[0], there[0])
             weight += both
-            apart += both * (_mean(here) - _mean(there))
+            apart += both * (_mean_of_sum(here) - _mean_of_sum(there))
         return weight >= limits["slow.exchanges"] and apart >= weight * _STEPS * log2(limits["slow.factor"])
 
-    def _slower_all_the_time(self, broker: str, key: int, limits: Thresholds) -> bool:
+    def _is_slower_all_the_time(self, broker: str, key: int, limits: Thresholds) -> bool:
         compared = slower = 0
         for here, there in _pair_with_peers(self._slices, broker, key):
             if min(here[0], there[0]) < limits["slow.slice"]:
                 continue
             compared += 1
-            took, usual = (2 ** (_mean(each) / _STEPS) / _MS for each in (here, there))
+            took, usual = (2 ** (_mean_of_sum(each) / _STEPS) / _MS for each in (here, there))
             slower += took >= limits["slow.factor"] * usual and took - usual >= limits["slow.least"]
         return compared >= limits["slow.slices"] and slower >= limits["slow.share"] * compared
 
@@ -224,5 +224,5 @@ def _pair_with_peers(
     for (where, work, about), found in some.items():
         if work == key:
             side = here if where == broker else there
-            side[about] = _plus(side.get(about, _NOTHING), found)
+            side[about] = _add_sums(side.get(about, _NOTHING), found)
     return ((found, there[about]) for about, found in here.items() if about in there)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Exchange
     from decoders.schema.model import Side
 
-__all__ = ["EVENT_APIS", "Assigned", "Described", "GroupEvent", "Heard", "Joining", "events_of"]
+__all__ = ["EVENT_APIS", "Assigned", "Described", "GroupEvent", "Heard", "Joining", "group_events_of"]
 
 # What one member has: topic (or subtopology of Kafka Streams) → numbers of partitions.
 Assigned = tuple[tuple[str, tuple[int, ...]], ...]
@@ -109,19 +109,19 @@ class Described(NamedTuple):
 Found = Iterator[tuple[str, GroupEvent | Heard | Described]]
 
 
-def _body(exchange: Exchange, side: Side) -> dict[str, Any]:
+def _body_or_empty(exchange: Exchange, side: Side) -> dict[str, Any]:
     view = exchange.view(side)
     return view if isinstance(view, dict) else {}
 
 
-class _Scene:
+class _GroupExchange:
     """The parts of an exchange that all readers below use."""
 
     __slots__ = ("answer", "answered", "client", "error", "exchange", "group", "host", "request", "times")
 
     def __init__(self, exchange: Exchange) -> None:
         self.exchange = exchange
-        self.request, self.answer = _body(exchange, "request"), _body(exchange, "response")
+        self.request, self.answer = _body_or_empty(exchange, "request"), _body_or_empty(exchange, "response")
         self.answered = exchange.response_ns is not None and bool(self.answer)
         self.error = int(self.answer.get("error_code") or 0)
         self.group = str(self.request.get("group_id") or "")
@@ -130,7 +130,7 @@ class _Scene:
         asked = exchange.request_end_ns or exchange.time_ns
         self.times = (exchange.response_ns or exchange.time_ns, asked)
 
-    def event(
+    def make_event(
         self,
         kind: str,
         member: str,
@@ -149,19 +149,23 @@ class _Scene:
         return self.group, GroupEvent(answered, kind, member, generation, asked, group_type, *who, its, text, detail)
 
 
-def _join_events(scene: _Scene) -> Found:
-    request, answer = scene.request, scene.answer
+def _events_of_join(group_exchange: _GroupExchange) -> Found:
+    request, answer = group_exchange.request, group_exchange.answer
     member, instance = str(answer.get("member_id") or request.get("member_id") or ""), request.get("group_instance_id")
     text = request.get("reason")
-    if not scene.answered:
-        yield scene.event("unanswered", member, -1, text=text, instance=instance)
+    if not group_exchange.answered:
+        yield group_exchange.make_event("unanswered", member, -1, text=text, instance=instance)
         return
-    if scene.error == _MEMBER_ID_REQUIRED:
-        yield scene.event("named", member, -1, text=text, instance=instance)
+    if group_exchange.error == _MEMBER_ID_REQUIRED:
+        yield group_exchange.make_event("named", member, -1, text=text, instance=instance)
         return
-    if scene.error:
-        yield scene.event(
-            _refusal_kind(scene.error), member, -1, text=scene.exchange.api_reader.name, instance=instance
+    if group_exchange.error:
+        yield group_exchange.make_event(
+            _refusal_kind(group_exchange.error),
+            member,
+            -1,
+            text=group_exchange.exchange.api_reader.name,
+            instance=instance,
         )
         return
     protocol = answer.get("protocol_name")
@@ -176,24 +180,24 @@ def _join_events(scene: _Scene) -> Found:
         _subscribed_topics(request, protocol),
     )
     generation = int(answer.get("generation_id", -1))
-    yield scene.event("joined", member, generation, text=text, detail=tuple(detail), instance=instance)
-    yield scene.group, Heard(member, instance, beat=False)
+    yield group_exchange.make_event("joined", member, generation, text=text, detail=tuple(detail), instance=instance)
+    yield group_exchange.group, Heard(member, instance, beat=False)
 
 
 def _subscribed_topics(request: Mapping[str, Any], protocol: str | None) -> tuple[str, ...]:
     """The topics that a member of a classic consumer group asks for with the protocol that was chosen."""
     for each in structs(request, "protocols"):
         if each.get("name") == protocol:
-            found = _structure("ConsumerProtocolSubscription", each.get("metadata"))
+            found = _decode_structure("ConsumerProtocolSubscription", each.get("metadata"))
             return tuple(map(str, found.get("topics") or ()))[:ASSIGNED_SHOWN_MAX]
     return ()
 
 
-def _structure(name: str, value: Any) -> Mapping[str, Any]:
+def _decode_structure(name: str, value: Any) -> Mapping[str, Any]:
     """The structure inside bytes, or as an exchange record of kw shows it; empty where it does not decode."""
     with suppress(DecodeError, TypeError, ValueError):
         if isinstance(value, dict) and value.get("$type") == name:
-            return {field: _in_python_form(each) for field, each in value.items()}
+            return {field: _to_python_form(each) for field, each in value.items()}
         if isinstance(value, dict):
             value = a2b_base64(value.get("base64", ""))
         elif isinstance(value, str):
@@ -203,24 +207,24 @@ def _structure(name: str, value: Any) -> Mapping[str, Any]:
     return {}
 
 
-def _in_python_form(value: Any) -> Any:
+def _to_python_form(value: Any) -> Any:
     """A value of a record in JSON form, with its texts as an exchange has them: those that are no UTF-8 were base64."""
     if isinstance(value, list):
-        return [_in_python_form(each) for each in value]
+        return [_to_python_form(each) for each in value]
     if not isinstance(value, dict):
         return value
     if value.keys() == {"base64"}:
         return text_of_json(value)
-    return {field: _in_python_form(each) for field, each in value.items()}
+    return {field: _to_python_form(each) for field, each in value.items()}
 
 
 def _decode_assignment(value: Any) -> Assigned:
     """The assignment of a member of a classic group, from its bytes."""
-    found = _structure("ConsumerProtocolAssignment", value)
-    return _partitions_by_topic(found.get("assigned_partitions"), "topic")
+    found = _decode_structure("ConsumerProtocolAssignment", value)
+    return _read_partitions_by_topic(found.get("assigned_partitions"), "topic")
 
 
-def _partitions_by_topic(rows: Any, name: str) -> Assigned:
+def _read_partitions_by_topic(rows: Any, name: str) -> Assigned:
     """The partitions in rows whose topic or subtopology is in `name`; a side may end in the middle of a row."""
     return _limit_assignment(
         (str(each.get(name) or ""), [number for number in each.get("partitions") or () if isinstance(number, int)])
@@ -239,108 +243,116 @@ def _limit_assignment(pairs: Iterable[tuple[str, Iterable[int]]]) -> Assigned:
     return tuple(made)
 
 
-def _sync_events(scene: _Scene) -> Found:
-    request, answer = scene.request, scene.answer
+def _events_of_sync(group_exchange: _GroupExchange) -> Found:
+    request, answer = group_exchange.request, group_exchange.answer
     member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
     generation = int(request.get("generation_id", -1))
-    if not scene.answered or scene.error:
-        kind = _refusal_kind(scene.error) if scene.answered else "unanswered"
-        yield scene.event(kind, member, generation, text=scene.exchange.api_reader.name, instance=instance)
+    if not group_exchange.answered or group_exchange.error:
+        kind = _refusal_kind(group_exchange.error) if group_exchange.answered else "unanswered"
+        yield group_exchange.make_event(
+            kind, member, generation, text=group_exchange.exchange.api_reader.name, instance=instance
+        )
         return
     given = {
         str(each.get("member_id")): _decode_assignment(each.get("assignment"))
         for each in structs(request, "assignments")
     }
     given[member] = _decode_assignment(answer.get("assignment"))
-    yield scene.event("assigned", member, generation, detail=tuple(sorted(given.items())), instance=instance)
-    yield scene.group, Heard(member, instance, beat=False)
+    yield group_exchange.make_event(
+        "assigned", member, generation, detail=tuple(sorted(given.items())), instance=instance
+    )
+    yield group_exchange.group, Heard(member, instance, beat=False)
 
 
 def _refusal_kind(error: int) -> str:
     return "told" if error == _REBALANCING else "fenced" if error in FENCING else "refused"
 
 
-def _heartbeat_events(scene: _Scene) -> Found:
-    request = scene.request
+def _events_of_classic_heartbeat(group_exchange: _GroupExchange) -> Found:
+    request = group_exchange.request
     member, instance = str(request.get("member_id") or ""), request.get("group_instance_id")
-    if not scene.answered:
+    if not group_exchange.answered:
         return
-    if scene.error:
+    if group_exchange.error:
         generation = int(request.get("generation_id", -1))
         yield (
-            scene.event(
-                _refusal_kind(scene.error), member, generation, text=scene.exchange.api_reader.name, instance=instance
+            group_exchange.make_event(
+                _refusal_kind(group_exchange.error),
+                member,
+                generation,
+                text=group_exchange.exchange.api_reader.name,
+                instance=instance,
             )
         )
-    if scene.error in (0, _REBALANCING):
-        yield scene.group, Heard(member, instance, beat=True)
+    if group_exchange.error in (0, _REBALANCING):
+        yield group_exchange.group, Heard(member, instance, beat=True)
 
 
-def _leave_events(scene: _Scene) -> Found:
-    request, answer = scene.request, scene.answer
+def _events_of_leave(group_exchange: _GroupExchange) -> Found:
+    request, answer = group_exchange.request, group_exchange.answer
     if "members" not in request:
-        if not scene.error:
-            yield scene.event("left", str(request.get("member_id") or ""), -1)
+        if not group_exchange.error:
+            yield group_exchange.make_event("left", str(request.get("member_id") or ""), -1)
         return
     codes = [each.get("error_code", 0) for each in structs(answer, "members")]
     for at, each in enumerate(structs(request, "members")):
-        if not scene.error and not (at < len(codes) and codes[at]):
+        if not group_exchange.error and not (at < len(codes) and codes[at]):
             name, instance = str(each.get("member_id") or ""), each.get("group_instance_id")
-            yield scene.event("left", name, -1, text=each.get("reason"), instance=instance)
+            yield group_exchange.make_event("left", name, -1, text=each.get("reason"), instance=instance)
 
 
-def _commit_events(scene: _Scene) -> Found:
+def _events_of_offset_commit(group_exchange: _GroupExchange) -> Found:
     """An accepted commit shows its member; a commit that is refused for its generation or member id fences it."""
-    request, exchange = scene.request, scene.exchange
+    request, exchange = group_exchange.request, group_exchange.exchange
     member = str(request.get("member_id") or "")
     if not member:
         return
     codes = {code for _, code in exchange.error_codes or ()}
     generation = int(request.get("generation_id_or_member_epoch", -1))
     for code in sorted(codes & FENCING):
-        yield scene.event("fenced", member, generation, text=exchange.api_reader.name, error=code)
-    if scene.answered and not codes:
-        yield scene.group, Heard(member, request.get("group_instance_id"), beat=False)
+        yield group_exchange.make_event("fenced", member, generation, text=exchange.api_reader.name, error=code)
+    if group_exchange.answered and not codes:
+        yield group_exchange.group, Heard(member, request.get("group_instance_id"), beat=False)
 
 
-def _group_heartbeat_events(scene: _Scene) -> Found:
+def _events_of_new_protocol_heartbeat(group_exchange: _GroupExchange) -> Found:
     """What the heartbeat of a consumer, share or streams group says."""
-    request, answer, exchange = scene.request, scene.answer, scene.exchange
+    request, answer, exchange = group_exchange.request, group_exchange.answer, group_exchange.exchange
     group_type = HEARTBEATS[exchange.api_key or 68]
     member, instance = str(answer.get("member_id") or request.get("member_id") or ""), request.get("instance_id")
     asked = int(request.get("member_epoch", 0))
     shared: dict[str, Any] = {"group_type": group_type, "instance": instance}
-    if not scene.answered:
+    if not group_exchange.answered:
         if asked < 0:  # a member that leaves may not wait for the answer
-            yield scene.event("left", member, asked, **shared)
+            yield group_exchange.make_event("left", member, asked, **shared)
         return
-    if scene.error:
-        kind = "fenced" if scene.error in FENCING else "refused"
-        yield scene.event(kind, member, asked, text=exchange.api_reader.name, **shared)
+    if group_exchange.error:
+        kind = "fenced" if group_exchange.error in FENCING else "refused"
+        yield group_exchange.make_event(kind, member, asked, text=exchange.api_reader.name, **shared)
         return
     if asked < 0:
-        yield scene.event("left", member, asked, **shared)
+        yield group_exchange.make_event("left", member, asked, **shared)
         return
     epoch = int(answer.get("member_epoch", -1))
     if not asked:
         topics = tuple(map(str, request.get("subscribed_topic_names") or ()))[:ASSIGNED_SHOWN_MAX]
         its = Joining(fresh=True, protocol=request.get("server_assignor"), topics=topics)
-        yield scene.event("joined", member, epoch, detail=tuple(its), **shared)
+        yield group_exchange.make_event("joined", member, epoch, detail=tuple(its), **shared)
     elif epoch != asked:
-        yield scene.event("moved", member, epoch, **shared)
-    given = _assignment_in(exchange, answer)
+        yield group_exchange.make_event("moved", member, epoch, **shared)
+    given = _read_assignment_of_heartbeat(exchange, answer)
     if given is not None:
-        yield scene.event("assigned", member, epoch, detail=((member, given),), **shared)
-    yield scene.group, Heard(member, instance, beat=True)
+        yield group_exchange.make_event("assigned", member, epoch, detail=((member, given),), **shared)
+    yield group_exchange.group, Heard(member, instance, beat=True)
 
 
-def _assignment_in(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | None:
+def _read_assignment_of_heartbeat(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | None:
     """The assignment in an answer; None where it stays as it was."""
     if exchange.api_key == 88:
         tasks = [answer.get(name) for name in ("active_tasks", "standby_tasks", "warmup_tasks")]
         if all(each is None for each in tasks):
             return None
-        return _partitions_by_topic(tasks[0], "subtopology_id")
+        return _read_partitions_by_topic(tasks[0], "subtopology_id")
     assignment = answer.get("assignment")
     if not isinstance(assignment, dict):
         return None
@@ -349,10 +361,10 @@ def _assignment_in(exchange: Exchange, answer: Mapping[str, Any]) -> Assigned | 
     return _limit_assignment((topic_of(exchange, each) or "", each.get("partitions") or ()) for each in rows or ())
 
 
-def _describe_events(scene: _Scene) -> Found:
+def _events_of_group_descriptions(group_exchange: _GroupExchange) -> Found:
     """Groups as DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe and StreamsGroupDescribe show them."""
-    group_type = _DESCRIBES[scene.exchange.api_key or 15]
-    for each in structs(scene.answer, "groups"):
+    group_type = _DESCRIBES[group_exchange.exchange.api_key or 15]
+    for each in structs(group_exchange.answer, "groups"):
         if each.get("error_code") or not each.get("group_id"):
             continue
         members = tuple(
@@ -361,14 +373,14 @@ def _describe_events(scene: _Scene) -> Found:
                 member.get("group_instance_id", member.get("instance_id")),
                 str(member.get("client_id") or ""),
                 str(member.get("client_host") or "").lstrip("/"),
-                _described_assignment(member),
+                _read_assignment_of_description(member),
             )
             for member in structs(each, "members")
         )
         yield (
             str(each["group_id"]),
             Described(
-                scene.times[0],
+                group_exchange.times[0],
                 str(each.get("group_state") or ""),
                 group_type,
                 str(each.get("protocol_type") or ""),
@@ -379,28 +391,28 @@ def _describe_events(scene: _Scene) -> Found:
         )
 
 
-def _described_assignment(member: Mapping[str, Any]) -> Assigned:
+def _read_assignment_of_description(member: Mapping[str, Any]) -> Assigned:
     assignment = member.get("assignment")
     if not isinstance(assignment, dict):
         return _decode_assignment(member.get("member_assignment"))
     if "active_tasks" in assignment:
-        return _partitions_by_topic(assignment["active_tasks"], "subtopology_id")
-    return _partitions_by_topic(assignment.get("topic_partitions"), "topic_name")
+        return _read_partitions_by_topic(assignment["active_tasks"], "subtopology_id")
+    return _read_partitions_by_topic(assignment.get("topic_partitions"), "topic_name")
 
 
-def _list_events(scene: _Scene) -> Found:
-    for each in structs(scene.answer, "groups"):
+def _events_of_list_groups(group_exchange: _GroupExchange) -> Found:
+    for each in structs(group_exchange.answer, "groups"):
         name, state = str(each.get("group_id") or ""), str(each.get("group_state") or "")
         group_type, protocol_type = str(each.get("group_type") or ""), str(each.get("protocol_type") or "")
         if name and state:
-            yield name, Described(scene.times[0], state, group_type.lower(), protocol_type, "", -1, None)
+            yield name, Described(group_exchange.times[0], state, group_type.lower(), protocol_type, "", -1, None)
 
 
-def _delete_events(scene: _Scene) -> Found:
-    for each in structs(scene.answer, "results"):
+def _events_of_delete_groups(group_exchange: _GroupExchange) -> Found:
+    for each in structs(group_exchange.answer, "results"):
         if not each.get("error_code"):
-            scene.group = str(each.get("group_id") or "")
-            yield scene.event("deleted", "", -1)
+            group_exchange.group = str(each.get("group_id") or "")
+            yield group_exchange.make_event("deleted", "", -1)
 
 
 _DESCRIBES: Final = {15: CLASSIC, 69: "consumer", 77: "share", 89: "streams"}
@@ -412,50 +424,50 @@ _HEARTBEAT_ANSWER: Final = ("error_code", "member_id", "member_epoch")
 class EventRow(NamedTuple):
     """The function that reads events of an API, and the paths that it reads of each side."""
 
-    read: Callable[[_Scene], Found]
+    read: Callable[[_GroupExchange], Found]
     request: tuple[str, ...] = ()
     response: tuple[str, ...] = ()
 
 
 EVENT_APIS: Final[dict[int, EventRow]] = {
     JOIN_GROUP: EventRow(
-        _join_events,
+        _events_of_join,
         (*_MEMBER, "session_timeout_ms", "rebalance_timeout_ms", "protocol_type", "protocols", "reason"),
         (
             *("error_code", "generation_id", "protocol_type", "protocol_name", "leader", "member_id"),
             *("members[].member_id", "members[].group_instance_id"),
         ),
     ),
-    SYNC_GROUP: EventRow(_sync_events, (*_MEMBER, "generation_id", "assignments"), ("error_code", "assignment")),
-    HEARTBEAT: EventRow(_heartbeat_events, (*_MEMBER, "generation_id"), ("error_code",)),
-    LEAVE_GROUP: EventRow(_leave_events, ("group_id", "member_id", "members"), ("error_code", "members")),
-    OFFSET_COMMIT: EventRow(_commit_events, (*_MEMBER, "generation_id_or_member_epoch"), ()),
-    28: EventRow(_commit_events, (*_MEMBER, "generation_id_or_member_epoch"), ()),
+    SYNC_GROUP: EventRow(_events_of_sync, (*_MEMBER, "generation_id", "assignments"), ("error_code", "assignment")),
+    HEARTBEAT: EventRow(_events_of_classic_heartbeat, (*_MEMBER, "generation_id"), ("error_code",)),
+    LEAVE_GROUP: EventRow(_events_of_leave, ("group_id", "member_id", "members"), ("error_code", "members")),
+    OFFSET_COMMIT: EventRow(_events_of_offset_commit, (*_MEMBER, "generation_id_or_member_epoch"), ()),
+    28: EventRow(_events_of_offset_commit, (*_MEMBER, "generation_id_or_member_epoch"), ()),
     68: EventRow(
-        _group_heartbeat_events,
+        _events_of_new_protocol_heartbeat,
         (*_HEARTBEAT_REQUEST, "subscribed_topic_names", "server_assignor"),
         (*_HEARTBEAT_ANSWER, "assignment"),
     ),
     76: EventRow(
-        _group_heartbeat_events,
+        _events_of_new_protocol_heartbeat,
         ("group_id", "member_id", "member_epoch", "subscribed_topic_names"),
         (*_HEARTBEAT_ANSWER, "assignment"),
     ),
     88: EventRow(
-        _group_heartbeat_events,
+        _events_of_new_protocol_heartbeat,
         _HEARTBEAT_REQUEST,
         (*_HEARTBEAT_ANSWER, "active_tasks", "standby_tasks", "warmup_tasks"),
     ),
-    **{key: EventRow(_describe_events, (), ("groups",)) for key in _DESCRIBES},
-    LIST_GROUPS: EventRow(_list_events, (), ("groups",)),
-    42: EventRow(_delete_events, (), ("results",)),
+    **{key: EventRow(_events_of_group_descriptions, (), ("groups",)) for key in _DESCRIBES},
+    LIST_GROUPS: EventRow(_events_of_list_groups, (), ("groups",)),
+    42: EventRow(_events_of_delete_groups, (), ("results",)),
 }
 
 
-def events_of(exchange: Exchange) -> Found:
+def group_events_of(exchange: Exchange) -> Found:
     """The events, members and descriptions in an exchange, each with its group."""
     row = EVENT_APIS.get(exchange.api_key or 0)
     if row is not None:
-        for group, said in row.read(_Scene(exchange)):
+        for group, said in row.read(_GroupExchange(exchange)):
             if group:
                 yield group, said

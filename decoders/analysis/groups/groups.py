@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, Self
 
 from decoders.analysis.dimensions import client_of, host_of
-from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, events_of
-from decoders.analysis.groups.offsets import (
+from decoders.analysis.groups.events import EVENT_APIS, Described, GroupEvent, Heard, group_events_of
+from decoders.analysis.groups.lag import (
     COMMITTING,
     NOTHING,
     GroupCommit,
@@ -180,7 +180,7 @@ class Groups(Portraits):
     def add(self, exchange: Exchange) -> None:
         """Count an exchange, and learn from it."""
         super().add(exchange)
-        for group, said in events_of(exchange):
+        for group, said in group_events_of(exchange):
             if (group,) in self._found:
                 self._add_to_history(group, said, exchange)
         if not self._learns and (self.counted_apart or exchange.api_key not in COMMITTING):

@@ -13,9 +13,9 @@ from decoders.analysis.exchange_facts import (
     GATHERINGS,
     NS_PER_MS,
     WAITING,
-    code_topics,
     records_of,
     throttle_needs,
+    topics_of_error_codes,
     waited_ns,
 )
 from decoders.exchanges.body_reader import SIDES
@@ -488,7 +488,7 @@ class ExchangeColumns:
             [code for _, code in codes],
             [error_name(code) for _, code in codes],
             [path for path, _ in codes],
-            [None if topic is None else self._cell_of(topic) for topic in code_topics(exchange)],
+            [None if topic is None else self._cell_of(topic) for topic in topics_of_error_codes(exchange)],
             [code in expected for _, code in codes],
             "both" if failed and len(failed) > 1 else side,
             reason,

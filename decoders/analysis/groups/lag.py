@@ -132,7 +132,7 @@ class PartitionEnd:
         self.proved = max(self.proved, point, key=lambda each: (each[1], each[0]))
         self.moments.add(point)
 
-    def told_ns(self) -> int:
+    def last_told_ns(self) -> int:
         """When it was told last, in ns."""
         return max(self.seen[0], self.proved[0])
 
@@ -176,7 +176,7 @@ class ReaderPosition:
         self.read = 0
         self.ranges: list[tuple[int, int]] = []
 
-    def told_ns(self) -> int:
+    def last_told_ns(self) -> int:
         """When it was told last, in ns."""
         return self.latest[0]
 
@@ -236,7 +236,7 @@ class GroupCommit:
         self.latest: Point = (0, NOTHING)
         self.pending: list[tuple[int, int, str]] = []
 
-    def told_ns(self) -> int:
+    def last_told_ns(self) -> int:
         """When it was told last, in ns."""
         return max([self.latest[0], *(pending[0] for pending in self.pending)])
 
@@ -328,7 +328,7 @@ class GroupOffsets:
 
     def _give_up_half(self, found: dict[Any, Any]) -> None:
         """Give up the half whose latest value was told first; of equal times those that came first."""
-        ranked = sorted(found, key=lambda key: found[key].told_ns())
+        ranked = sorted(found, key=lambda key: found[key].last_told_ns())
         gone = ranked[: (len(ranked) + 1) // 2]
         for key in gone:
             del found[key]
@@ -404,7 +404,7 @@ class GroupOffsets:
 
     # What each API says.
 
-    def learn_produce(self, exchange: Exchange) -> None:
+    def learn_ends_from_produce(self, exchange: Exchange) -> None:
         """Learn ends from a Produce: its records were appended from the offset of the answer on."""
         counts: dict[tuple[str | None, Any], int] = {}
         asked, answered = TOPIC_ARRAYS[PRODUCE]
@@ -420,7 +420,7 @@ class GroupOffsets:
             if count and base is not None and base >= 0 and not part.get(answered.error):
                 self.end(*place).add_appended((time_ns, base + count))
 
-    def learn_fetch(self, exchange: Exchange) -> None:
+    def learn_positions_from_fetch(self, exchange: Exchange) -> None:
         """Learn ends of partitions, and positions of a consumer, from a Fetch."""
         request = exchange.view("request")
         asked_ns = exchange.time_ns
@@ -471,7 +471,7 @@ class GroupOffsets:
         if position is not None:
             reader.lag = max(reader.lag, (max(newest - position, 0), time_ns))
 
-    def learn_list_offsets(self, exchange: Exchange) -> None:
+    def learn_ends_from_list_offsets(self, exchange: Exchange) -> None:
         """Learn ends from a ListOffsets that asks for the latest offset, without regard to transactions."""
         request = exchange.view("request")
         if not isinstance(request, dict) or request.get("isolation_level", _UNCOMMITTED) != _UNCOMMITTED:
@@ -490,7 +490,7 @@ class GroupOffsets:
             if (topic, number) in wanted and offset is not None and offset >= 0 and not part.get(answered.error):
                 self.end(topic, number).add_reported((time_ns, offset))
 
-    def learn_commits(self, exchange: Exchange) -> None:
+    def learn_commits_from_request(self, exchange: Exchange) -> None:
         """Learn commits of OffsetCommit and TxnOffsetCommit, and deletions, that were not refused."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
@@ -510,7 +510,7 @@ class GroupOffsets:
                 commit.count += exchange.api_key != _OFFSET_DELETE
                 commit.add((time_ns, wanted[where]), transaction)
 
-    def learn_offset_fetch(self, exchange: Exchange) -> None:
+    def learn_commits_from_offset_fetch(self, exchange: Exchange) -> None:
         """Learn the commits of groups that an answer to OffsetFetch tells."""
         request, answer = exchange.view("request"), exchange.view("response")
         if not isinstance(answer, dict) or not isinstance(request, dict):
@@ -526,7 +526,7 @@ class GroupOffsets:
                     commit = self.commit(group, topic_of(exchange, element), part.get(answered.number))
                     commit.add((time_ns, max(offset, NOTHING)), None)
 
-    def learn_end_txn(self, exchange: Exchange) -> None:
+    def learn_transaction_end(self, exchange: Exchange) -> None:
         """Learn that a transaction has committed or aborted."""
         request, answer = exchange.view("request"), exchange.view("response")
         name = request.get("transactional_id") if isinstance(request, dict) else None
@@ -534,7 +534,7 @@ class GroupOffsets:
             time_ns = exchange.response_ns or exchange.time_ns
             self._end_transaction(name, *((time_ns, 0) if request.get("committed") else (0, time_ns)))
 
-    def learn_share_records(self, exchange: Exchange) -> None:
+    def learn_share_deliveries(self, exchange: Exchange) -> None:
         """Count the records that a share group has acquired and acknowledged."""
         request = exchange.view("request")
         group = request.get("group_id") if isinstance(request, dict) else None
@@ -556,7 +556,7 @@ class GroupOffsets:
                 again += count if row.get("delivery_count", 0) > 1 else 0
         self._share(group, ShareCounts(acquired, again, counts[1], counts[2], counts[3]))
 
-    def learn_share_offsets(self, exchange: Exchange) -> None:
+    def learn_share_group_offsets(self, exchange: Exchange) -> None:
         """Learn the start offsets of share groups as commits: all records before them are done with."""
         time_ns = exchange.response_ns or exchange.time_ns
         for row in structs(exchange.view("response"), "groups"):
@@ -583,17 +583,17 @@ def _replica(request: dict[str, Any]) -> int:
 
 
 _APIS: Final[dict[int, Callable[[GroupOffsets, Exchange], None]]] = {
-    PRODUCE: GroupOffsets.learn_produce,
-    FETCH: GroupOffsets.learn_fetch,
-    LIST_OFFSETS: GroupOffsets.learn_list_offsets,
-    OFFSET_COMMIT: GroupOffsets.learn_commits,
-    TXN_OFFSET_COMMIT: GroupOffsets.learn_commits,
-    _OFFSET_DELETE: GroupOffsets.learn_commits,
-    OFFSET_FETCH: GroupOffsets.learn_offset_fetch,
-    _END_TXN: GroupOffsets.learn_end_txn,
-    SHARE_FETCH: GroupOffsets.learn_share_records,
-    SHARE_ACKNOWLEDGE: GroupOffsets.learn_share_records,
-    _SHARE_OFFSETS: GroupOffsets.learn_share_offsets,
+    PRODUCE: GroupOffsets.learn_ends_from_produce,
+    FETCH: GroupOffsets.learn_positions_from_fetch,
+    LIST_OFFSETS: GroupOffsets.learn_ends_from_list_offsets,
+    OFFSET_COMMIT: GroupOffsets.learn_commits_from_request,
+    TXN_OFFSET_COMMIT: GroupOffsets.learn_commits_from_request,
+    _OFFSET_DELETE: GroupOffsets.learn_commits_from_request,
+    OFFSET_FETCH: GroupOffsets.learn_commits_from_offset_fetch,
+    _END_TXN: GroupOffsets.learn_transaction_end,
+    SHARE_FETCH: GroupOffsets.learn_share_deliveries,
+    SHARE_ACKNOWLEDGE: GroupOffsets.learn_share_deliveries,
+    _SHARE_OFFSETS: GroupOffsets.learn_share_group_offsets,
 }
 _ACKNOWLEDGED: Final = tuple(
     f"topics[].partitions[].acknowledgement_batches[].{name}"
