@@ -21,9 +21,10 @@ from uuid import UUID
 from decoders.errors import DecodeError, EncodeError
 from decoders.exchanges.learned_names import METADATA_TOPIC
 from decoders.messages.whole_messages import decode_message, encode_json
-from decoders.mocking.cluster import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
+from decoders.mocking.cluster_state import Committed, ErrorPlace, MockCluster, MockNode, TopicPartition
+from decoders.mocking.finish_responses import RequestBody, ResponseBody
 from decoders.mocking.logins import TAKEN_MECHANISMS
-from decoders.mocking.partition_log import StoredBatch
+from decoders.mocking.partition_log import PartitionLog, StoredBatch
 from decoders.mocking.split_into_batches import split_records
 from decoders.protocol_facts import keys
 
@@ -70,7 +71,7 @@ class _RecordedTopic:
 
 
 class RecordedCluster:
-    """A fold over exchanges; `cluster` makes the cluster that they describe."""
+    """A fold over exchanges; `build_cluster` makes the cluster that they describe."""
 
     def __init__(self) -> None:
         self.exchanges = 0
@@ -91,16 +92,16 @@ class RecordedCluster:
         self._errors = 0
         self._results: dict[int, bool] = {}  # producer id → whether its last transaction was committed
         self._by_api = {
-            keys.METADATA: self._metadata,
-            keys.DESCRIBE_CLUSTER: self._describe_cluster,
-            keys.PRODUCE: self._produce,
-            keys.FETCH: self._fetch,
-            keys.OFFSET_FETCH: self._offset_fetch,
-            keys.OFFSET_COMMIT: self._offset_commit,
-            28: self._offset_commit,
-            keys.FIND_COORDINATOR: self._find_coordinator,
-            keys.SASL_HANDSHAKE: self._sasl_handshake,
-            26: self._end_txn,
+            keys.METADATA: self._learn_from_metadata,
+            keys.DESCRIBE_CLUSTER: self._learn_from_describe_cluster,
+            keys.PRODUCE: self._learn_from_produce,
+            keys.FETCH: self._learn_from_fetch,
+            keys.OFFSET_FETCH: self._learn_from_offset_fetch,
+            keys.OFFSET_COMMIT: self._learn_from_offset_commit,
+            28: self._learn_from_offset_commit,
+            keys.FIND_COORDINATOR: self._learn_from_find_coordinator,
+            keys.SASL_HANDSHAKE: self._learn_from_sasl_handshake,
+            26: self._learn_from_end_txn,
         }
 
     def add(self, exchange: Exchange) -> None:
@@ -112,19 +113,19 @@ class RecordedCluster:
         if key not in READ or exchange.outcome != "complete":
             self.unplaced += key == keys.PRODUCE and exchange.outcome == "no_response_expected"
             return
-        request, response = self._body(exchange, "request"), self._body(exchange, "response")
+        request, response = self._decode_body(exchange, "request"), self._decode_body(exchange, "response")
         if request is None or response is None:
             return
         reader = self._by_api.get(key)
         if reader is not None:
             reader(exchange, request, response)
-        for place, code in _errors(response, _subject(request), -1):
-            name = place[0] if isinstance(place[0], str) else self._name(exchange, {"topic_id": place[0]})
+        for place, code in _find_error_codes(response, _find_request_subject(request), -1):
+            name = place[0] if isinstance(place[0], str) else self._find_topic_name(exchange, {"topic_id": place[0]})
             if code not in OF_STATE and name is not None and self._errors < _ERRORS_MAX:
                 self._errors += 1
                 self.errors.setdefault((exchange.client_id, key, name, place[1]), deque()).append(code)
 
-    def _body(self, exchange: Exchange, side: Side) -> dict[str, Any] | None:
+    def _decode_body(self, exchange: Exchange, side: Side) -> dict[str, Any] | None:
         """The body of a side as Python values; None where it does not decode."""
         if side in exchange.failures:
             self.unread[exchange.api or ""] += 1
@@ -150,18 +151,18 @@ class RecordedCluster:
             self.unread[exchange.api or ""] += 1
             return None
 
-    def _name(self, exchange: Exchange, row: dict[str, Any]) -> str | None:
+    def _find_topic_name(self, exchange: Exchange, row: dict[str, Any]) -> str | None:
         """The name of the topic of a struct; None where it is not known."""
         name = row["name"] if row.get("name") is not None else row.get("topic")
         if name is not None or "topic_id" not in row:
             return name
         return self._ids.get(row["topic_id"]) or exchange.topic_name(row["topic_id"])
 
-    def _partition(self, name: str, number: int) -> _Partition:
+    def _find_or_add_partition(self, name: str, number: int) -> _Partition:
         topic = self._topics.setdefault(name, _RecordedTopic())
         return topic.partitions.setdefault(number, _Partition())
 
-    def _metadata(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_metadata(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         for row in response["brokers"]:
             self._nodes[row["node_id"]] = MockNode(row["node_id"], row["host"], row["port"], row.get("rack"))
         self._cluster_id = response.get("cluster_id") or self._cluster_id
@@ -182,28 +183,28 @@ class RecordedCluster:
                 self._ids[row["topic_id"]] = name
             topic.internal = bool(row.get("is_internal"))
             for each in row["partitions"]:
-                partition = self._partition(name, each["partition_index"])
+                partition = self._find_or_add_partition(name, each["partition_index"])
                 if partition.leader is None and each["leader_id"] >= 0:
                     partition.leader = each["leader_id"]
 
-    def _describe_cluster(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_describe_cluster(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         for row in response["brokers"] if response.get("endpoint_type", 1) == 1 else ():
             self._nodes.setdefault(row["broker_id"], MockNode(row["broker_id"], row["host"], row["port"], row["rack"]))
         self._cluster_id = response["cluster_id"] or self._cluster_id
 
-    def _produce(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:
+    def _learn_from_produce(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:
         written = {
-            (self._name(exchange, topic), row["index"]): row["records"]
+            (self._find_topic_name(exchange, topic), row["index"]): row["records"]
             for topic in request["topic_data"]
             for row in topic["partition_data"]
         }
         for topic in response["responses"]:
-            name = self._name(exchange, topic)
+            name = self._find_topic_name(exchange, topic)
             for row in topic["partition_responses"]:
                 data = written.get((name, row["index"]))
                 if name is None or row["error_code"] or not data:
                     continue
-                partition = self._partition(name, row["index"])
+                partition = self._find_or_add_partition(name, row["index"])
                 at = row["base_offset"]
                 if at < 0:
                     self.unplaced += 1
@@ -215,17 +216,17 @@ class RecordedCluster:
                     partition.batches.append(batch)
                     at += count + 1
 
-    def _fetch(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_fetch(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         if exchange.api_version is None:
             return
         for topic in response["responses"]:
-            name = self._name(exchange, topic)
+            name = self._find_topic_name(exchange, topic)
             if name is None or name == METADATA_TOPIC:
                 continue
             for row in topic["partitions"]:
                 if row["error_code"]:
                     continue
-                partition = self._partition(name, row["partition_index"])
+                partition = self._find_or_add_partition(name, row["partition_index"])
                 partition.end = max(partition.end, row["high_watermark"])
                 start = row.get("log_start_offset", -1)
                 if start >= 0 and partition.start is None:
@@ -233,12 +234,12 @@ class RecordedCluster:
                 if row["records"]:
                     partition.batches += split_records(row["records"], partly=True)
 
-    def _offset_fetch(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:
+    def _learn_from_offset_fetch(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:
         groups = response.get("groups")
         for group in [{**response, "group_id": request["group_id"]}] if groups is None else groups:
             known = self._offsets.setdefault(group["group_id"], {})
             for topic in group["topics"]:
-                name = self._name(exchange, topic)
+                name = self._find_topic_name(exchange, topic)
                 for row in topic["partitions"]:
                     if name is None or row["error_code"]:
                         continue
@@ -246,16 +247,16 @@ class RecordedCluster:
                     found = Committed(offset, row.get("committed_leader_epoch", -1), row["metadata"])
                     known.setdefault((name, row["partition_index"]), found if offset >= 0 else None)
 
-    def _offset_commit(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_offset_commit(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         """Note that partitions committed now had no offset when the recording began, unless one is known."""
         known = self._offsets.setdefault(request["group_id"], {})
         for topic in request["topics"]:
-            name = self._name(exchange, topic)
+            name = self._find_topic_name(exchange, topic)
             for row in topic["partitions"]:
                 if name is not None:
                     known.setdefault((name, row["partition_index"]), None)
 
-    def _find_coordinator(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_find_coordinator(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         kind = request.get("key_type", 0)
         for row in response.get("coordinators", [{**response, "key": request.get("key", "")}]):
             if not row["error_code"]:
@@ -263,29 +264,29 @@ class RecordedCluster:
                 if row["host"]:
                     self._nodes.setdefault(row["node_id"], MockNode(row["node_id"], row["host"], row["port"]))
 
-    def _sasl_handshake(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_sasl_handshake(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         if not response["error_code"]:
             self.mechanisms.setdefault(request["mechanism"])
 
-    def _end_txn(self, exchange: Exchange, request: dict[str, Any], response: dict[str, Any]) -> None:  # noqa: ARG002
+    def _learn_from_end_txn(self, exchange: Exchange, request: RequestBody, response: ResponseBody) -> None:  # noqa: ARG002
         if not response["error_code"]:
             self._results[request["producer_id"]] = request["committed"]
 
     # what is reported at the start
 
     @property
-    def untaken_mechanisms(self) -> list[str]:
+    def unsupported_mechanisms(self) -> list[str]:
         """Recorded mechanisms that no mock can speak."""
         return [name for name in self.mechanisms if name not in TAKEN_MECHANISMS]
 
-    def nodes(self) -> list[MockNode]:
+    def list_nodes(self) -> list[MockNode]:
         """The recorded nodes, by id; where there are none, the brokers that answered, numbered from 1."""
         if self._nodes:
             return [self._nodes[number] for number in sorted(self._nodes)]
         ends = [address.rpartition(":") for address in self._answering]
         return [MockNode(number, host, int(port)) for number, (host, _, port) in enumerate(ends, 1)]
 
-    def cluster(self, nodes: Iterable[MockNode], *, calm: bool = False) -> MockCluster:
+    def build_cluster(self, nodes: Iterable[MockNode], *, calm: bool = False) -> MockCluster:
         """The recorded cluster, with these nodes; without the recorded errors if `calm`. Raises Refusal."""
         nodes = list(nodes)
         ids = {node.id for node in nodes}
@@ -293,31 +294,31 @@ class RecordedCluster:
         made = MockCluster(nodes, self._cluster_id or "kw-mock", controller, auto_create=not self._refuses_to_create)
         for name, topic in self._topics.items():
             count = max(topic.partitions) + 1
-            leaders = [_leader(topic.partitions.get(number), nodes, number) for number in range(count)]
+            leaders = [_choose_leader(topic.partitions.get(number), nodes, number) for number in range(count)]
             added = made.add_topic(name, leaders, topic.id, internal=topic.internal)
             for number, partition in topic.partitions.items():
                 log = added.logs[number]
-                _fill(log, partition, self._results)
+                _fill_log(log, partition, self._results)
                 made.memory_used += log.size
         made.count_memory(0)
         made.absent = {name for name in self._absent if name not in self._topics}
         for group, offsets in self._offsets.items():
             for place, committed in offsets.items():
                 if committed is not None:
-                    made.commit(group, place, committed)
+                    made.commit_offset(group, place, committed)
         made.coordinators = {key: node for key, node in self._coordinators.items() if node in ids}
         made.mechanisms = list(self.mechanisms)
         made.errors = {} if calm else {place: deque(codes) for place, codes in self.errors.items()}
-        made.next_producer_id = max((made.next_producer_id, *self._producer_ids()))
+        made.next_producer_id = max((made.next_producer_id, *self._list_producer_ids()))
         return made
 
-    def _producer_ids(self) -> Iterator[int]:
+    def _list_producer_ids(self) -> Iterator[int]:
         for topic in self._topics.values():
             for partition in topic.partitions.values():
                 yield from (batch.producer_id for batch in partition.batches)
 
 
-def _leader(partition: _Partition | None, nodes: list[MockNode], number: int) -> int:
+def _choose_leader(partition: _Partition | None, nodes: list[MockNode], number: int) -> int:
     ids = [node.id for node in nodes]
     if partition is not None and partition.leader in ids:
         assert partition.leader is not None
@@ -325,7 +326,7 @@ def _leader(partition: _Partition | None, nodes: list[MockNode], number: int) ->
     return ids[number % len(ids)]
 
 
-def _fill(log: Any, partition: _Partition, results: dict[int, bool]) -> None:
+def _fill_log(log: PartitionLog, partition: _Partition, results: dict[int, bool]) -> None:
     """Put the recorded batches into a log, in order and each offset once; end the transactions that it leaves open."""
     # Of batches with the same first offset, the one that reaches furthest comes first.
     rows = sorted(partition.batches, key=lambda batch: (batch.base_offset, -batch.last_offset))
@@ -334,8 +335,8 @@ def _fill(log: Any, partition: _Partition, results: dict[int, bool]) -> None:
     log.end = log.start
     for batch in rows:
         if batch.base_offset >= log.end:
-            log.add(batch)
-    log.skip_to(partition.end)
+            log.add_batch(batch)
+    log.extend_with_empty_batch(partition.end)
     for producer_id in list(log.open):
         epoch = max(batch.producer_epoch for batch in rows if batch.producer_id == producer_id)
         log.end_transaction(producer_id, epoch, 0, commit=results.get(producer_id, False))
@@ -345,12 +346,12 @@ def _fill(log: Any, partition: _Partition, results: dict[int, bool]) -> None:
 _Place = tuple[str | UUID, int]
 
 
-def _subject(request: dict[str, Any]) -> str:
+def _find_request_subject(request: dict[str, Any]) -> str:
     """The group, transactional id or key that a whole request is about."""
     return next((request[name] for name in ("group_id", "transactional_id", "key") if request.get(name)), "")
 
 
-def _errors(value: Any, name: str | UUID, number: int) -> Iterator[tuple[_Place, int]]:
+def _find_error_codes(value: Any, name: str | UUID, number: int) -> Iterator[tuple[_Place, int]]:
     """Every error code in a body that is not 0, with the name and partition that it belongs to."""
     waiting: list[tuple[Any, str | UUID, int]] = [(value, name, number)]
     while waiting:

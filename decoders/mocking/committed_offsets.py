@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 from uuid import UUID
 
 from decoders.errors import without_frames
-from decoders.mocking.cluster import Call, Committed, MockCluster, Refusal
+from decoders.mocking.cluster_state import Call, Committed, MockCluster, TopicPartition
+from decoders.mocking.finish_responses import RequestRow, ResponseBody, ResponseRow
+from decoders.mocking.refusal import Refusal
 
-__all__ = ["check_member", "commit_each", "handle_offset_commit", "handle_offset_fetch", "size_checked"]
+__all__ = [
+    "check_group_member",
+    "check_metadata_size",
+    "commit_offsets_of_request",
+    "handle_offset_commit",
+    "handle_offset_fetch",
+]
 
 ILLEGAL_GENERATION: Final = 22
 OFFSET_METADATA_TOO_LARGE: Final = 12
@@ -16,30 +25,30 @@ UNSTABLE_OFFSET_COMMIT: Final = 88
 _METADATA_MAX: Final = 4096
 
 
-def check_member(cluster: MockCluster, group: str, member: str, generation: int, instance: str | None) -> None:
+def check_group_member(cluster: MockCluster, group: str, member: str, generation: int, instance: str | None) -> None:
     """Raises Refusal where a group has members, and `member` is none of them, or of another generation."""
     found = cluster.groups.get(group)
     if found is not None:
-        found.check_commit(member, generation, instance)
+        found.check_may_commit(member, generation, instance)
     elif generation >= 0:
         raise Refusal(ILLEGAL_GENERATION)
 
 
-def size_checked(metadata: str | None) -> str | None:
+def check_metadata_size(metadata: str | None) -> str | None:
     """The metadata of an offset as it is. Raises Refusal where it is too large."""
     if metadata is not None and len(metadata) > _METADATA_MAX:
         raise Refusal(OFFSET_METADATA_TOO_LARGE)
     return metadata
 
 
-def handle_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_offset_commit(cluster: MockCluster, call: Call) -> ResponseBody:
     """OffsetCommit: keep the offsets of a group."""
     body = call.body
     group = body["group_id"]
     problem: Refusal | None = None
     try:
         cluster.check_coordinator(call, 0, group)
-        check_member(
+        check_group_member(
             cluster,
             group,
             body.get("member_id", ""),
@@ -48,11 +57,15 @@ def handle_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]:
         )
     except Refusal as refusal:
         problem = without_frames(refusal)
-    return commit_each(cluster, call, problem, lambda place, committed: cluster.commit(group, place, committed))
+    return commit_offsets_of_request(
+        cluster, call, problem, lambda place, committed: cluster.commit_offset(group, place, committed)
+    )
 
 
-def commit_each(cluster: MockCluster, call: Call, problem: Refusal | None, keep: Any) -> dict[str, Any]:
-    """Call `keep` for each offset of a request, unless `problem` refuses all; returns the response's body."""
+def commit_offsets_of_request(
+    cluster: MockCluster, call: Call, problem: Refusal | None, keep_offset: Callable[[TopicPartition, Committed], None]
+) -> ResponseBody:
+    """Call `keep_offset` for each offset of a request, unless `problem` refuses all; returns the response's body."""
     rows = []
     for topic in call.body["topics"]:
         partitions = []
@@ -64,10 +77,10 @@ def commit_each(cluster: MockCluster, call: Call, problem: Refusal | None, keep:
                     raise problem
                 found = cluster.find_topic(topic)
                 cluster.find_log(found, number)
-                cluster.check_error(call, found.name, number)
+                cluster.raise_recorded_error(call, found.name, number)
                 epoch = row.get("committed_leader_epoch", -1)
-                metadata = size_checked(row["committed_metadata"])
-                keep((found.name, number), Committed(row["committed_offset"], epoch, metadata))
+                metadata = check_metadata_size(row["committed_metadata"])
+                keep_offset((found.name, number), Committed(row["committed_offset"], epoch, metadata))
             except Refusal as refusal:
                 code = refusal.code
             partitions.append({"partition_index": number, "error_code": code})
@@ -76,24 +89,24 @@ def commit_each(cluster: MockCluster, call: Call, problem: Refusal | None, keep:
     return {"topics": rows}
 
 
-def handle_offset_fetch(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_offset_fetch(cluster: MockCluster, call: Call) -> ResponseBody:
     """OffsetFetch: the committed offsets of groups; -1 where there is none."""
     body = call.body
     groups = body.get("groups")
     if groups is None:
-        row = _group_row(cluster, call, body)
+        row = _build_offsets_of_group(cluster, call, body)
         return {**row, "error_code": row["error_code"]}
-    return {"groups": [_group_row(cluster, call, group) for group in groups]}
+    return {"groups": [_build_offsets_of_group(cluster, call, group) for group in groups]}
 
 
-def _group_row(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _build_offsets_of_group(cluster: MockCluster, call: Call, asked: RequestRow) -> ResponseRow:
     group = asked["group_id"]
     topics = asked["topics"]
     code = 0
     try:
         cluster.check_coordinator(call, 0, group)
         if asked.get("member_id") is not None and asked.get("member_epoch", -1) >= 0:
-            check_member(cluster, group, asked["member_id"], asked["member_epoch"], None)
+            check_group_member(cluster, group, asked["member_id"], asked["member_epoch"], None)
     except Refusal as refusal:
         code = refusal.code
     known = cluster.offsets.get(group, {})
@@ -114,7 +127,7 @@ def _group_row(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[
         name = found.name if found is not None else topic.get("name", "")
         missing = by_id and found is None
         partitions = [
-            _offset_row(cluster, call, group, (name, number), 100 if missing else code)
+            _build_offset_row(cluster, call, group, (name, number), 100 if missing else code)
             for number in topic["partition_indexes"]
         ]
         rows.append({"name": name, "topic_id": topic.get("topic_id"), "partitions": partitions})
@@ -123,7 +136,7 @@ def _group_row(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[
     return {"group_id": group, "topics": rows, "error_code": code}
 
 
-def _offset_row(cluster: MockCluster, call: Call, group: str, place: tuple[str, int], code: int) -> dict[str, Any]:
+def _build_offset_row(cluster: MockCluster, call: Call, group: str, place: TopicPartition, code: int) -> ResponseRow:
     committed = cluster.offsets.get(group, {}).get(place)
     if not code and call.body.get("require_stable") and cluster.pending.get(group, {}).get(place):
         code = UNSTABLE_OFFSET_COMMIT

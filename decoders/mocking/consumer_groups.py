@@ -13,7 +13,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_MEMBERS_MAX
-from decoders.mocking.cluster import Call, MockCluster, Refusal
+from decoders.mocking.cluster_state import Call, MockCluster
+from decoders.mocking.finish_responses import RequestBody, ResponseBody
+from decoders.mocking.refusal import Refusal
 
 __all__ = ["ConsumerGroup", "handle_consumer_group_heartbeat"]
 
@@ -35,7 +37,7 @@ _LEAVES_FOR_A_WHILE: Final = -2
 _SUBSCRIBED_MAX: Final = 10_000
 
 # Topic id, number of a partition.
-Place = tuple[UUID, int]
+TopicIdPartition = tuple[UUID, int]
 
 
 @dataclass(slots=True)
@@ -47,8 +49,8 @@ class _ConsumerMember:
     epoch: int = 0
     subscribed: tuple[str, ...] = ()
     assignor: str | None = None
-    assigned: set[Place] = field(default_factory=set)  # what it was told to have
-    releasing: set[Place] = field(default_factory=set)  # what it was told to give up, and has not yet
+    assigned: set[TopicIdPartition] = field(default_factory=set)  # what it was told to have
+    releasing: set[TopicIdPartition] = field(default_factory=set)  # what it was told to give up, and has not yet
     deadline_ms: int = 0
     away: bool = False  # a static member that said it comes again
 
@@ -63,7 +65,7 @@ class ConsumerGroup:
         self.id = group_id
         self.epoch = 0
         self.members: dict[str, _ConsumerMember] = {}
-        self.target: dict[str, set[Place]] = {}
+        self.target: dict[str, set[TopicIdPartition]] = {}
         self._partitions: dict[str, int] = {}  # of subscribed topics when the target was made
 
     @property
@@ -87,7 +89,7 @@ class ConsumerGroup:
         """The assignor: `range` if a member asks for it, else `uniform`."""
         return "range" if any(member.assignor == "range" for member in self.members.values()) else "uniform"
 
-    def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:  # noqa: ARG002  # as all groups
+    def check_may_commit(self, member_id: str, epoch: int, instance: str | None) -> None:  # noqa: ARG002  # as all groups
         """Check that a member may commit offsets. Raises Refusal."""
         if epoch < 0 and not member_id and not self.members:
             return
@@ -97,42 +99,42 @@ class ConsumerGroup:
         if member.epoch != epoch:
             raise Refusal(STALE_MEMBER_EPOCH)
 
-    def take_heartbeat(self, call: Call) -> dict[str, Any]:
+    def take_heartbeat(self, call: Call) -> ResponseBody:
         """Take a heartbeat, by which a member joins, stays or leaves. Raises Refusal."""
         body = call.body
         epoch = body["member_epoch"]
         if epoch in (_LEAVES, _LEAVES_FOR_A_WHILE):
-            return self._remove_leaving(body, epoch)
-        member = self._join(call) if epoch == 0 else self._find_member(body, epoch)
+            return self._remove_leaving_member(body, epoch)
+        member = self._join_member(call) if epoch == 0 else self._find_member(body, epoch)
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
-        changed = self._subscribe(member, body)
-        if changed or self._partitions != self._count_partitions():
-            self._reassign()
+        changed = self._update_subscription(member, body)
+        if changed or self._partitions != self._count_partitions_by_topic():
+            self._make_new_target()
         owned = body["topic_partitions"]
         if owned is not None:
             member.releasing &= {(row["topic_id"], number) for row in owned for number in row["partitions"]}
         told = member.assigned.copy()
-        self._reconcile(member)
+        self._move_member_towards_target(member)
         full = epoch == 0 or owned is not None
         return {
             "error_code": 0,
             "member_id": member.id,
             "member_epoch": member.epoch,
             "heartbeat_interval_ms": HEARTBEAT_MS,
-            "assignment": _assignment(member.assigned) if full or told != member.assigned else None,
+            "assignment": _build_assignment(member.assigned) if full or told != member.assigned else None,
         }
 
-    def _remove_leaving(self, body: dict[str, Any], epoch: int) -> dict[str, Any]:
+    def _remove_leaving_member(self, body: RequestBody, epoch: int) -> ResponseBody:
         member = self.members.get(body["member_id"])
         if member is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
         if epoch == _LEAVES_FOR_A_WHILE and member.instance is not None:
             member.away = True
         else:
-            self._remove(member)
+            self._remove_member(member)
         return {"error_code": 0, "member_id": member.id, "member_epoch": epoch, "heartbeat_interval_ms": HEARTBEAT_MS}
 
-    def _join(self, call: Call) -> _ConsumerMember:
+    def _join_member(self, call: Call) -> _ConsumerMember:
         body = call.body
         instance = body["instance_id"]
         member_id = body["member_id"] or f"member-{self.cluster.next_number():012x}"
@@ -146,7 +148,7 @@ class ConsumerGroup:
             before.id, before.away, before.epoch = member_id, False, 0
             before.releasing.clear()
             self.members[member_id] = before
-            self._watch(before)
+            self._start_session_timer(before)
             return before
         known = self.members.get(member_id)
         if known is not None:
@@ -157,10 +159,10 @@ class ConsumerGroup:
         if not body["subscribed_topic_names"] and not body.get("subscribed_topic_regex"):
             raise Refusal(INVALID_REQUEST, "a member that joins must subscribe to something")
         known = self.members[member_id] = _ConsumerMember(member_id, instance, call.client_id or "", call.client_host)
-        self._watch(known)
+        self._start_session_timer(known)
         return known
 
-    def _find_member(self, body: dict[str, Any], epoch: int) -> _ConsumerMember:
+    def _find_member(self, body: RequestBody, epoch: int) -> _ConsumerMember:
         member = self.members.get(body["member_id"])
         if member is None:
             raise Refusal(UNKNOWN_MEMBER_ID)
@@ -174,7 +176,7 @@ class ConsumerGroup:
                 raise Refusal(FENCED_MEMBER_EPOCH)
         return member
 
-    def _subscribe(self, member: _ConsumerMember, body: dict[str, Any]) -> bool:
+    def _update_subscription(self, member: _ConsumerMember, body: RequestBody) -> bool:
         """Note what a member subscribes to; returns whether that is new."""
         if body.get("subscribed_topic_regex"):
             raise Refusal(INVALID_REGULAR_EXPRESSION, "the mock supports topic names only, no patterns")
@@ -191,15 +193,15 @@ class ConsumerGroup:
         member.assignor = assignor or member.assignor
         return changed
 
-    def _count_partitions(self) -> dict[str, int]:
+    def _count_partitions_by_topic(self) -> dict[str, int]:
         names = {name for member in self.members.values() for name in member.subscribed}
         topics = self.cluster.topics
         return {name: len(topics[name].logs) for name in sorted(names) if name in topics}
 
-    def _reassign(self) -> None:
+    def _make_new_target(self) -> None:
         """Begin a new epoch, with a new target assignment."""
         self.epoch += 1
-        self._partitions = self._count_partitions()
+        self._partitions = self._count_partitions_by_topic()
         before = self.target
         self.target = {name: set() for name in self.members}
         by_range = self.assignor == "range"
@@ -212,7 +214,7 @@ class ConsumerGroup:
             else:
                 self._assign_evenly(takers, places, before)
 
-    def _assign_ranges(self, takers: list[str], places: list[Place]) -> None:
+    def _assign_ranges(self, takers: list[str], places: list[TopicIdPartition]) -> None:
         share, more = divmod(len(places), len(takers))
         at = 0
         for index, taker in enumerate(takers):
@@ -220,7 +222,9 @@ class ConsumerGroup:
             self.target[taker].update(places[at:stop])
             at = stop
 
-    def _assign_evenly(self, takers: list[str], places: list[Place], before: dict[str, set[Place]]) -> None:
+    def _assign_evenly(
+        self, takers: list[str], places: list[TopicIdPartition], before: dict[str, set[TopicIdPartition]]
+    ) -> None:
         """Assign partitions as evenly as possible; a member keeps those that it had where the result is as even."""
         most, more = divmod(len(places), len(takers))
         room = dict.fromkeys(takers, most)
@@ -238,7 +242,7 @@ class ConsumerGroup:
             room[taker] -= 1
             self.target[taker].add(place)
 
-    def _reconcile(self, member: _ConsumerMember) -> None:
+    def _move_member_towards_target(self, member: _ConsumerMember) -> None:
         """Lead a member one step towards its target."""
         target = self.target[member.id]
         surplus = member.assigned - target
@@ -250,42 +254,42 @@ class ConsumerGroup:
                 member.epoch = self.epoch
             return
         member.epoch = self.epoch
-        taken: set[Place] = set()
+        taken: set[TopicIdPartition] = set()
         for other in self.members.values():
             if other is not member:
                 taken |= other.assigned | other.releasing
         member.assigned |= target - taken
 
-    def _watch(self, member: _ConsumerMember) -> None:
+    def _start_session_timer(self, member: _ConsumerMember) -> None:
         member.deadline_ms = self.cluster.now_ms + SESSION_MS
-        self.cluster.schedule(SESSION_MS, partial(self._check_session, member))
+        self.cluster.schedule(SESSION_MS, partial(self._check_session_timeout, member))
 
-    def _check_session(self, member: _ConsumerMember) -> None:
+    def _check_session_timeout(self, member: _ConsumerMember) -> None:
         if self.members.get(member.id) is not member:
             return
         left_ms = member.deadline_ms - self.cluster.now_ms
         if left_ms > 0:
-            self.cluster.schedule(left_ms, partial(self._check_session, member))
+            self.cluster.schedule(left_ms, partial(self._check_session_timeout, member))
         else:
-            self._remove(member)
+            self._remove_member(member)
 
-    def _remove(self, member: _ConsumerMember) -> None:
+    def _remove_member(self, member: _ConsumerMember) -> None:
         del self.members[member.id]
         self.target.pop(member.id, None)
         if self.members:
-            self._reassign()
+            self._make_new_target()
         else:
             self.epoch += 1
 
 
-def _assignment(places: set[Place]) -> dict[str, Any]:
+def _build_assignment(places: set[TopicIdPartition]) -> dict[str, Any]:
     topics: dict[UUID, list[int]] = {}
     for topic_id, number in sorted(places, key=lambda place: (place[0].bytes, place[1])):
         topics.setdefault(topic_id, []).append(number)
     return {"topic_partitions": [{"topic_id": each, "partitions": numbers} for each, numbers in topics.items()]}
 
 
-def handle_consumer_group_heartbeat(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_consumer_group_heartbeat(cluster: MockCluster, call: Call) -> ResponseBody:
     """ConsumerGroupHeartbeat: a member joins, stays or leaves."""
     group_id = call.body["group_id"]
     cluster.check_coordinator(call, 0, group_id)
@@ -297,7 +301,7 @@ def handle_consumer_group_heartbeat(cluster: MockCluster, call: Call) -> dict[st
     if call.body["member_epoch"] != 0:
         raise Refusal(UNKNOWN_MEMBER_ID)
     if found is None and len(cluster.groups) >= MOCK_GROUPS_MAX:
-        cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
+        cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
         raise Refusal(GROUP_MAX_SIZE_REACHED)
     made = ConsumerGroup(cluster, group_id)
     answer = made.take_heartbeat(call)

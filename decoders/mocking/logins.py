@@ -13,9 +13,11 @@ from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from hashlib import blake2b
 from hmac import compare_digest
-from typing import Any, Final
+from typing import Final
 
-from decoders.mocking.cluster import Call, MockCluster, MockLogin, Refusal
+from decoders.mocking.cluster_state import Call, MockCluster, MockLogin
+from decoders.mocking.finish_responses import ResponseBody
+from decoders.mocking.refusal import Refusal
 from decoders.protocols.scram import HASHES, LEAST_ITERATIONS, make_proofs, xor_bytes
 
 __all__ = ["TAKEN_MECHANISMS", "UNPROVEN_MECHANISMS", "handle_sasl_authenticate", "handle_sasl_handshake"]
@@ -41,7 +43,7 @@ class UnprovenLogin:
 
     done = False
 
-    def answer(self, token: bytes) -> bytes:  # noqa: ARG002  # whatever it is
+    def answer_token(self, token: bytes) -> bytes:  # noqa: ARG002  # whatever it is
         """An empty answer, to any token."""
         self.done = True
         return b""
@@ -60,11 +62,11 @@ class ScramLogin:
         self._salt = b""
         self._said = b""  # client-first and server-first, as they are signed
 
-    def answer(self, token: bytes) -> bytes:
+    def answer_token(self, token: bytes) -> bytes:
         """The broker's answer to a client's token. Raises Refusal."""
-        return self._prove(token) if self._said else self._challenge(token)
+        return self._answer_final_message(token) if self._said else self._answer_first_message(token)
 
-    def _challenge(self, token: bytes) -> bytes:
+    def _answer_first_message(self, token: bytes) -> bytes:
         found = _CLIENT_FIRST.match(token[:_SIZE_MAX])
         if found is None:
             raise Refusal(SASL_AUTHENTICATION_FAILED, f"no first message of {self._mechanism}")
@@ -77,11 +79,11 @@ class ScramLogin:
         self._said = b"%b,%b" % (bare, first)
         return first
 
-    def _prove(self, token: bytes) -> bytes:
+    def _answer_final_message(self, token: bytes) -> bytes:
         found = _CLIENT_FINAL.match(token[:_SIZE_MAX])
         if found is None or found[2] != self._nonce:
             raise Refusal(SASL_AUTHENTICATION_FAILED, f"no final message of {self._mechanism}")
-        password = self._cluster.password_of(self._user)
+        password = self._cluster.find_password(self._user)
         signed = b"%b,%b" % (self._said, found[1])
         proofs = make_proofs(self._mechanism, password, self._salt, LEAST_ITERATIONS, signed)
         try:
@@ -90,38 +92,38 @@ class ScramLogin:
             shown = b""
         if not compare_digest(shown, xor_bytes(proofs.client_key, proofs.client_signature)):
             text = f"user {self._user[:100]!r} logs in by {self._mechanism} with a password that the mock does not know"
-            self._cluster.note(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
+            self._cluster.note_for_user(f"{text}: give it by --password USER=PASSWORD (kw help mock)")
             raise Refusal(SASL_AUTHENTICATION_FAILED, text)
         self.done = True
         return b"v=" + b64encode(proofs.server_signature)
 
 
-def handle_sasl_handshake(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_sasl_handshake(cluster: MockCluster, call: Call) -> ResponseBody:
     """SaslHandshake: begin a login by any recorded mechanism that a mock can speak."""
     taken = [name for name in cluster.mechanisms if name in TAKEN_MECHANISMS]
     asked = call.body["mechanism"]
     code = NONE if asked in taken else UNSUPPORTED_SASL_MECHANISM
     if not cluster.mechanisms:
         code = ILLEGAL_SASL_STATE  # as on a listener without SASL
-        cluster.note("a client wants to log in and is refused: the recording has no logins")
+        cluster.note_for_user("a client wants to log in and is refused: the recording has no logins")
     elif code:
         known = ", ".join(taken) or "no mechanism"
-        cluster.note(f"a client wants to log in by {asked[:100]!r} and is refused: the mock takes {known}")
-    call.login = None if code else _login(cluster, asked)
+        cluster.note_for_user(f"a client wants to log in by {asked[:100]!r} and is refused: the mock takes {known}")
+    call.login = None if code else _make_login(cluster, asked)
     return {"error_code": code, "mechanisms": taken}
 
 
-def _login(cluster: MockCluster, mechanism: str) -> MockLogin:
+def _make_login(cluster: MockCluster, mechanism: str) -> MockLogin:
     return ScramLogin(cluster, mechanism) if mechanism in HASHES else UnprovenLogin()
 
 
-def handle_sasl_authenticate(cluster: MockCluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
+def handle_sasl_authenticate(cluster: MockCluster, call: Call) -> ResponseBody:  # noqa: ARG001  # as all handlers
     """SaslAuthenticate: take the next token of a login that a handshake has begun."""
     login = call.login
     if login is None or login.done:
         raise Refusal(ILLEGAL_SASL_STATE, "no SaslHandshake came before SaslAuthenticate")
     try:
-        token = login.answer(call.body["auth_bytes"])
+        token = login.answer_token(call.body["auth_bytes"])
     except Refusal:
         call.login = None
         raise

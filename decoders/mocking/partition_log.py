@@ -14,12 +14,13 @@ from struct import Struct
 from typing import Final
 
 from decoders.errors import DecodeError, EncodeError
+from decoders.mocking.refusal import Refusal
 from decoders.named_tuple import NamedTuple
 from decoders.records.model import Batch, Record
 from decoders.records.read import decode_records
 from decoders.records.write import encode_batch
 
-__all__ = ["Abort", "PartitionLog", "ProducerError", "StoredBatch", "read_stored", "without_codec"]
+__all__ = ["Abort", "PartitionLog", "StoredBatch", "read_records_of_batch", "rewrite_without_codec"]
 
 MAGIC: Final = 2
 # How many of a producer's latest batches are recognised when they are sent once more.
@@ -33,14 +34,6 @@ _SEQUENCES: Final = 1 << 31
 # Error codes of Kafka.
 OUT_OF_ORDER_SEQUENCE_NUMBER: Final = 45
 INVALID_PRODUCER_EPOCH: Final = 47
-
-
-class ProducerError(Exception):
-    """A batch that its producer must not write here; `code` is Kafka's."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 @dataclass(slots=True)
@@ -69,6 +62,13 @@ class Abort(NamedTuple):
     last_offset: int
 
 
+class OffsetAndTimestamp(NamedTuple):
+    """A record by its offset and timestamp."""
+
+    offset: int
+    timestamp: int
+
+
 @dataclass(slots=True)
 class _Producer:
     epoch: int
@@ -92,11 +92,11 @@ class PartitionLog:
         self.aborts: list[Abort] = []
 
     @property
-    def stable_end(self) -> int:
+    def last_stable_offset(self) -> int:
         """The last stable offset: readers of committed records get only records before it."""
         return min(self.open.values(), default=self.end)
 
-    def add(self, batch: StoredBatch) -> None:
+    def add_batch(self, batch: StoredBatch) -> None:
         """Put a batch at the end with the offsets that it has, which are not below the end."""
         self.batches.append(batch)
         self._bases.append(batch.base_offset)
@@ -119,32 +119,32 @@ class PartitionLog:
             known.batches.append((batch.base_sequence, batch.record_count, batch.base_offset))
 
     def find_duplicate(self, batch: StoredBatch) -> int | None:
-        """The offset at which an idempotent batch was written before; None where it is new. Raises ProducerError."""
+        """The offset at which an idempotent batch was written before; None where it is new. Raises Refusal."""
         if batch.base_sequence < 0:
             return None
         known = self._producers.get(batch.producer_id)
         if known is None:
             return None
         if batch.producer_epoch < known.epoch:
-            raise ProducerError(INVALID_PRODUCER_EPOCH)
+            raise Refusal(INVALID_PRODUCER_EPOCH)
         if batch.producer_epoch > known.epoch:
             if batch.base_sequence:
-                raise ProducerError(OUT_OF_ORDER_SEQUENCE_NUMBER)
+                raise Refusal(OUT_OF_ORDER_SEQUENCE_NUMBER)
             return None
         for sequence, count, offset in known.batches:
             if sequence == batch.base_sequence and count == batch.record_count:
                 return offset
         if batch.base_sequence != known.next_sequence:
-            raise ProducerError(OUT_OF_ORDER_SEQUENCE_NUMBER)
+            raise Refusal(OUT_OF_ORDER_SEQUENCE_NUMBER)
         return None
 
-    def append(self, batch: StoredBatch) -> int:
+    def append_batch(self, batch: StoredBatch) -> int:
         """Write a batch at the end, which sets its offsets; returns the first of them."""
         base = self.end
         count = batch.last_offset - batch.base_offset
         batch.data = _INT64.pack(base) + batch.data[_INT64.size :]  # the checksum does not cover it
         batch.base_offset, batch.last_offset = base, base + count
-        self.add(batch)
+        self.add_batch(batch)
         return base
 
     def end_transaction(self, producer_id: int, epoch: int, now_ms: int, *, commit: bool) -> int:
@@ -160,7 +160,7 @@ class PartitionLog:
                 partition_leader_epoch=0,
             ),
         )
-        self.add(
+        self.add_batch(
             StoredBatch(
                 *(self.end, self.end, data, now_ms, producer_id, epoch, -1, 1),
                 transactional=True,
@@ -173,17 +173,19 @@ class PartitionLog:
             self._producers[producer_id] = _Producer(epoch, 0)
         return len(data)
 
-    def skip_to(self, end: int) -> None:
+    def extend_with_empty_batch(self, end: int) -> None:
         """Move the end of the log to `end` by an empty batch, as compaction leaves it: readers pass unknown offsets."""
         if end > self.end:
             data = encode_batch([], Batch(base_offset=self.end, last_offset=end - 1, partition_leader_epoch=0))
-            self.add(StoredBatch(self.end, end - 1, data))
+            self.add_batch(StoredBatch(self.end, end - 1, data))
 
     def read(self, offset: int, size: int, limit: int, *, at_least_one: bool) -> list[StoredBatch]:
         """The batches from the one that holds `offset` on, up to a number of bytes and before `limit`."""
-        at = self._index(offset)
+        at = self._find_batch_index(offset)
         found: list[StoredBatch] = []
-        for batch in self.batches[at : at + 1] if at < len(self.batches) and not size else self._batches_from(at):
+        for batch in (
+            self.batches[at : at + 1] if at < len(self.batches) and not size else self._iterate_batches_from(at)
+        ):
             if batch.base_offset >= limit:
                 break
             if len(batch.data) > size and (found or not at_least_one):
@@ -192,38 +194,38 @@ class PartitionLog:
             size -= len(batch.data)
         return found
 
-    def _batches_from(self, at: int) -> Iterator[StoredBatch]:
+    def _iterate_batches_from(self, at: int) -> Iterator[StoredBatch]:
         for index in range(at, len(self.batches)):
             yield self.batches[index]
 
-    def _index(self, offset: int) -> int:
+    def _find_batch_index(self, offset: int) -> int:
         """The index of the first batch that ends at this offset or after it."""
         at = max(bisect_right(self._bases, offset) - 1, 0)
         while at < len(self.batches) and self.batches[at].last_offset < offset:
             at += 1
         return at
 
-    def aborted_in(self, first: int, last: int) -> list[Abort]:
+    def find_aborted_between(self, first: int, last: int) -> list[Abort]:
         """The aborted transactions that have offsets from `first` to `last`."""
         return [abort for abort in self.aborts if abort.last_offset >= first and abort.first_offset <= last]
 
-    def find_time(self, timestamp: int) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record that is not older than `timestamp`; None where there is none."""
+    def find_offset_by_time(self, timestamp: int) -> OffsetAndTimestamp | None:
+        """The first record that is not older than `timestamp`; None where there is none."""
         for batch in self.batches:
             if batch.max_timestamp < timestamp or batch.control:
                 continue
-            for record in read_stored(batch):
+            for record in read_records_of_batch(batch):
                 if record.timestamp is not None and record.timestamp >= timestamp:
-                    return record.offset, record.timestamp
+                    return OffsetAndTimestamp(record.offset, record.timestamp)
         return None
 
-    def find_greatest_time(self) -> tuple[int, int] | None:
-        """Offset and timestamp of the first record with the greatest timestamp."""
+    def find_offset_of_greatest_time(self) -> OffsetAndTimestamp | None:
+        """The first record with the greatest timestamp."""
         greatest = max((batch.max_timestamp for batch in self.batches if not batch.control), default=-1)
-        return None if greatest < 0 else self.find_time(greatest)
+        return None if greatest < 0 else self.find_offset_by_time(greatest)
 
 
-def read_stored(batch: StoredBatch) -> Sequence[Record]:
+def read_records_of_batch(batch: StoredBatch) -> Sequence[Record]:
     """The records of a batch; none where they cannot be read."""
     try:
         found: list[Batch] = decode_records(batch.data)
@@ -232,11 +234,11 @@ def read_stored(batch: StoredBatch) -> Sequence[Record]:
     return [record for each in found for record in each.records or ()]
 
 
-def without_codec(batch: StoredBatch, magic: int) -> bytes:
+def rewrite_without_codec(batch: StoredBatch, magic: int) -> bytes:
     """A batch in format `magic` without a codec, for older clients; empty for control batches they cannot know."""
     if magic < MAGIC and batch.control:
         return b""
-    records = read_stored(batch)
+    records = read_records_of_batch(batch)
     try:
         if magic == MAGIC:
             return encode_batch(

@@ -6,11 +6,12 @@ from typing import Final
 
 from decoders.errors import DecodeError, EncodeError
 from decoders.mocking.partition_log import MAGIC, StoredBatch
+from decoders.mocking.refusal import Refusal
 from decoders.records.model import Batch
 from decoders.records.read import decode_records
 from decoders.records.write import encode_batch
 
-__all__ = ["RecordsError", "split_records"]
+__all__ = ["split_records"]
 
 _COMMIT: Final = "COMMIT"
 
@@ -19,19 +20,10 @@ CORRUPT_MESSAGE: Final = 2
 INVALID_RECORD: Final = 87
 
 
-class RecordsError(Exception):
-    """Records that a broker does not accept; `code` is Kafka's."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__(text)
-        self.code = code
-        self.text = text
-
-
 def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
     """The batches of a records field. `partly`: batches that cannot be read are left out, else they are an error.
 
-    Raises RecordsError.
+    Raises Refusal.
     """
     found: list[StoredBatch] = []
     try:
@@ -39,20 +31,20 @@ def split_records(data: bytes, *, partly: bool = False) -> list[StoredBatch]:
     except DecodeError as problem:
         if partly:
             return found
-        raise RecordsError(CORRUPT_MESSAGE, problem.text) from None
+        raise Refusal(CORRUPT_MESSAGE, problem.text) from None
     at = 0
     for batch in batches:
         stop = at + batch.size
-        problem_text = _problem(batch)
+        problem_text = _find_batch_problem(batch)
         if problem_text is None:
             found += _make_stored_batches(batch, data[at:stop])
         elif not partly:
-            raise RecordsError(CORRUPT_MESSAGE, problem_text)
+            raise Refusal(CORRUPT_MESSAGE, problem_text)
         at = stop
     return found
 
 
-def _problem(batch: Batch) -> str | None:
+def _find_batch_problem(batch: Batch) -> str | None:
     if batch.error is not None:
         return batch.error[1]
     if batch.truncated or batch.magic is None or batch.records is None or batch.crc == "bad":
@@ -88,7 +80,7 @@ def _make_stored_batches(batch: Batch, data: bytes) -> list[StoredBatch]:
         try:
             again = encode_batch([record], Batch(base_offset=record.offset, partition_leader_epoch=0))
         except EncodeError as problem:
-            raise RecordsError(INVALID_RECORD, problem.text) from None
+            raise Refusal(INVALID_RECORD, problem.text) from None
         stamp = -1 if record.timestamp is None else record.timestamp
         out.append(StoredBatch(record.offset, record.offset, again, stamp, record_count=1))
     return out

@@ -14,9 +14,11 @@ from typing import Any, Final
 
 from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX
-from decoders.mocking.cluster import Call, Committed, MockCluster, Refusal, Timer, TopicPartition
-from decoders.mocking.committed_offsets import check_member, commit_each
+from decoders.mocking.cluster_state import Call, Committed, MockCluster, Timer, TopicPartition
+from decoders.mocking.committed_offsets import check_group_member, commit_offsets_of_request
+from decoders.mocking.finish_responses import RequestRow, ResponseBody
 from decoders.mocking.partition_log import StoredBatch
+from decoders.mocking.refusal import Refusal
 
 __all__ = [
     *("add_partition_on_write", "handle_add_offsets_to_txn", "handle_add_partitions_to_txn", "handle_end_txn"),
@@ -76,12 +78,12 @@ def _expire_transaction(cluster: MockCluster, transaction: _Transaction) -> None
 
 def _bump_epoch(cluster: MockCluster, transaction: _Transaction) -> None:
     if transaction.epoch >= _EPOCH_MAX:
-        transaction.producer_id, transaction.epoch = _new_producer_id(cluster), 0
+        transaction.producer_id, transaction.epoch = _next_producer_id(cluster), 0
     else:
         transaction.epoch += 1
 
 
-def _new_producer_id(cluster: MockCluster) -> int:
+def _next_producer_id(cluster: MockCluster) -> int:
     cluster.next_producer_id += 1
     return cluster.next_producer_id
 
@@ -101,7 +103,7 @@ def _end_transaction(cluster: MockCluster, transaction: _Transaction, *, commit:
             if waiting is not None:
                 waiting.discard(producer_id)
             if commit:
-                cluster.commit(group, place, committed)
+                cluster.commit_offset(group, place, committed)
     changed = list(transaction.partitions)
     transaction.partitions.clear()
     transaction.offsets.clear()
@@ -110,7 +112,7 @@ def _end_transaction(cluster: MockCluster, transaction: _Transaction, *, commit:
     if transaction.timer is not None:
         transaction.timer.cancel()
     for place in changed:
-        cluster.notify_appended(place)
+        cluster.notify_append_watchers(place)
 
 
 def _find_transaction(
@@ -122,20 +124,20 @@ def _find_transaction(
     if found is None or found.producer_id != producer_id:
         raise Refusal(INVALID_PRODUCER_ID_MAPPING)
     if found.epoch != epoch:
-        raise Refusal(_fencing_error(call))
+        raise Refusal(_choose_fencing_error(call))
     return found
 
 
-def _fencing_error(call: Call) -> int:
+def _choose_fencing_error(call: Call) -> int:
     return PRODUCER_FENCED if call.version >= _FENCED_FROM[call.api_key] else INVALID_PRODUCER_EPOCH
 
 
-def handle_init_producer_id(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_init_producer_id(cluster: MockCluster, call: Call) -> ResponseBody:
     """InitProducerId: a producer id; for a known transactional id a newer epoch, which fences the former producer."""
     body = call.body
     transactional_id = body["transactional_id"]
     if transactional_id is None:
-        return {"error_code": 0, "producer_id": _new_producer_id(cluster), "producer_epoch": 0}
+        return {"error_code": 0, "producer_id": _next_producer_id(cluster), "producer_epoch": 0}
     if not transactional_id:
         raise Refusal(INVALID_REQUEST)
     cluster.check_coordinator(call, 1, transactional_id)
@@ -145,12 +147,12 @@ def handle_init_producer_id(cluster: MockCluster, call: Call) -> dict[str, Any]:
     producer_id = body.get("producer_id", -1)
     if found is None:
         if len(cluster.transactions) >= MOCK_GROUPS_MAX:
-            cluster.note(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids, its limit: it refuses more")
+            cluster.note_for_user(f"the mock has {MOCK_GROUPS_MAX:,} transactional ids, its limit: it refuses more")
             raise Refusal(POLICY_VIOLATION)
-        found = cluster.transactions[transactional_id] = _Transaction(_new_producer_id(cluster))
+        found = cluster.transactions[transactional_id] = _Transaction(_next_producer_id(cluster))
     else:
         if producer_id >= 0 and (producer_id, body["producer_epoch"]) != (found.producer_id, found.epoch):
-            raise Refusal(_fencing_error(call))
+            raise Refusal(_choose_fencing_error(call))
         _bump_epoch(cluster, found)
         if found.ongoing:
             _end_transaction(cluster, found, commit=False)
@@ -159,7 +161,7 @@ def handle_init_producer_id(cluster: MockCluster, call: Call) -> dict[str, Any]:
     return {"error_code": 0, "producer_id": found.producer_id, "producer_epoch": found.epoch}
 
 
-def handle_add_partitions_to_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_add_partitions_to_txn(cluster: MockCluster, call: Call) -> ResponseBody:
     """AddPartitionsToTxn: partitions take part in a transaction."""
     body = call.body
     if "transactions" in body:
@@ -168,17 +170,19 @@ def handle_add_partitions_to_txn(cluster: MockCluster, call: Call) -> dict[str, 
             "results_by_transaction": [
                 {
                     "transactional_id": each["transactional_id"],
-                    "topic_results": _add_partitions(cluster, call, each, verify=each["verify_only"]),
+                    "topic_results": _add_partitions_to_transaction(cluster, call, each, verify=each["verify_only"]),
                 }
                 for each in body["transactions"]
             ],
         }
     old = "v3_and_below_"
     asked = {name.removeprefix(old): value for name, value in body.items()}
-    return {"results_by_topic_v3_and_below": _add_partitions(cluster, call, asked, verify=False)}
+    return {"results_by_topic_v3_and_below": _add_partitions_to_transaction(cluster, call, asked, verify=False)}
 
 
-def _add_partitions(cluster: MockCluster, call: Call, asked: dict[str, Any], *, verify: bool) -> list[dict[str, Any]]:
+def _add_partitions_to_transaction(
+    cluster: MockCluster, call: Call, asked: RequestRow, *, verify: bool
+) -> list[dict[str, Any]]:
     codes: dict[TopicPartition, int] = {}
     places = [(topic["name"], number) for topic in asked["topics"] for number in topic["partitions"]]
     found: _Transaction | None = None
@@ -215,7 +219,7 @@ def _add_partitions(cluster: MockCluster, call: Call, asked: dict[str, Any], *, 
     ]
 
 
-def handle_add_offsets_to_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_add_offsets_to_txn(cluster: MockCluster, call: Call) -> ResponseBody:
     """AddOffsetsToTxn: a group's offsets take part in a transaction."""
     body = call.body
     found = _find_transaction(cluster, call, body["transactional_id"], body["producer_id"], body["producer_epoch"])
@@ -224,7 +228,7 @@ def handle_add_offsets_to_txn(cluster: MockCluster, call: Call) -> dict[str, Any
     return {"error_code": 0}
 
 
-def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> ResponseBody:
     """TxnOffsetCommit: offsets that are committed with a transaction."""
     body = call.body
     group = body["group_id"]
@@ -236,11 +240,11 @@ def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]
         if found is None or found.producer_id != body["producer_id"]:
             raise Refusal(INVALID_PRODUCER_ID_MAPPING)
         if found.epoch != body["producer_epoch"]:
-            raise Refusal(_fencing_error(call))
+            raise Refusal(_choose_fencing_error(call))
         member = body.get("member_id", "")
         generation = body.get("generation_id_or_member_epoch", -1)
         if member or generation >= 0:
-            check_member(cluster, group, member, generation, body.get("group_instance_id"))
+            check_group_member(cluster, group, member, generation, body.get("group_instance_id"))
         if call.version >= _COMMIT_ADDS_FROM:
             _begin_transaction(cluster, found)
             found.groups.add(group)
@@ -255,10 +259,10 @@ def handle_txn_offset_commit(cluster: MockCluster, call: Call) -> dict[str, Any]
         found.offsets.setdefault(group, {})[place] = committed
         cluster.pending.setdefault(group, {}).setdefault(place, set()).add(found.producer_id)
 
-    return commit_each(cluster, call, problem, keep_offset)
+    return commit_offsets_of_request(cluster, call, problem, keep_offset)
 
 
-def handle_end_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_end_txn(cluster: MockCluster, call: Call) -> ResponseBody:
     """EndTxn: commit or abort a transaction."""
     body = call.body
     commit = body["committed"]
@@ -270,7 +274,7 @@ def handle_end_txn(cluster: MockCluster, call: Call) -> dict[str, Any]:
     again = found.last_result is not None and body["producer_epoch"] == found.last_epoch
     if not again:
         if body["producer_epoch"] != found.epoch:
-            raise Refusal(_fencing_error(call))
+            raise Refusal(_choose_fencing_error(call))
         if not found.ongoing and (commit or not bumps):
             raise Refusal(INVALID_TXN_STATE)
         found.last_epoch = found.epoch

@@ -68,7 +68,7 @@ def command(
     FILE as for `kw sniff`, or NDJSON that kw wrote with --records. Clients are answered in any version they ask for;
     their writes are kept in memory and lost at the end. Ctrl-C ends.
     """
-    from kwcli.mock.run import MockPlan, run_mock
+    from kwcli.mock.run_mock import MockPlan, run_mock
 
     refuse_clashes(*CLASHES)
     return run_mock(env, MockPlan(CaptureOptions(files, keylogs=keylogs), security, log, passwords, **place))

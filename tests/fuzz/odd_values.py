@@ -21,7 +21,7 @@ from decoders.filters.fields import FIELDS
 from decoders.messages.read_ndjson import RecordLines
 from decoders.messages.request_log import RequestLogLines
 from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
-from decoders.mocking.handlers import make_brokers
+from decoders.mocking.handler_table import make_brokers
 from kwcli.run_environment import Exit
 from kwcli.stats import BY, METRICS
 from tests.cli.worlds import Outcome, kw
@@ -267,9 +267,9 @@ def mock_recording(path: Path) -> Outcome:
                 recording.add(row)
             except RedactedRecording:
                 continue  # it ends the command in one line
-    nodes = recording.nodes()
+    nodes = recording.list_nodes()
     if nodes:
-        make_brokers(recording.cluster(nodes))
+        make_brokers(recording.build_cluster(nodes))
     return Outcome(Exit.DONE, "", "")
 
 

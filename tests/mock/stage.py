@@ -8,9 +8,9 @@ from uuid import UUID
 
 from decoders import Record, decode_response, encode_request
 from decoders.apis import api
-from decoders.mocking.broker import MockBrokers, MockConnection
-from decoders.mocking.cluster import MockCluster, MockNode
-from decoders.mocking.handlers import make_brokers
+from decoders.mocking.client_connections import MockBrokers, MockConnection
+from decoders.mocking.cluster_state import MockCluster, MockNode
+from decoders.mocking.handler_table import make_brokers
 from decoders.records.model import Batch
 from decoders.records.write import encode_batch
 

@@ -16,9 +16,9 @@ from decoders import encode_request, read_exchanges
 from decoders.apis import NAMES, api
 from decoders.frames.live_framing import SIZE
 from decoders.messages.exchange_from_json import FromRecords
-from decoders.mocking.cluster import MockCluster
 from decoders.mocking.cluster_from_recording import READ, RecordedCluster, RedactedRecording
-from decoders.mocking.handlers import HANDLERS, SERVED, make_brokers
+from decoders.mocking.cluster_state import MockCluster
+from decoders.mocking.handler_table import HANDLERS, SERVED, make_brokers
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.mock.stage import TOPIC, Stage, batch, framed, only_partition, values, wanted, written
@@ -37,13 +37,13 @@ def recorded() -> RecordedCluster:
 
 
 def test_the_tour_becomes_its_cluster(recorded: RecordedCluster) -> None:
-    nodes = recorded.nodes()
+    nodes = recorded.list_nodes()
     assert [(node.id, node.host, node.port) for node in nodes] == [
         (1, "127.0.0.1", 9092),
         (2, "127.0.0.1", 9093),
         (3, "127.0.0.1", 9094),
     ]
-    cluster = recorded.cluster(nodes)
+    cluster = recorded.build_cluster(nodes)
     held = {name: [(log.start, log.end) for log in topic.logs] for name, topic in cluster.topics.items()}
     assert held == {"orders": [(0, 171), (0, 124), (0, 125)], "metrics": [(1, 3), (2, 5)], "payments": [(0, 3)]}
     assert cluster.absent == {"order"}
@@ -60,7 +60,7 @@ def test_the_same_cluster_comes_of_records_that_kw_wrote(recorded: RecordedClust
         row = reader.read(json.loads(line))
         if row.kind == "exchange":
             again.add(row)
-    one, other = recorded.cluster(recorded.nodes()), again.cluster(again.nodes())
+    one, other = recorded.build_cluster(recorded.list_nodes()), again.build_cluster(again.list_nodes())
     assert list(one.topics) == list(other.topics)
     for name, topic in one.topics.items():
         assert topic.id == other.topics[name].id
@@ -108,7 +108,7 @@ def test_recorded_errors_are_given_once_each_and_not_when_calm() -> None:
     for topic in (row, failed, failed):
         record(recording, "Metadata", 9, {"brokers": [broker], "topics": [topic]}, TOPIC)
     for calm, expected in ((False, [29, 29, 0, 0]), (True, [0, 0, 0, 0])):
-        stage.cluster = recording.cluster(recording.nodes(), calm=calm)
+        stage.cluster = recording.build_cluster(recording.list_nodes(), calm=calm)
         stage.brokers = make_brokers(stage.cluster)
         client = stage.client()
         found = [client.ask("Metadata", {"topics": [{"name": TOPIC}]}, 9)["topics"][0]["error_code"] for _ in range(4)]
@@ -191,7 +191,7 @@ def test_a_client_that_does_not_read_is_not_answered() -> None:
     for _ in range(2000):
         client.send("Metadata", 9, {"topics": None})
     assert client.connection.is_full
-    stage.brokers.unblock(client.connection, stage.now_ms)
+    stage.brokers.unblock_connection(client.connection, stage.now_ms)
     assert not client.connection.is_full
     assert client.read() is not None
 
@@ -238,7 +238,7 @@ def test_frames_that_are_none_close() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("decoders.mocking.cluster.MOCK_HELD_MAX", 10_000)
+    monkeypatch.setattr("decoders.mocking.cluster_state.MOCK_HELD_MAX", 10_000)
     stage = Stage()
     client = stage.client()
     codes = [only_partition(client.ask("Produce", written(batch(b"x" * 1000)), 9))["error_code"] for _ in range(12)]
@@ -249,10 +249,10 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_clusters_start_alike(recorded: RecordedCluster) -> None:
-    one, other = (recorded.cluster(recorded.nodes()) for _ in range(2))
+    one, other = (recorded.build_cluster(recorded.list_nodes()) for _ in range(2))
     assert isinstance(one, MockCluster)
     for topic in one.topics.values():
-        topic.logs[0].skip_to(topic.logs[0].end + 5)
+        topic.logs[0].extend_with_empty_batch(topic.logs[0].end + 5)
     assert [log.end for log in other.topics["orders"].logs] == [171, 124, 125]
 
 

@@ -10,7 +10,7 @@ import pytest
 from decoders import decode_response, encode_response
 from decoders.apis import api
 from decoders.messages.error_answers import error_answer
-from decoders.mocking.response_bodies import fit_to_version
+from decoders.mocking.finish_responses import drop_fields_beyond_version
 from decoders.schema.model import resolve
 from tests.mock.stage import TOPIC, Stage
 
@@ -106,7 +106,7 @@ def test_a_refusal_is_the_answer_of_the_table(name: str) -> None:
         got = stage.client(2 if row.other_node else 1).ask(row.api, asked, version)
         told = error_answer(known.key, version, asked, row.code, message=row.text)
         assert told.places, version
-        fitting = fit_to_version(known.key, version, told.body or {})
+        fitting = drop_fields_beyond_version(known.key, version, told.body or {})
         frame = encode_response(known.key, version, fitting, correlation_id=1)
         assert got == decode_response(frame, known.key, version).body, version
 

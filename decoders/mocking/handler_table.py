@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from decoders.apis import api
-from decoders.mocking.broker import Handler, MockBrokers
 from decoders.mocking.classic_groups import (
     handle_heartbeat,
     handle_join_group,
     handle_leave_group,
     handle_sync_group,
 )
-from decoders.mocking.cluster import Call, MockCluster
+from decoders.mocking.client_connections import Handler, MockBrokers
+from decoders.mocking.cluster_state import Call, MockCluster
 from decoders.mocking.committed_offsets import handle_offset_commit, handle_offset_fetch
 from decoders.mocking.consumer_groups import handle_consumer_group_heartbeat
-from decoders.mocking.fetching import Fetches, handle_fetch
-from decoders.mocking.group_listing import (
+from decoders.mocking.describe_groups import (
     handle_consumer_group_describe,
     handle_delete_groups,
     handle_describe_groups,
     handle_list_groups,
 )
+from decoders.mocking.fetch_sessions import Fetches
+from decoders.mocking.finish_responses import ResponseBody
 from decoders.mocking.logins import handle_sasl_authenticate, handle_sasl_handshake
-from decoders.mocking.producing import handle_list_offsets, handle_offset_for_leader_epoch, handle_produce
-from decoders.mocking.topology import (
+from decoders.mocking.metadata_and_topics import (
     handle_create_topics,
     handle_delete_topics,
     handle_describe_cluster,
     handle_find_coordinator,
     handle_metadata,
+)
+from decoders.mocking.produce_and_list_offsets import (
+    handle_list_offsets,
+    handle_offset_for_leader_epoch,
+    handle_produce,
 )
 from decoders.mocking.transactions import (
     handle_add_offsets_to_txn,
@@ -74,7 +79,7 @@ HANDLERS: Final[dict[int, Handler]] = {
 SERVED: Final = sorted((*HANDLERS, keys.FETCH, keys.API_VERSIONS))
 
 
-def handle_api_versions(cluster: MockCluster, call: Call) -> dict[str, Any]:  # noqa: ARG001  # as all handlers
+def handle_api_versions(cluster: MockCluster, call: Call) -> ResponseBody:  # noqa: ARG001  # as all handlers
     """ApiVersions: the APIs that are served, in every version that is known of them."""
     rows = []
     for key in SERVED:
@@ -90,7 +95,7 @@ def make_brokers(cluster: MockCluster) -> MockBrokers:
         cluster,
         {
             **HANDLERS,
-            keys.FETCH: lambda _, call: handle_fetch(fetches, call),
+            keys.FETCH: lambda _, call: fetches.handle_fetch(call),
             keys.API_VERSIONS: handle_api_versions,
         },
     )

@@ -8,13 +8,14 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from decoders.mocking.cluster import PASSWORD, MockNode, Refusal
 from decoders.mocking.cluster_from_recording import RecordedCluster, RedactedRecording
-from decoders.mocking.handlers import make_brokers
+from decoders.mocking.cluster_state import PASSWORD, MockNode
+from decoders.mocking.handler_table import make_brokers
 from decoders.mocking.logins import UNPROVEN_MECHANISMS
+from decoders.mocking.refusal import Refusal
 from decoders.named_tuple import NamedTuple
 from decoders.protocols.scram import HASHES
-from kwcli.mock.server import MockServer
+from kwcli.mock.mock_server import MockServer
 from kwcli.net.addresses import format_address
 from kwcli.net.listening import advertised_host, is_loopback, open_listener
 from kwcli.options import CaptureOptions, FilterOptions
@@ -57,7 +58,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
     code = read_recording(env, plan, recording)
     if code != Exit.DONE and not recording.exchanges:
         return code  # errors were reported already
-    recorded = recording.nodes()
+    recorded = recording.list_nodes()
     if not recorded:
         raise Failure("the recording has no answers of brokers, so there is nothing to mock")
     nodes, sockets = bind_nodes(recorded, plan, host)
@@ -65,15 +66,18 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         for sock in sockets.values():
             open_sockets.enter_context(sock)
         try:
-            cluster = recording.cluster(nodes, calm=plan.calm)
+            cluster = recording.build_cluster(nodes, calm=plan.calm)
         except Refusal as refusal:
             raise Failure(f"the recording is too large for a mock: {refusal.text}") from None
         cluster.passwords = plan.passwords
         brokers = make_brokers(cluster)
-        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_report, env))
+        running = None if log is None else start(log, overflow=plan.log.overflow, say=partial(_report_from_log, env))
         said = plan.log.shown
         if not said.quiet:
-            for line in (*start_lines(recording, recorded, nodes, plan), *(tls.lines() if tls is not None else ())):
+            for line in (
+                *format_start_lines(recording, recorded, nodes, plan),
+                *(tls.lines() if tls is not None else ()),
+            ):
                 env.report(line)
         ready = f"ready {format_address((nodes[0].host, nodes[0].port))}"
         log_queue = running.queue if running is not None else None
@@ -84,7 +88,7 @@ def run_mock(env: Environment, plan: MockPlan) -> int:
         return running.run_beside(env, lambda: server.serve(ready))
 
 
-def _report(env: Environment, text: str) -> None:
+def _report_from_log(env: Environment, text: str) -> None:
     env.report(f"kw: {text}")
 
 
@@ -108,7 +112,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster)
         Settings(quiet=True),
         plan.capture,
         FilterOptions(),
-        view=SniffView(_no_paths, renderer.open),
+        view=SniffView(_need_no_fields, renderer.open),
     )
     try:
         code = sniffing.run().exit_code()
@@ -122,7 +126,7 @@ def read_recording(env: Environment, plan: MockPlan, recording: RecordedCluster)
     return code
 
 
-def _no_paths(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as all needs
+def _need_no_fields(key: int, side: Side) -> frozenset[str]:  # noqa: ARG001  # as all needs
     """No fields are needed by themselves: whole bodies are read."""
     return frozenset()
 
@@ -159,7 +163,7 @@ def bind_nodes(
     return nodes, sockets
 
 
-def start_lines(
+def format_start_lines(
     recording: RecordedCluster, recorded: Sequence[MockNode], nodes: Sequence[MockNode], plan: MockPlan
 ) -> list[str]:
     """The lines that the mock prints at its start."""
@@ -193,7 +197,7 @@ def _describe_logins(recording: RecordedCluster) -> list[str]:
     if proven:
         names = ", ".join(proven)
         lines.append(f"logins by {names}: any user, password {PASSWORD}, or that of --password USER=PASSWORD")
-    if recording.untaken_mechanisms:
-        names = ", ".join(recording.untaken_mechanisms)
+    if recording.unsupported_mechanisms:
+        names = ", ".join(recording.unsupported_mechanisms)
         lines.append(f"logins by {names} are refused: the mock lacks the broker's key")
     return lines

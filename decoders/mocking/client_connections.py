@@ -3,7 +3,7 @@
     connection = mock.connect(node, "127.0.0.1:50000")
     mock.feed(connection, data, now_ms)        # bytes that have come
     mock.tick(mock.next_ms)                    # when no bytes have come until then
-    for connection in mock.take_changed():     # connections with bytes to be sent, or closed
+    for connection in mock.take_changed_connections():     # connections with bytes to be sent, or closed
         connection.take_output(); connection.closed
 
 A connection answers its requests in their order, as brokers do. A request that waits (JoinGroup for other members,
@@ -25,14 +25,21 @@ from decoders.errors import DecodeError
 from decoders.frames.live_framing import SIZE, SIZE_FIELD, Framer
 from decoders.limits import FRAME_MAX, MOCK_BUFFERED_MAX, MOCK_QUEUED_MAX
 from decoders.messages.whole_messages import decode_request, encode_response
-from decoders.mocking.cluster import MockCluster, MockLogin, Refusal
-from decoders.mocking.response_bodies import Outcome, fit_to_version, raw_token_follows, refusal_answer
+from decoders.mocking.cluster_state import MockCluster, MockLogin
+from decoders.mocking.finish_responses import (
+    Outcome,
+    ResponseBody,
+    build_refusal_answer,
+    drop_fields_beyond_version,
+    is_followed_by_raw_tokens,
+)
+from decoders.mocking.refusal import Refusal
 from decoders.protocol_facts import keys
 
 __all__ = ["MockBrokers", "MockConnection"]
 
 _HEADER_MIN: Final = 8
-Handler = Callable[[MockCluster, Any], dict[str, Any] | Outcome]
+Handler = Callable[[MockCluster, Any], ResponseBody | Outcome]
 
 
 class MockConnection:
@@ -66,7 +73,7 @@ class MockConnection:
 
 
 class MockCall:
-    """One request of a client, and the way to answer it (see Call in cluster.py)."""
+    """One request of a client, and the way to answer it (see Call in cluster_state.py)."""
 
     __slots__ = (
         "_brokers",
@@ -99,7 +106,7 @@ class MockCall:
         return "/" + self.connection.client.rpartition(":")[0].strip("[]")
 
     @property
-    def gone(self) -> bool:
+    def has_client_left(self) -> bool:
         """Whether the client has closed its connection."""
         return self.connection.closed is not None
 
@@ -112,12 +119,12 @@ class MockCall:
     def login(self, login: MockLogin | None) -> None:
         self.connection.login = login
 
-    def answer(self, body: dict[str, Any]) -> None:
+    def send_late_answer(self, body: ResponseBody) -> None:
         """Send the response of a call that waited, then go on with the requests behind it."""
         if self.connection.waiting is self:
             self.connection.waiting = None
-            self._brokers.respond(self, body)
-            self._brokers.go_on(self.connection)
+            self._brokers.send_response(self, body)
+            self._brokers.resume_connection(self.connection)
 
 
 class MockBrokers:
@@ -156,26 +163,26 @@ class MockBrokers:
         """Take bytes of a client, and answer the requests that they complete."""
         if connection.closed is not None:
             return
-        self._advance(now_ms)
+        self._advance_clock(now_ms)
         before = connection.framer.kept
-        problem = self._cut(connection, data)
+        problem = self._cut_into_frames(connection, data)
         self._buffered += connection.framer.kept - before
         if problem is None and self._buffered > MOCK_BUFFERED_MAX:
             problem = f"requests waiting for answers fill {MOCK_BUFFERED_MAX >> 20} MiB, the limit"
         if problem is not None:
             self.disconnect(connection, problem)
         else:
-            self.go_on(connection)
-        self._pump()
+            self.resume_connection(connection)
+        self._answer_ready_connections()
 
-    def _cut(self, connection: MockConnection, data: bytes) -> str | None:
+    def _cut_into_frames(self, connection: MockConnection, data: bytes) -> str | None:
         """Cut bytes into frames for the queue; returns what is wrong with them, or None."""
         framer, at = connection.framer, 0
         if framer.wanted:
             frame, at = framer.collect_frame(data)
             if frame is None:
                 return None
-            self._enqueue(connection, frame)
+            self._queue_request(connection, frame)
         elif framer.kept:
             data = framer.join_kept(data)
         for place, size in framer.frames(data, at):
@@ -184,46 +191,46 @@ class MockBrokers:
             frame = framer.take_whole(data, place, size)
             if frame is None:
                 return None
-            self._enqueue(connection, frame)
+            self._queue_request(connection, frame)
         return None
 
-    def _enqueue(self, connection: MockConnection, frame: bytes) -> None:
+    def _queue_request(self, connection: MockConnection, frame: bytes) -> None:
         connection.queue.append(frame[SIZE_FIELD:])
         connection.queued += len(frame)
         self._buffered += len(frame)
 
     def tick(self, now_ms: int) -> None:
         """Run the timers that are due at `now_ms`, and answer the requests that can go on."""
-        self._advance(now_ms)
-        self._pump()
+        self._advance_clock(now_ms)
+        self._answer_ready_connections()
 
     @property
     def next_ms(self) -> int | None:
         """The time at which the next `tick` is due; None where no timer runs."""
         return self.cluster.next_ms
 
-    def _advance(self, now_ms: int) -> None:
+    def _advance_clock(self, now_ms: int) -> None:
         self.cluster.now_ms = max(self.cluster.now_ms, now_ms)
-        self.cluster.run_timers()
+        self.cluster.run_due_timers()
 
-    def unblock(self, connection: MockConnection, now_ms: int) -> None:
+    def unblock_connection(self, connection: MockConnection, now_ms: int) -> None:
         """Go on with a connection whose client reads again."""
         connection.blocked = False
-        self._advance(now_ms)
-        self.go_on(connection)
-        self._pump()
+        self._advance_clock(now_ms)
+        self.resume_connection(connection)
+        self._answer_ready_connections()
 
-    def go_on(self, connection: MockConnection) -> None:
+    def resume_connection(self, connection: MockConnection) -> None:
         """Let the requests that wait on a connection go on."""
         self._ready.append(connection)
 
-    def take_changed(self) -> list[MockConnection]:
+    def take_changed_connections(self) -> list[MockConnection]:
         """The connections that have bytes to be sent, or were closed, since the last call."""
         changed = list(self._changed)
         self._changed.clear()
         return changed
 
-    def _pump(self) -> None:
+    def _answer_ready_connections(self) -> None:
         """Answer requests, one of each connection in turn, until no more can be answered."""
         while self._ready:
             connection = self._ready.popleft()
@@ -231,11 +238,11 @@ class MockBrokers:
                 frame = connection.queue.popleft()
                 connection.queued -= len(frame) + SIZE_FIELD
                 self._buffered -= len(frame) + SIZE_FIELD
-                self._answer(connection, frame)
+                self._answer_request(connection, frame)
                 self._ready.append(connection)
             self._changed[connection] = None
 
-    def _answer(self, connection: MockConnection, frame: bytes) -> None:
+    def _answer_request(self, connection: MockConnection, frame: bytes) -> None:
         if connection.raw_tokens:
             self._answer_token(connection, frame)
             return
@@ -252,7 +259,7 @@ class MockBrokers:
         try:
             outcome = handler(self.cluster, call)
         except Refusal as refusal:
-            self._refuse(call, refusal)
+            self._send_refusal(call, refusal)
             return
         if outcome is Outcome.WAIT:
             connection.waiting = call
@@ -260,22 +267,22 @@ class MockBrokers:
             self.disconnect(connection, "closed because no answer can carry the error")
         elif outcome is not Outcome.NO_ANSWER:
             assert isinstance(outcome, dict)
-            self.respond(call, outcome)
-            connection.raw_tokens = raw_token_follows(call.api_key, call.version, outcome)
+            self.send_response(call, outcome)
+            connection.raw_tokens = is_followed_by_raw_tokens(call.api_key, call.version, outcome)
 
-    def _refuse(self, call: MockCall, refusal: Refusal) -> None:
+    def _send_refusal(self, call: MockCall, refusal: Refusal) -> None:
         """Answer with an error of the whole request; where an answer has no place for it, close, as brokers do."""
-        answer = refusal_answer(call, refusal)
+        answer = build_refusal_answer(call, refusal)
         if answer.body is None or not answer.places:
             self.disconnect(call.connection, f"request refused with error {refusal.code}")
         else:
-            self.respond(call, answer.body)
+            self.send_response(call, answer.body)
 
     def _answer_token(self, connection: MockConnection, token: bytes) -> None:
         login = connection.login
         assert login is not None
         try:
-            self._send(connection, login.answer(token))
+            self._send_frame(connection, login.answer_token(token))
         except Refusal as refusal:
             self.disconnect(connection, refusal.text or "the login is refused")
         connection.raw_tokens = not login.done
@@ -292,18 +299,18 @@ class MockBrokers:
             return False
         own = [{"api_key": keys.API_VERSIONS, "min_version": least, "max_version": most}]
         correlation_id = int.from_bytes(frame[4:8], "big", signed=True)
-        self._send(
+        self._send_frame(
             connection,
             encode_response(keys.API_VERSIONS, 0, {"error_code": 35, "api_keys": own}, correlation_id=correlation_id),
         )
         return True
 
-    def _send(self, connection: MockConnection, frame: bytes) -> None:
+    def _send_frame(self, connection: MockConnection, frame: bytes) -> None:
         connection.out += (SIZE.pack(len(frame)), frame)
         self._changed[connection] = None
 
-    def respond(self, call: MockCall, body: dict[str, Any]) -> None:
+    def send_response(self, call: MockCall, body: ResponseBody) -> None:
         """Send the response to a request, without the fields that its version lacks."""
-        fitting = fit_to_version(call.api_key, call.version, body)
+        fitting = drop_fields_beyond_version(call.api_key, call.version, body)
         frame = encode_response(call.api_key, call.version, fitting, correlation_id=call.correlation_id)
-        self._send(call.connection, frame)
+        self._send_frame(call.connection, frame)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from decoders.mocking.cluster import (
+from decoders.mocking.cluster_state import (
     INVALID_TOPIC_EXCEPTION,
     UNKNOWN_TOPIC_ID,
     UNKNOWN_TOPIC_OR_PARTITION,
     Call,
     MockCluster,
     MockNode,
-    Refusal,
     Topic,
 )
-from decoders.mocking.response_bodies import refusal_body
+from decoders.mocking.finish_responses import RequestRow, ResponseBody, ResponseRow, build_refused_row
+from decoders.mocking.refusal import Refusal
 
 __all__ = [
     *("handle_create_topics", "handle_delete_topics", "handle_describe_cluster", "handle_find_coordinator"),
@@ -36,42 +36,36 @@ _CONTROLLERS: Final = 2
 NONE: Final = 0
 
 
-def _broker(node: MockNode, key: str = "node_id") -> dict[str, Any]:
+def _build_broker_row(node: MockNode, key: str = "node_id") -> ResponseRow:
     return {key: node.id, "host": node.host, "port": node.port, "rack": node.rack}
 
 
-def _refused_row(call: Call, refusal: Refusal, field: str, asked: Any, told: str | None = None) -> dict[str, Any]:
-    """The response row, with an error, of one element of a request's `field`; `told`: the field of the response."""
-    row: dict[str, Any] = refusal_body(call, refusal, {field: [asked]})[told or field][0]
-    return row
-
-
-def handle_metadata(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_metadata(cluster: MockCluster, call: Call) -> ResponseBody:
     """Metadata: brokers and topics; a missing topic is made where the client and the recorded cluster allow it."""
     asked = call.body["topics"]
     everything = asked is None or (call.version == 0 and not asked)
     rows = (
-        [_topic_row(topic) for topic in cluster.topics.values()]
+        [_build_topic_row(topic) for topic in cluster.topics.values()]
         if everything
-        else [_asked_topic(cluster, call, each) for each in asked]
+        else [_find_or_create_topic_row(cluster, call, each) for each in asked]
     )
     return {
-        "brokers": [_broker(node) for node in cluster.nodes.values()],
+        "brokers": [_build_broker_row(node) for node in cluster.nodes.values()],
         "cluster_id": cluster.cluster_id,
         "controller_id": cluster.controller,
         "topics": rows,
     }
 
 
-def _asked_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _find_or_create_topic_row(cluster: MockCluster, call: Call, asked: RequestRow) -> ResponseRow:
     name, topic_id = asked["name"], asked.get("topic_id", _NO_ID)
     try:
         if name is None:
             found = cluster.topics_by_id.get(topic_id)
             if found is None:
                 raise Refusal(UNKNOWN_TOPIC_ID)
-            return _topic_row(found)
-        cluster.check_error(call, name)
+            return _build_topic_row(found)
+        cluster.raise_recorded_error(call, name)
         found = cluster.topics.get(name)
         if found is None:
             if (
@@ -81,12 +75,12 @@ def _asked_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dic
             ):
                 raise Refusal(UNKNOWN_TOPIC_OR_PARTITION)
             found = cluster.create_topic(name)
-        return _topic_row(found)
+        return _build_topic_row(found)
     except Refusal as refusal:
-        return _refused_row(call, refusal, "topics", asked)
+        return build_refused_row(call, refusal, "topics", asked, "topics")
 
 
-def _topic_row(topic: Topic) -> dict[str, Any]:
+def _build_topic_row(topic: Topic) -> ResponseRow:
     return {
         "error_code": NONE,
         "name": topic.name,
@@ -107,7 +101,7 @@ def _topic_row(topic: Topic) -> dict[str, Any]:
     }
 
 
-def handle_describe_cluster(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_describe_cluster(cluster: MockCluster, call: Call) -> ResponseBody:
     """DescribeCluster: the nodes; a request for controllers is refused."""
     kind = call.body.get("endpoint_type", _BROKERS)
     if kind != _BROKERS:
@@ -115,43 +109,43 @@ def handle_describe_cluster(cluster: MockCluster, call: Call) -> dict[str, Any]:
     return {
         "cluster_id": cluster.cluster_id,
         "controller_id": cluster.controller,
-        "brokers": [_broker(node, "broker_id") for node in cluster.nodes.values()],
+        "brokers": [_build_broker_row(node, "broker_id") for node in cluster.nodes.values()],
     }
 
 
-def handle_find_coordinator(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_find_coordinator(cluster: MockCluster, call: Call) -> ResponseBody:
     """FindCoordinator: the coordinators of groups (0) or transactional ids (1)."""
     keys = call.body.get("coordinator_keys")
     if keys is None:
-        return _coordinator(cluster, call, call.body["key"])
+        return _find_coordinator_row(cluster, call, call.body["key"])
     rows = []
     for key in keys:
         try:
-            rows.append(_coordinator(cluster, call, key))
+            rows.append(_find_coordinator_row(cluster, call, key))
         except Refusal as refusal:
-            rows.append(_refused_row(call, refusal, "coordinator_keys", key, "coordinators"))
+            rows.append(build_refused_row(call, refusal, "coordinator_keys", key, "coordinators"))
     return {"coordinators": rows}
 
 
-def _coordinator(cluster: MockCluster, call: Call, key: str) -> dict[str, Any]:
+def _find_coordinator_row(cluster: MockCluster, call: Call, key: str) -> ResponseRow:
     """The row with the coordinator of a key. Raises Refusal."""
-    cluster.check_error(call, key)
+    cluster.raise_recorded_error(call, key)
     kind = call.body.get("key_type", 0)
     if kind not in (0, 1):
         raise Refusal(INVALID_REQUEST)
-    node = cluster.nodes[cluster.coordinator(kind, key)]
-    return {"key": key, **_broker(node), "error_code": NONE, "error_message": None}
+    node = cluster.nodes[cluster.find_coordinator(kind, key)]
+    return {"key": key, **_build_broker_row(node), "error_code": NONE, "error_message": None}
 
 
-def handle_create_topics(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_create_topics(cluster: MockCluster, call: Call) -> ResponseBody:
     """CreateTopics: make topics, kept in memory."""
-    return {"topics": [_create_topic(cluster, call, asked) for asked in call.body["topics"]]}
+    return {"topics": [_create_asked_topic(cluster, call, asked) for asked in call.body["topics"]]}
 
 
-def _create_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> dict[str, Any]:
+def _create_asked_topic(cluster: MockCluster, call: Call, asked: RequestRow) -> ResponseRow:
     name = asked["name"]
     try:
-        cluster.check_error(call, name)
+        cluster.raise_recorded_error(call, name)
         if name in cluster.topics:
             raise Refusal(TOPIC_ALREADY_EXISTS, f"topic {name!r} already exists")
         leaders = [row["broker_ids"][0] for row in asked["assignments"] if row["broker_ids"]]
@@ -165,7 +159,7 @@ def _create_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> di
         topic = cluster.create_topic(name, count)
         cluster.absent.discard(name)
     except Refusal as refusal:
-        return _refused_row(call, refusal, "topics", asked)
+        return build_refused_row(call, refusal, "topics", asked, "topics")
     return {
         "name": name,
         "topic_id": topic.id,
@@ -177,7 +171,7 @@ def _create_topic(cluster: MockCluster, call: Call, asked: dict[str, Any]) -> di
     }
 
 
-def handle_delete_topics(cluster: MockCluster, call: Call) -> dict[str, Any]:
+def handle_delete_topics(cluster: MockCluster, call: Call) -> ResponseBody:
     """DeleteTopics: delete topics and their logs."""
     field = "topics" if "topics" in call.body else "topic_names"
     rows = []
@@ -188,5 +182,5 @@ def handle_delete_topics(cluster: MockCluster, call: Call) -> dict[str, Any]:
             cluster.delete_topic(topic)
             rows.append({"name": topic.name, "topic_id": topic.id, "error_code": NONE})
         except Refusal as refusal:
-            rows.append(_refused_row(call, refusal, field, asked, "responses"))
+            rows.append(build_refused_row(call, refusal, field, asked, "responses"))
     return {"responses": rows}

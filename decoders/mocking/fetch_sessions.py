@@ -13,11 +13,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from decoders.limits import MOCK_SESSIONS_MAX
-from decoders.mocking.cluster import Call, MockCluster, Refusal, Timer, TopicPartition
-from decoders.mocking.partition_log import MAGIC, PartitionLog, without_codec
-from decoders.mocking.response_bodies import Outcome, refusal_body
+from decoders.mocking.cluster_state import Call, MockCluster, Timer, TopicPartition
+from decoders.mocking.finish_responses import Outcome, RequestRow, ResponseBody, ResponseRow, build_refusal_body
+from decoders.mocking.partition_log import MAGIC, PartitionLog, rewrite_without_codec
+from decoders.mocking.refusal import Refusal
+from decoders.named_tuple import NamedTuple
 
-__all__ = ["Fetches", "handle_fetch"]
+__all__ = ["Fetches"]
 
 OFFSET_OUT_OF_RANGE: Final = 1
 FETCH_SESSION_ID_NOT_FOUND: Final = 70
@@ -26,7 +28,7 @@ _LAST_EPOCH: Final = 2**31 - 1
 _WAIT_MAX_MS: Final = 60_000
 
 # Name or id of a topic, number of a partition.
-Wanted = tuple[str | UUID, int]
+PartitionKey = tuple[str | UUID, int]
 
 
 @dataclass(slots=True)
@@ -35,8 +37,8 @@ class _Session:
 
     id: int
     epoch: int
-    partitions: dict[Wanted, dict[str, Any]] = field(default_factory=dict)
-    offsets_sent: dict[Wanted, tuple[int, ...]] = field(default_factory=dict)
+    partitions: dict[PartitionKey, dict[str, Any]] = field(default_factory=dict)
+    offsets_sent: dict[PartitionKey, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -44,9 +46,17 @@ class _WaitingFetch:
     call: Call
     session: _Session | None
     incremental: bool
-    partitions: dict[Wanted, dict[str, Any]]
+    partitions: dict[PartitionKey, dict[str, Any]]
     places: set[TopicPartition]
     timer: Timer | None = None
+
+
+class _FetchedRows(NamedTuple):
+    """Rows of a response by partition, their bytes of records, whether a row has an error."""
+
+    rows: list[tuple[PartitionKey, dict[str, Any]]]
+    size: int
+    failed: bool
 
 
 class Fetches:
@@ -56,28 +66,30 @@ class Fetches:
         self.cluster = cluster
         self._sessions: dict[int, OrderedDict[int, _Session]] = {}
         self._waiting: dict[int, _WaitingFetch] = {}
-        cluster.append_watchers.append(self._answer_waiting)
+        cluster.append_watchers.append(self._answer_fetches_waiting_for)
 
-    def handle(self, call: Call) -> dict[str, Any] | Outcome:
+    def handle_fetch(self, call: Call) -> ResponseBody | Outcome:
         """Answer a Fetch request, or keep it waiting. Raises Refusal."""
         body = call.body
-        asked: dict[Wanted, dict[str, Any]] = {
+        asked: dict[PartitionKey, dict[str, Any]] = {
             (topic.get("topic_id") or topic["topic"], row["partition"]): row
             for topic in body["topics"]
             for row in topic["partitions"]
         }
-        session, incremental = self._session(call, asked)
+        session, incremental = self._find_or_make_session(call, asked)
         waiting = _WaitingFetch(call, session, incremental, session.partitions if session else asked, set())
-        answer, size, failed = self._answer(waiting)
+        answer, size, failed = self._read_partitions(waiting)
         wait_ms = min(body["max_wait_ms"], _WAIT_MAX_MS)
         if failed or not waiting.partitions or wait_ms <= 0 or size >= body["min_bytes"]:
-            return self._finish(waiting, answer)
+            return self._build_response(waiting, answer)
         number = self.cluster.next_number()
-        waiting.timer = self.cluster.schedule(wait_ms, lambda: self._end(number))
+        waiting.timer = self.cluster.schedule(wait_ms, lambda: self._answer_at_timeout(number))
         self._waiting[number] = waiting
         return Outcome.WAIT
 
-    def _session(self, call: Call, asked: dict[Wanted, dict[str, Any]]) -> tuple[_Session | None, bool]:
+    def _find_or_make_session(
+        self, call: Call, asked: dict[PartitionKey, dict[str, Any]]
+    ) -> tuple[_Session | None, bool]:
         """The session of a request, brought up to date, and whether the request is incremental. Raises Refusal."""
         body = call.body
         epoch, session_id = body.get("session_epoch", -1), body.get("session_id", 0)
@@ -108,34 +120,36 @@ class Fetches:
                 found.offsets_sent.pop(key, None)
         return found, True
 
-    def _answer(self, waiting: _WaitingFetch) -> tuple[list[tuple[Wanted, dict[str, Any]]], int, bool]:
-        """The response as it would be now: rows by partition, bytes of records, whether a row has an error."""
+    def _read_partitions(self, waiting: _WaitingFetch) -> _FetchedRows:
+        """The rows of the response as it would be now."""
         left = max(waiting.call.body.get("max_bytes", 2**31 - 1), 0)
-        rows: list[tuple[Wanted, dict[str, Any]]] = []
+        rows: list[tuple[PartitionKey, dict[str, Any]]] = []
         total, failed = 0, False
         waiting.places.clear()
         for key, asked in waiting.partitions.items():
-            row = self._partition(waiting, key, asked, left, first=total == 0)
+            row = self._build_partition_row(waiting, key, asked, left, first=total == 0)
             total += len(row["records"])
             left = max(left - len(row["records"]), 0)
             failed |= row["error_code"] != 0
             rows.append((key, row))
-        return rows, total, failed
+        return _FetchedRows(rows, total, failed)
 
-    def _partition(
-        self, waiting: _WaitingFetch, key: Wanted, asked: dict[str, Any], left: int, *, first: bool
-    ) -> dict[str, Any]:
+    def _build_partition_row(
+        self, waiting: _WaitingFetch, key: PartitionKey, asked: RequestRow, left: int, *, first: bool
+    ) -> ResponseRow:
         cluster, call = self.cluster, waiting.call
-        named = _topic_field(key)
+        named = _build_topic_field(key)
         try:
             topic = cluster.find_topic(named)
-            cluster.check_error(call, topic.name, key[1])
+            cluster.raise_recorded_error(call, topic.name, key[1])
             log = cluster.find_log(topic, key[1], call.node)
             offset = asked["fetch_offset"]
             if not log.start <= offset <= log.end:
                 raise Refusal(OFFSET_OUT_OF_RANGE)
         except Refusal as refusal:
-            answer = refusal_body(call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True)
+            answer = build_refusal_body(
+                call, refusal, {"topics": [{**named, "partitions": [asked]}]}, in_partitions=True
+            )
             row: dict[str, Any] = answer["responses"][0]["partitions"][0]
             return row
         waiting.places.add((topic.name, key[1]))
@@ -143,32 +157,34 @@ class Fetches:
             "partition_index": key[1],
             "error_code": 0,
             "high_watermark": log.end,
-            "last_stable_offset": log.stable_end,
+            "last_stable_offset": log.last_stable_offset,
             "log_start_offset": log.start,
             "aborted_transactions": None,
         }
-        self._read(call, log, offset, min(left, max(asked["partition_max_bytes"], 0)), row, first=first)
+        self._add_records_to_row(call, log, offset, min(left, max(asked["partition_max_bytes"], 0)), row, first=first)
         return row
 
-    def _read(self, call: Call, log: PartitionLog, offset: int, size: int, row: dict[str, Any], *, first: bool) -> None:
+    def _add_records_to_row(
+        self, call: Call, log: PartitionLog, offset: int, size: int, row: dict[str, Any], *, first: bool
+    ) -> None:
         committed_only = call.body.get("isolation_level", 0) == 1
-        end = log.stable_end if committed_only else log.end
+        end = log.last_stable_offset if committed_only else log.end
         # Before version 3 brokers cut off a batch that does not fit, its client asks for more bytes. Whole is better.
         found = log.read(offset, size, end, at_least_one=first)
         if committed_only:
             row["aborted_transactions"] = [
                 {"producer_id": abort.producer_id, "first_offset": abort.first_offset}
-                for abort in (log.aborted_in(offset, found[-1].last_offset) if found else ())
+                for abort in (log.find_aborted_between(offset, found[-1].last_offset) if found else ())
             ]
         magic = 0 if call.version < 2 else 1 if call.version < 4 else MAGIC
         row["records"] = b"".join(
             batch.data
             if magic == MAGIC and (batch.codec != "zstd" or call.version >= 10)
-            else without_codec(batch, magic)
+            else rewrite_without_codec(batch, magic)
             for batch in found
         )
 
-    def _finish(self, waiting: _WaitingFetch, rows: list[tuple[Wanted, dict[str, Any]]]) -> dict[str, Any]:
+    def _build_response(self, waiting: _WaitingFetch, rows: list[tuple[PartitionKey, dict[str, Any]]]) -> ResponseBody:
         """The body of the response; of an incremental response only the rows that are new."""
         session = waiting.session
         topics: dict[str | UUID, dict[str, Any]] = {}
@@ -179,39 +195,34 @@ class Fetches:
                 session.offsets_sent[key] = news
                 if waiting.incremental and not row["records"] and not row["error_code"] and known == news:
                     continue
-            topics.setdefault(key[0], {**_topic_field(key), "partitions": []})["partitions"].append(row)
+            topics.setdefault(key[0], {**_build_topic_field(key), "partitions": []})["partitions"].append(row)
         return {
             "error_code": 0,
             "session_id": 0 if session is None else session.id,
             "responses": list(topics.values()),
         }
 
-    def _answer_waiting(self, place: TopicPartition) -> None:
+    def _answer_fetches_waiting_for(self, place: TopicPartition) -> None:
         for number, waiting in list(self._waiting.items()):
-            if waiting.call.gone:
-                self._forget(number)
+            if waiting.call.has_client_left:
+                self._drop_waiting_fetch(number)
             elif place in waiting.places:
-                rows, size, failed = self._answer(waiting)
+                rows, size, failed = self._read_partitions(waiting)
                 if failed or size >= waiting.call.body["min_bytes"]:
-                    self._forget(number)
-                    waiting.call.answer(self._finish(waiting, rows))
+                    self._drop_waiting_fetch(number)
+                    waiting.call.send_late_answer(self._build_response(waiting, rows))
 
-    def _end(self, number: int) -> None:
+    def _answer_at_timeout(self, number: int) -> None:
         waiting = self._waiting.pop(number)
-        if not waiting.call.gone:
-            waiting.call.answer(self._finish(waiting, self._answer(waiting)[0]))
+        if not waiting.call.has_client_left:
+            waiting.call.send_late_answer(self._build_response(waiting, self._read_partitions(waiting).rows))
 
-    def _forget(self, number: int) -> None:
+    def _drop_waiting_fetch(self, number: int) -> None:
         timer = self._waiting.pop(number).timer
         if timer is not None:
             timer.cancel()
 
 
-def _topic_field(key: Wanted) -> dict[str, Any]:
+def _build_topic_field(key: PartitionKey) -> dict[str, Any]:
     """The field that names the topic of a partition in requests and responses."""
     return {"topic_id" if isinstance(key[0], UUID) else "topic": key[0]}
-
-
-def handle_fetch(fetches: Fetches, call: Call) -> dict[str, Any] | Outcome:
-    """Fetch: records from offsets on."""
-    return fetches.handle(call)

@@ -18,7 +18,9 @@ from zlib import crc32
 
 from decoders.errors import without_frames
 from decoders.limits import MOCK_GROUPS_MAX, MOCK_HELD_MAX, MOCK_PARTITIONS_MAX
+from decoders.mocking.finish_responses import RequestBody, ResponseBody
 from decoders.mocking.partition_log import PartitionLog
+from decoders.mocking.refusal import Refusal
 from decoders.named_tuple import NamedTuple
 
 __all__ = [
@@ -28,7 +30,6 @@ __all__ = [
     "MockCluster",
     "MockLogin",
     "MockNode",
-    "Refusal",
     "Timer",
     "Topic",
     "TopicPartition",
@@ -51,21 +52,12 @@ POLICY_VIOLATION: Final = 44
 UNKNOWN_TOPIC_ID: Final = 100
 
 
-class Refusal(Exception):
-    """A request, or an element of it, that is answered with an error; `code` is Kafka's."""
-
-    def __init__(self, code: int, text: str | None = None) -> None:
-        super().__init__(text or code)
-        self.code = code
-        self.text = text
-
-
 class MockLogin(Protocol):
     """A login that proceeds token by token; `done` after the last one."""
 
     done: bool
 
-    def answer(self, token: bytes) -> bytes:
+    def answer_token(self, token: bytes) -> bytes:
         """The broker's answer to a client's token. Raises Refusal."""
 
 
@@ -77,14 +69,14 @@ class Call(Protocol):
     version: int
     client_id: str | None
     client_host: str
-    body: dict[str, Any]
+    body: RequestBody
     login: MockLogin | None  # of the connection
 
     @property
-    def gone(self) -> bool:
+    def has_client_left(self) -> bool:
         """Whether the client has closed its connection."""
 
-    def answer(self, body: dict[str, Any]) -> None:
+    def send_late_answer(self, body: ResponseBody) -> None:
         """Send the response of a call that waited."""
 
 
@@ -180,7 +172,7 @@ class MockCluster:
             heapq.heappop(self._timers)
         return self._timers[0].at_ms if self._timers else None
 
-    def run_timers(self) -> None:
+    def run_due_timers(self) -> None:
         """Run the actions that are due now."""
         while (at := self.next_ms) is not None and at <= self.now_ms:
             action = heapq.heappop(self._timers).action
@@ -192,7 +184,7 @@ class MockCluster:
         self._numbers += 1
         return self._numbers
 
-    def note(self, text: str) -> None:
+    def note_for_user(self, text: str) -> None:
         """Add a note for users, unless it has been added before."""
         if text not in self._told:
             self._told.add(text)
@@ -203,7 +195,9 @@ class MockCluster:
     def count_memory(self, size: int) -> None:
         """Count bytes of memory as held. Raises Refusal where there is none left."""
         if self.memory_used + size > MOCK_HELD_MAX:
-            self.note(f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets, its limit: it refuses more")
+            self.note_for_user(
+                f"the mock holds {MOCK_HELD_MAX >> 20} MiB of records and offsets, its limit: it refuses more"
+            )
             raise Refusal(POLICY_VIOLATION, "the mock's memory for records and offsets is full")
         self.memory_used += size
 
@@ -215,7 +209,7 @@ class MockCluster:
         """Add a topic with these leaders by partition. Raises Refusal where there is no room for it."""
         partitions = sum(len(topic.logs) for topic in self.topics.values())
         if partitions + len(leaders) > MOCK_PARTITIONS_MAX:
-            self.note(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions, its limit: it refuses more topics")
+            self.note_for_user(f"the mock has {MOCK_PARTITIONS_MAX:,} partitions, its limit: it refuses more topics")
             raise Refusal(POLICY_VIOLATION, "the mock has reached its limit of partitions")
         self.count_memory(PARTITION_COST * len(leaders))
         if topic_id is None or topic_id in self.topics_by_id:
@@ -259,14 +253,14 @@ class MockCluster:
             raise Refusal(NOT_LEADER_OR_FOLLOWER)
         return topic.logs[partition]
 
-    def notify_appended(self, where: TopicPartition) -> None:
+    def notify_append_watchers(self, where: TopicPartition) -> None:
         """Tell the watchers that a partition has something new."""
         for watcher in list(self.append_watchers):
             watcher(where)
 
     # coordinators
 
-    def coordinator(self, kind: int, key: str) -> int:
+    def find_coordinator(self, kind: int, key: str) -> int:
         """The node that coordinates a group (0) or transactional id (1)."""
         known = self.coordinators.get((kind, key))
         if known in self.nodes:
@@ -279,22 +273,22 @@ class MockCluster:
         """Raises Refusal if another node coordinates a group (0) or transactional id (1), or for a recorded error."""
         if kind == 0 and not key:
             raise Refusal(INVALID_GROUP_ID)
-        if self.coordinator(kind, key) != call.node:
+        if self.find_coordinator(kind, key) != call.node:
             raise Refusal(NOT_COORDINATOR)
-        self.check_error(call, key)
+        self.raise_recorded_error(call, key)
 
-    def password_of(self, user: str) -> str:
+    def find_password(self, user: str) -> str:
         """The password of a user, which the broker has to know for SCRAM."""
         return self.passwords.get(user, PASSWORD)
 
     # offsets
 
-    def commit(self, group: str, where: TopicPartition, committed: Committed) -> None:
+    def commit_offset(self, group: str, where: TopicPartition, committed: Committed) -> None:
         """Keep a committed offset of a group. Raises Refusal where there is no room for it."""
         known = self.offsets.get(group)
         if known is None:
             if len(self.offsets) >= MOCK_GROUPS_MAX:
-                self.note(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
+                self.note_for_user(f"the mock has offsets of {MOCK_GROUPS_MAX:,} groups, its limit: it refuses more")
                 raise Refusal(POLICY_VIOLATION)
             known = self.offsets[group] = {}
         before = known.get(where)
@@ -307,7 +301,7 @@ class MockCluster:
 
     # recorded errors
 
-    def check_error(self, call: Call, name: str, partition: int = -1) -> None:
+    def raise_recorded_error(self, call: Call, name: str, partition: int = -1) -> None:
         """Raises Refusal with the next error recorded for this client, API, name and partition, each error once."""
         if not self.errors:
             return
@@ -316,10 +310,19 @@ class MockCluster:
             raise Refusal(codes.popleft(), "recorded")
 
 
-def each_partition(
+class AskedPartition(NamedTuple):
+    """A partition in a request: its row there, its topic, and its log or the reason why it is refused."""
+
+    row: Mapping[str, Any]
+    topic: Topic | None
+    log: PartitionLog | None
+    refusal: Refusal | None
+
+
+def find_partitions_of_topic(
     cluster: MockCluster, call: Call, topic: Mapping[str, Any], field_name: str, node: int | None
-) -> Iterator[tuple[Mapping[str, Any], Topic | None, PartitionLog | None, Refusal | None]]:
-    """The partitions of a topic in a request, each with its topic, and with its log or why it is refused."""
+) -> Iterator[AskedPartition]:
+    """The partitions of a topic in a request, from its array `field_name`; where `node` is given, it must lead them."""
     try:
         found: Topic | None = cluster.find_topic(topic)
         problem = None
@@ -328,10 +331,10 @@ def each_partition(
     for row in topic[field_name]:
         number = row.get("partition_index", row.get("index", row.get("partition")))
         if found is None:
-            yield row, None, None, problem
+            yield AskedPartition(row, None, None, problem)
             continue
         try:
-            cluster.check_error(call, found.name, number)
-            yield row, found, cluster.find_log(found, number, node), None
+            cluster.raise_recorded_error(call, found.name, number)
+            yield AskedPartition(row, found, cluster.find_log(found, number, node), None)
         except Refusal as refusal:
-            yield row, found, None, without_frames(refusal)
+            yield AskedPartition(row, found, None, without_frames(refusal))

@@ -21,7 +21,7 @@ from kwcli.proxy.repeated_messages import RepeatFilter
 from kwcli.run_environment import Environment, Exit
 
 if TYPE_CHECKING:
-    from decoders.mocking.broker import MockBrokers, MockConnection
+    from decoders.mocking.client_connections import MockBrokers, MockConnection
     from kwcli.proxy.tls.inbound import Inbound
 
 __all__ = ["MockServer"]
@@ -59,17 +59,17 @@ class MockServer:
         self._tls = tls
         self._verbose = verbose
         self._quiet = quiet
-        self._repeats = RepeatFilter(time.monotonic, self._report)
+        self._repeats = RepeatFilter(time.monotonic, self._report_and_log)
         self._ended: asyncio.Event | None = None
         self._timer: asyncio.TimerHandle | None = None
         if log_queue is not None:
-            log_queue.pause = self.pause
+            log_queue.pause = self.pause_reading_of_all
 
     def serve(self, ready: str) -> Exit:
         """Say `ready`, then serve until a signal; the exit code."""
-        return asyncio.run(self._run(ready))
+        return asyncio.run(self._serve_until_signal(ready))
 
-    async def _run(self, ready: str) -> Exit:
+    async def _serve_until_signal(self, ready: str) -> Exit:
         loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         if self.log_queue is not None:
@@ -77,7 +77,7 @@ class MockServer:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._ended.set)
         servers = [await self._start_server(node, sock) for node, sock in self._sockets.items()]
-        self._check_log()
+        self._report_repeats_every_second()
         self._env.report(ready)
         await self._ended.wait()
         for server in servers:
@@ -103,38 +103,38 @@ class MockServer:
             f"connection from {peer.rpartition(':')[0]} {text}", f"connection from {peer} {text}"
         )
 
-    def _check_log(self) -> None:
+    def _report_repeats_every_second(self) -> None:
         self._repeats.say_due()
-        asyncio.get_running_loop().call_later(_FOLD_S, self._check_log)
+        asyncio.get_running_loop().call_later(_FOLD_S, self._report_repeats_every_second)
 
     @staticmethod
     def now_ms() -> int:
         """The current time in ms, which records and markers get."""
         return time.time_ns() // 1_000_000
 
-    def settle(self) -> None:
+    def send_output(self) -> None:
         """Send what the brokers have to send, and set the timer for what is due next."""
         brokers = self.brokers
-        for connection in brokers.take_changed():
+        for connection in brokers.take_changed_connections():
             protocol = self.connections.get(connection)
             if protocol is not None:
-                protocol.settle()
+                protocol.send_output()
         notes, brokers.cluster.notes = brokers.cluster.notes, []
         for text in notes:
-            self._report(text)
+            self._report_and_log(text)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if (due := brokers.next_ms) is not None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(max(due - self.now_ms(), 0) / 1000 + 0.001, self._run_timers)
+            self._timer = loop.call_later(max(due - self.now_ms(), 0) / 1000 + 0.001, self._run_due_timers)
 
-    def _run_timers(self) -> None:
+    def _run_due_timers(self) -> None:
         self._timer = None
         self.brokers.tick(self.now_ms())
-        self.settle()
+        self.send_output()
 
-    def pause(self, paused: bool) -> None:
+    def pause_reading_of_all(self, paused: bool) -> None:
         """Stop reading from all connections, or read on, as the log asks for it."""
         self.paused = paused
         for protocol in self.connections.values():
@@ -144,11 +144,11 @@ class MockServer:
         """Say what happened to a connection; without -v only where it is `loud`."""
         line = f"connection {connection.number} of {connection.client} to node {connection.node}: {text}"
         if self._verbose:
-            self._report(line)
+            self._report_and_log(line)
         elif loud and not self._quiet:
             self._repeats.say_unless_repeated(f"(node {connection.node}): {text}", line)
 
-    def _report(self, text: str) -> None:
+    def _report_and_log(self, text: str) -> None:
         self._env.report(f"kw: {text}")
         if self.log_queue is not None:
             self.log_queue.log_event(0, text, now_ns())
@@ -173,17 +173,19 @@ class MockProtocol(asyncio.Protocol):
             self._transport.abort()
             return
         self._transport.set_write_buffer_limits(high=_WRITTEN_MAX)
-        connection = self._connection = server.brokers.connect(self._node, self._address("peername"))
+        connection = self._connection = server.brokers.connect(self._node, self._format_socket_address("peername"))
         server.connections[connection] = self
         server.report_connection(connection, "opened", loud=False)
         if self._log_queue is not None:
-            self._log_queue.log_opened(connection.number, connection.client, self._address("sockname"), "", now_ns())
+            self._log_queue.log_opened(
+                connection.number, connection.client, self._format_socket_address("sockname"), "", now_ns()
+            )
             link: Any = transport.get_extra_info("ssl_object")
             if link is not None:
                 self._log_queue.log_tls(connection.number, link.version(), link.cipher()[0], now_ns())
         self.pause_or_resume_reading()
 
-    def _address(self, end: str) -> str:
+    def _format_socket_address(self, end: str) -> str:
         assert self._transport is not None
         found: Any = self._transport.get_extra_info(end) or ("", 0)
         return format_address(found[:2])
@@ -194,9 +196,9 @@ class MockProtocol(asyncio.Protocol):
             if self._log_queue is not None:
                 self._log_queue.log_chunk(self._connection.number, CLIENT, now_ns(), data)
             self._server.brokers.feed(self._connection, data, self._server.now_ms())
-            self._server.settle()
+            self._server.send_output()
 
-    def settle(self) -> None:
+    def send_output(self) -> None:
         """Send the connection's output; then stop reading, read on, or close."""
         transport, connection = self._transport, self._connection
         if transport is None or connection is None:
@@ -230,8 +232,8 @@ class MockProtocol(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Go on with the connection: the client reads again."""
         if self._connection is not None and self._connection.closed is None:
-            self._server.brokers.unblock(self._connection, self._server.now_ms())
-            self._server.settle()
+            self._server.brokers.unblock_connection(self._connection, self._server.now_ms())
+            self._server.send_output()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Disconnect a client that has gone."""
@@ -242,7 +244,7 @@ class MockProtocol(asyncio.Protocol):
                 connection, "fin" if exc is None else "rst", f"the client {verb} the connection", loud=False
             )
             self._server.brokers.disconnect(connection)
-            self._server.settle()
+            self._server.send_output()
 
     def _end_connection(self, connection: MockConnection, how: str, reason: str, *, loud: bool) -> None:
         """Forget the connection, and report its end once."""
