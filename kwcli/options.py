@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from decoders.named_tuple import NamedTuple
 from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
-from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, formats_where
+from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
 from kwcli.output.settings import Settings, choose_settings
 from kwcli.run_environment import Environment, Exit, Failure, switch_on
 from kwcli.spelling import quoted_list
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from decoders.wire.units import Moment
 
-FORMATS: Final = formats_where(frames=False)
+FORMATS: Final = find_format_names(frames=False)
 # The formats of a command that shows frames: also the frames' bytes.
-FRAME_FORMATS: Final = formats_where()
+FRAME_FORMATS: Final = find_format_names()
 # Other words for formats.
 FORMAT_WORDS: Final = {"jsonl": "ndjson", "jsonlines": "ndjson", "ndjson": "ndjson", "yml": "yaml", "txt": "text"}
 # The variable that sets another default of -o, for the commands that have this format.
@@ -31,10 +31,10 @@ OUTPUT_VARIABLE: Final = "KW_OUTPUT"
 # The property of a profile that sets another default of -o.
 OUTPUT_PROPERTY: Final = "kw.output"
 # Formats that have a line for each exchange, and no bodies.
-WITHOUT_BODIES: Final = frozenset(formats_where(bodies=False))
+WITHOUT_BODIES: Final = frozenset(find_format_names(bodies=False))
 COLORS: Final = ("auto", "always", "never")
 # Formats that have columns.
-WITH_COLUMNS: Final = (*formats_where(columns="chosen"), *COLUMN_FORMATS)
+WITH_COLUMNS: Final = (*find_format_names(columns="chosen"), *COLUMN_FORMATS)
 # The most processes that show rows by default: one process reads for all of them, so more gain nothing.
 JOBS_DEFAULT: Final = 8
 # The key in the click context's `meta` of the format that an option asks for.

@@ -10,7 +10,7 @@ from decoders.exchanges.libraries import library_text
 from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
-from kwcli.output.csv import csv_lines
+from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import record_writer
@@ -142,7 +142,7 @@ def _format_csv(rows: Sequence[Row], settings: Settings) -> str:
         [row[name] if _is_number(row.get(name)) else flatten_value(row.get(name), cell_text) for name in names]
         for row in rows
     ]
-    return csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
+    return format_csv_lines([names, *lines] if rows else [], safe=settings.csv_safe)
 
 
 def _names_of_columns(rows: Sequence[Row]) -> list[str]:

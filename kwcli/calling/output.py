@@ -17,7 +17,7 @@ from decoders.wire.deferred_json import Deferred, DeferredText
 from decoders.wire.readable_text import clean, format_latency
 from kwcli.calling.words.paths import SelectPath
 from kwcli.output import FACT_FORMATS, RECORD_FORMATS
-from kwcli.output.body import BodyPrinter, in_pieces, plan_of, scalar, undecoded_lines
+from kwcli.output.body import BodyPrinter, decode_failure_lines, encode_lines, find_message_plan, format_scalar
 from kwcli.output.renderers import Wanted, needs, open_renderer
 from kwcli.output.short_texts import count_of, cut, palette
 from kwcli.output.value_writers import JsonWriter, record_writer
@@ -153,7 +153,7 @@ class CallOutput:
             elif isinstance(value, dict | list | Deferred):
                 JsonWriter(self._write, lines=True).add(value)
             else:
-                text = value if isinstance(value, str) and not self._env.stdout_terminal else scalar(value)
+                text = value if isinstance(value, str) and not self._env.stdout_terminal else format_scalar(value)
                 self._write(text.encode("utf-8", "backslashreplace") + b"\n")
 
     def _add_to_version_table(self, exchange: Exchange, node: str) -> None:
@@ -186,7 +186,7 @@ class CallOutput:
     def _write_lines(self, lines: Iterable[str], *, apart: bool = True) -> None:
         before = [""] if self._begun and apart else []
         self._begun = True
-        for piece in in_pieces(chain(before, lines)):
+        for piece in encode_lines(chain(before, lines)):
             self._write(piece)
 
     def _write(self, data: bytes) -> None:
@@ -232,20 +232,20 @@ def exchange_lines(
             yield from hex_dump_lines(exchange, "request", settings, colors)
         elif request_body:
             yield from _request_lines(exchange, record, body)
-        yield from (f"  {line}" for line in undecoded_lines(record, "request", colors))
+        yield from (f"  {line}" for line in decode_failure_lines(record, "request", colors))
     if only != "request" and not _is_unsent(record):
         yield _response_line(exchange, record, colors)
         if settings.format == "hex":
             yield from hex_dump_lines(exchange, "response", settings, colors)
         elif isinstance(record["response"], dict):
             answer, folded = _fold_default_configs(exchange, record["response"], settings)
-            yield from body.lines(answer, plan_of(exchange, "response"))
+            yield from body.struct_lines(answer, find_message_plan(exchange, "response"))
             if folded:
                 yield f"  {colors.dim}{count_of(folded, 'config')} at the default: -v lists them{colors.off}"
         elif record["response"] is not None:
-            yield f"  {scalar(record['response'])}"
-        yield from (f"  {line}" for line in undecoded_lines(record, "response", colors))
-    yield from body.meanings(explained)
+            yield f"  {format_scalar(record['response'])}"
+        yield from (f"  {line}" for line in decode_failure_lines(record, "response", colors))
+    yield from body.error_meaning_lines(explained)
 
 
 def _fold_default_configs(
@@ -281,7 +281,10 @@ def _request_line(exchange: Exchange, record: dict[str, Any], way: str, settings
 
 def _header_lines(exchange: Exchange, record: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
     """The header's fields, and both addresses of the connection."""
-    parts = [f"correlation_id {scalar(exchange.correlation_id)}", f"client_id {scalar(exchange.client_id)}"]
+    parts = [
+        f"correlation_id {format_scalar(exchange.correlation_id)}",
+        f"client_id {format_scalar(exchange.client_id)}",
+    ]
     if record["client"] is not None:
         parts.append(f"{record['client']} → {record['broker']}")
     text = " · ".join(parts)
@@ -292,9 +295,9 @@ def _request_lines(exchange: Exchange, record: dict[str, Any], body: BodyPrinter
     value = record["request"]
     if not isinstance(value, dict):
         return
-    plan = plan_of(exchange, "request")
-    paths = [] if exchange.api_key == PRODUCE else list(body.paths(value, plan, most=PATHS_MAX + 1))
-    yield from paths if 0 < len(paths) <= PATHS_MAX else body.lines(value, plan)
+    plan = find_message_plan(exchange, "request")
+    paths = [] if exchange.api_key == PRODUCE else list(body.scalar_path_lines(value, plan, most=PATHS_MAX + 1))
+    yield from paths if 0 < len(paths) <= PATHS_MAX else body.struct_lines(value, plan)
 
 
 def hex_dump_lines(exchange: Exchange, side: Side, settings: Settings, colors: Palette) -> Iterator[str]:

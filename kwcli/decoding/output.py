@@ -75,9 +75,9 @@ class MessageOutput:
         self._env.stdout.flush()
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        from kwcli.output.body import in_pieces
+        from kwcli.output.body import encode_lines
 
-        for piece in in_pieces(lines):
+        for piece in encode_lines(lines):
             self._write(piece)
 
     def _write(self, data: bytes) -> None:
@@ -85,23 +85,23 @@ class MessageOutput:
 
     def _text_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from decoders.wire.readable_text import clean
-        from kwcli.output.body import BodyPrinter, scalar
+        from kwcli.output.body import BodyPrinter, format_scalar
         from kwcli.output.short_texts import palette
 
         settings = self._settings
         colors = palette(settings.color)
         yield from self._head_lines(message, told)
         if settings.verbose and told.record["header"]:
-            fields = " · ".join(f"{name} {scalar(value)}" for name, value in told.record["header"].items())
+            fields = " · ".join(f"{name} {format_scalar(value)}" for name, value in told.record["header"].items())
             yield f"  {colors.dim}{_cut_text(fields, settings.width, 2)}{colors.off}"
         body = BodyPrinter(settings.width, colors)
-        yield from body.lines(told.record["body"], told.plan, 1)
+        yield from body.struct_lines(told.record["body"], told.plan, 1)
         if "trailing" in told.record:
-            behind = f"bytes behind it: {scalar(told.record['trailing'])}"
+            behind = f"bytes behind it: {format_scalar(told.record['trailing'])}"
             yield f"  {colors.bad}{_cut_text(behind, settings.width, 2)}{colors.off}"
         if told.failure is not None:
             yield f"  {colors.bad}{_cut_text('! ' + clean(failure_text(message, told)), settings.width, 2)}{colors.off}"
-        yield from body.meanings(self._explained)
+        yield from body.error_meaning_lines(self._explained)
 
     def _hex_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         from kwcli.output.hex import HexStyle, hex_lines
@@ -123,7 +123,7 @@ class MessageOutput:
 
     def _head_lines(self, message: NamedMessage, told: Told) -> Iterator[str]:
         """`→ Metadata 12 request · 62 B · correlation id 7 · client app`, and lines of what else the message may be."""
-        from kwcli.output.body import scalar
+        from kwcli.output.body import format_scalar
         from kwcli.output.short_texts import palette
 
         colors, width, alone = palette(self._settings.color), self._settings.width, message.alone
@@ -134,7 +134,7 @@ class MessageOutput:
         if record["correlation_id"] is not None:
             parts.append(f"correlation id {record['correlation_id']}")
         if record["client_id"] is not None:
-            parts.append(f"client {scalar(record['client_id'])}")
+            parts.append(f"client {format_scalar(record['client_id'])}")
         if "layout" in record:
             parts.append(f"layout of {record['layout']}")
         yield f"{colors.api}{ARROWS[alone.side]}{colors.off} {_cut_text(' · '.join(parts), width, 2)}"

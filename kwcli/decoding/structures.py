@@ -82,4 +82,4 @@ def _structure_lines(plan: Plan, value: dict[str, Any], size: int, settings: Set
     frame = f" · frame version {value[FRAME]}" if FRAME in value else ""
     yield f"{colors.api}{value[TYPE]} {value[VERSION]}{colors.off} · {size:,} B{frame}"
     body = {key: inner for key, inner in value.items() if key not in _AROUND}
-    yield from BodyPrinter(settings.width, colors).lines(body, plan, 1)
+    yield from BodyPrinter(settings.width, colors).struct_lines(body, plan, 1)

@@ -194,9 +194,11 @@ def print_properties(env: Environment, asked: str, values: dict[str, Any]) -> No
         env.stdout.write(as_json(rows, output))
         return
     if output == "csv":
-        from kwcli.output.csv import csv_lines
+        from kwcli.output.csv import format_csv_lines
 
-        env.stdout.write(csv_lines(show_settings.csv_rows(rows), safe=env.csv_safe).encode("utf-8", "surrogateescape"))
+        env.stdout.write(
+            format_csv_lines(show_settings.csv_rows(rows), safe=env.csv_safe).encode("utf-8", "surrogateescape")
+        )
         return
     lines = show_settings.list_lines if asked != "dump" else show_settings.dump_lines
     env.stdout.write("".join(f"{line}\n" for line in lines(rows, env.columns)).encode("utf-8", "surrogateescape"))

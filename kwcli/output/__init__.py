@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["COLUMN_FORMATS", "FACT_FORMATS", "FORMATS", "RECORD_FORMATS", "Format", "formats_where"]
+__all__ = ["COLUMN_FORMATS", "FACT_FORMATS", "FORMATS", "RECORD_FORMATS", "Format", "find_format_names"]
 
 
 class Format(NamedTuple):
@@ -39,12 +39,12 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 
-def formats_where(**wanted: object) -> tuple[str, ...]:
+def find_format_names(**wanted: object) -> tuple[str, ...]:
     """The names of the formats with these attributes, in the order of the table."""
     return tuple(name for name, row in FORMATS.items() if all(getattr(row, key) == wanted[key] for key in wanted))
 
 
 # The formats whose rows are columns, those whose rows are records, and those whose rows have facts.
-COLUMN_FORMATS: Final = formats_where(columns="always")
-RECORD_FORMATS: Final = formats_where(records=True)
-FACT_FORMATS: Final = formats_where(facts=True)
+COLUMN_FORMATS: Final = find_format_names(columns="always")
+RECORD_FORMATS: Final = find_format_names(records=True)
+FACT_FORMATS: Final = find_format_names(facts=True)

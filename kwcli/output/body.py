@@ -39,7 +39,7 @@ class OnceLine(str):
     key: int
 
 
-def in_pieces(lines: Iterable[str]) -> Iterator[bytes]:
+def encode_lines(lines: Iterable[str]) -> Iterator[bytes]:
     """Lines as bytes to write, in pieces: the lines of a frame of 100 MiB are not held together."""
     parts: list[str] = []
     size = 0
@@ -68,13 +68,13 @@ class LongValues:
     With a width only the beginning is shown, as there is no room for more.
     """
 
-    def __init__(self, width: int | None, scalar: Callable[[Any], str]) -> None:
+    def __init__(self, width: int | None, format_scalar: Callable[[Any], str]) -> None:
         self._width = width
-        self._scalar = scalar
+        self._scalar = format_scalar
         self._waiting: dict[str, Deferred] = {}
         self._count = 0
 
-    def mark(self, value: Deferred) -> str:
+    def put_mark_for_value(self, value: Deferred) -> str:
         """The mark that stands for the value in a line; with a width, the beginning of the value."""
         if self._width is not None:
             return next(self._value_texts(value), "")
@@ -136,34 +136,34 @@ _VALUE_MIN: Final = 24
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def is_batch(item: dict[str, Any]) -> bool:
+def is_record_batch_json(item: dict[str, Any]) -> bool:
     """Whether the item is one batch of a records field."""
     return "record_count" in item and "base_offset" in item and "magic" in item
 
 
-def is_record(item: dict[str, Any]) -> bool:
+def is_plain_record_json(item: dict[str, Any]) -> bool:
     """Whether the item is one record of a batch (not a control record, which has something nested)."""
-    return item.keys() == _RECORD and not (_is_structure(item["key"]) or _is_structure(item["value"]))
+    return item.keys() == _RECORD and not (_is_embedded_structure(item["key"]) or _is_embedded_structure(item["value"]))
 
 
-def _is_structure(value: Any) -> bool:
+def _is_embedded_structure(value: Any) -> bool:
     return isinstance(value, dict) and "$type" in value
 
 
-def with_clean_names(value: Any) -> Any:
+def clean_field_names(value: Any) -> Any:
     """A body with field names that are safe in a line of text: those of a record that was read may be anything."""
     if isinstance(value, dict):
-        return {clean(name): with_clean_names(each) for name, each in value.items()}
-    return [with_clean_names(each) for each in value] if isinstance(value, list) else value
+        return {clean(name): clean_field_names(each) for name, each in value.items()}
+    return [clean_field_names(each) for each in value] if isinstance(value, list) else value
 
 
-def telling_fields(batch: dict[str, Any]) -> dict[str, Any]:
+def pick_informative_batch_fields(batch: dict[str, Any]) -> dict[str, Any]:
     """The fields of a batch that say something, known ones first, in the order of importance."""
     ordered = {name: batch[name] for name in BATCH if name in batch}
     return {name: value for name, value in (ordered | batch).items() if value not in _NOTHING.get(name, ())}
 
 
-def format_timestamp(name: str, value: Any) -> str | None:
+def format_timestamp_field(name: str, value: Any) -> str | None:
     """A time of a batch or record as text: `2026-11-21T03:04:05.123Z`; None for other fields and values."""
     if name not in _TIMES or not isinstance(value, int) or value < 0:
         return None
@@ -174,7 +174,7 @@ def format_timestamp(name: str, value: Any) -> str | None:
     return text.replace("+00:00", "Z")
 
 
-def record_widths(widths: dict[str, int], room: int, gap: int) -> dict[str, int]:
+def fit_record_columns(widths: dict[str, int], room: int, gap: int) -> dict[str, int]:
     """The width of each column of a table of records; columns without a width are not shown.
 
     Few of the twenty fields of a batch say something. Of a record, people look for key and value: where there is no
@@ -269,15 +269,15 @@ class BodyPrinter:
         self._width = width
         self._names = topic_names or {}
         self._palette = palette
-        self._long = LongValues(width, scalar)
+        self._long = LongValues(width, format_scalar)
         self.mentioned: dict[int, str] = {}
 
-    def lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
+    def struct_lines(self, value: dict[str, Any], plan: Plan | None, depth: int = 1) -> Iterator[str]:
         """The lines of a struct, its scalars aligned in a column; long lines in pieces."""
-        for line in self._lines(value, plan, depth):
+        for line in self._make_struct_lines(value, plan, depth):
             yield from self._long.restore_values(line)
 
-    def meanings(self, explained: set[int]) -> Iterator[str]:
+    def error_meaning_lines(self, explained: set[int]) -> Iterator[str]:
         """The meanings of the error codes shown, each once; codes in `explained` are left out, new ones added to it."""
         fresh = self.mentioned.keys() - explained
         explained |= fresh
@@ -298,107 +298,113 @@ class BodyPrinter:
             meaning.key = code
             yield meaning
 
-    def _lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
-        fields = _fields_by_name(plan)
+    def _make_struct_lines(self, value: dict[str, Any], plan: Plan | None, depth: int) -> Iterator[str]:
+        fields = _index_fields_by_name(plan)
         scalars = {name: item for name, item in value.items() if _is_scalar(item)}
         margin = INDENT * depth
         room = max((cell_width(name) for name in value), default=0)
         for name, item in value.items():
             field = fields.get(name)
             if name in scalars:
-                shown = self._scalar_cell(name, item, field)
-                yield self._cut_value(f"{margin}{self._paint_name(name)}{' ' * (room - cell_width(name))}{GAP}", shown)
+                shown = self._make_scalar_cell(name, item, field)
+                yield self._add_value_cut_to_width(
+                    f"{margin}{self._paint_field_name(name)}{' ' * (room - cell_width(name))}{GAP}", shown
+                )
             elif isinstance(item, dict) and item.get("$type") == _METRICS:
-                yield from self._metrics(
-                    f"{margin}{self._paint_name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
+                yield from self._client_metrics_lines(
+                    f"{margin}{self._paint_field_name(name)}{' ' * (room - cell_width(name))}{GAP}", item, depth
                 )
             elif isinstance(item, dict):
                 kind = f" {clean(str(item['$type']))}" if "$type" in item else ""
-                yield f"{margin}{self._paint_name(name)}{kind}"
-                yield from self._lines(_without_type(item), field.plan if field else None, depth + 1)
+                yield f"{margin}{self._paint_field_name(name)}{kind}"
+                yield from self._make_struct_lines(_drop_type_field(item), field.plan if field else None, depth + 1)
             else:
                 yield from self._array_lines(name, item, field, depth, room)
 
-    def _metrics(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
+    def _client_metrics_lines(self, head: str, metrics: dict[str, Any], depth: int) -> Iterator[str]:
         """The metrics that a client pushed, a line for each."""
-        from kwcli.output.client_metrics import metric_lines, metrics_head
+        from kwcli.output.client_metrics import client_metric_lines, format_client_metrics_heading
 
-        yield self._cut_value(head, (metrics_head(metrics), ""))
+        yield self._add_value_cut_to_width(head, (format_client_metrics_heading(metrics), ""))
         indent = INDENT * (depth + 1)
         room = None if self._width is None else self._width - len(indent)
-        yield from (indent + line for line in metric_lines(metrics, room, self._palette))
+        yield from (indent + line for line in client_metric_lines(metrics, room, self._palette))
 
-    def paths(self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1) -> Iterator[str]:
+    def scalar_path_lines(
+        self, value: dict[str, Any], plan: Plan | None, *, most: int, depth: int = 1
+    ) -> Iterator[str]:
         """A line for each leaf, beginning with its path as `kw call` takes it; `most` lines at most."""
-        leaves = list(islice(self._leaves(value, plan, ""), most))
+        leaves = list(islice(self._walk_scalars(value, plan, ""), most))
         room = max((cell_width(path) for path, _ in leaves), default=0)
         for path, shown in leaves:
             yield from self._long.restore_values(
-                self._cut_value(
-                    f"{INDENT * depth}{self._paint_name(path)}{' ' * (room - cell_width(path))}{GAP}", shown
+                self._add_value_cut_to_width(
+                    f"{INDENT * depth}{self._paint_field_name(path)}{' ' * (room - cell_width(path))}{GAP}", shown
                 )
             )
 
-    def _leaves(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
-        fields = _fields_by_name(plan)
+    def _walk_scalars(self, value: dict[str, Any], plan: Plan | None, prefix: str) -> Iterator[tuple[str, Cell]]:
+        fields = _index_fields_by_name(plan)
         for name, item in value.items():
             field = fields.get(name)
             path = f"{prefix}{name}"
             if _is_scalar(item):
-                yield path, self._scalar_cell(name, item, field)
+                yield path, self._make_scalar_cell(name, item, field)
                 continue
             inner = field.plan if field else None
             if isinstance(item, dict):
-                yield from self._leaves(item, inner, f"{path}.")
+                yield from self._walk_scalars(item, inner, f"{path}.")
                 continue
             for number, element in enumerate(item):
-                yield from self._leaves(element, inner, f"{path}[{number}].")
+                yield from self._walk_scalars(element, inner, f"{path}[{number}].")
 
     def _array_lines(self, name: str, items: Structs, field: PlanField | None, depth: int, room: int) -> Iterator[str]:
         plan = field.plan if field else None
         margin = INDENT * depth
-        if _is_flat(items, plan):
-            head = f"{margin}{self._paint_name(name)}{' ' * (room - cell_width(name))}{GAP}"
+        if _are_flat_structs(items, plan):
+            head = f"{margin}{self._paint_field_name(name)}{' ' * (room - cell_width(name))}{GAP}"
             blank = " " * (len(margin) + room + len(GAP))
-            for number, line in enumerate(self._table_lines(items, plan, len(blank))):
+            for number, line in enumerate(self._struct_table_lines(items, plan, len(blank))):
                 yield (blank if number else head) + line
         else:
-            yield f"{margin}{self._paint_name(name)}"
+            yield f"{margin}{self._paint_field_name(name)}"
             for item in items:
                 yield from self._element_lines(item, plan, depth + 1)
         if isinstance(items, DeferredList):
-            yield from self._lines(items.further_fields(), None, depth)
+            yield from self._make_struct_lines(items.further_fields(), None, depth)
 
     def _element_lines(self, item: Any, plan: Plan | None, depth: int) -> Iterator[str]:
         """An array element with nested fields: its scalars on one line, its name first, then the rest."""
-        fields = _fields_by_name(plan)
+        fields = _index_fields_by_name(plan)
         margin = INDENT * depth
         if not isinstance(item, dict):  # in a structure of a record that was edited
-            yield f"{margin}{scalar(item)}"
+            yield f"{margin}{format_scalar(item)}"
             return
-        if is_batch(item):
-            item = telling_fields(item)
+        if is_record_batch_json(item):
+            item = pick_informative_batch_fields(item)
         scalars = {name: value for name, value in item.items() if _is_scalar(value)}
         nested = {name: value for name, value in item.items() if name not in scalars}
         lead = next((name for name in LEADS if name in scalars), None)
         words = []
         if lead is not None:
-            words.append(("", self._scalar_cell(lead, scalars.pop(lead), fields.get(lead))))
-        words += [(f"{name} ", self._scalar_cell(name, value, fields.get(name))) for name, value in scalars.items()]
-        yield from self._wrap_words(margin, words)
+            words.append(("", self._make_scalar_cell(lead, scalars.pop(lead), fields.get(lead))))
+        words += [
+            (f"{name} ", self._make_scalar_cell(name, value, fields.get(name))) for name, value in scalars.items()
+        ]
+        yield from self._join_cells_in_lines(margin, words)
         alone = len(nested) == 1
         for name, value in nested.items():
             field = fields.get(name)
             inner = field.plan if field else None
-            if alone and isinstance(value, list | DeferredList) and _is_flat(value, inner):
+            if alone and isinstance(value, list | DeferredList) and _are_flat_structs(value, inner):
                 indent = INDENT * (depth + 1)
-                yield from (indent + line for line in self._table_lines(value, inner, len(indent)))
+                yield from (indent + line for line in self._struct_table_lines(value, inner, len(indent)))
                 if isinstance(value, DeferredList):
-                    yield from self._lines(value.further_fields(), None, depth + 1)
+                    yield from self._make_struct_lines(value.further_fields(), None, depth + 1)
             else:
-                yield from self._lines({name: value}, plan, depth + 1)
+                yield from self._make_struct_lines({name: value}, plan, depth + 1)
 
-    def _wrap_words(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
+    def _join_cells_in_lines(self, margin: str, words: list[tuple[str, Cell]]) -> Iterator[str]:
         """Words one after the other, with a new line where the width is used up."""
         line, used = margin, cell_width(margin)
         begun = False
@@ -412,65 +418,66 @@ class BodyPrinter:
                 used += 3
             if self._width is not None and used + size > self._width:
                 text = cut(text, max(self._width - used - cell_width(name), 1))
-            line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint(text, paint)}"
+            line += f"{self._palette.name}{name}{self._palette.off if name else ''}{self._paint_text(text, paint)}"
             used += size
             begun = True
         yield line
 
-    def _table_lines(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
+    def _struct_table_lines(self, items: Structs, plan: Plan | None, indent: int) -> Iterator[str]:
         """A table of flat structs: a heading, then a line each. The first chunk of a deferred list sets the widths."""
         if isinstance(items, list):
-            yield from self._row_lines(*self._layout(items, plan, indent), heading=True)
+            yield from self._table_part_lines(*self._lay_out_table(items, plan, indent), heading=True)
             return
         layout: _Layout | None = None
         for chunk in items.chunks():
             if layout is None or any(name not in layout.names for item in chunk for name in item):
-                layout, columns = self._layout(chunk, plan, indent)
-                yield from self._row_lines(layout, columns, heading=True)
+                layout, columns = self._lay_out_table(chunk, plan, indent)
+                yield from self._table_part_lines(layout, columns, heading=True)
             else:
-                columns = self._column_cells(chunk, [name for name in layout.names if name in layout.widths], plan)
-                yield from self._row_lines(layout, columns, heading=False)
+                columns = self._make_column_cells(chunk, [name for name in layout.names if name in layout.widths], plan)
+                yield from self._table_part_lines(layout, columns, heading=False)
 
-    def _layout(
+    def _lay_out_table(
         self, items: list[dict[str, Any]], plan: Plan | None, indent: int
     ) -> tuple[_Layout, dict[str, list[Cell]]]:
         """The columns, headings and widths of a table of these structs, and the cells by column."""
         names = list(dict.fromkeys(name for item in items for name in item))
         if names[:1] == BATCH[:1] and "record_count" in names:
             names = [name for name in BATCH if name in names] + [name for name in names if name not in BATCH]
-        columns = self._column_cells(items, names, plan)
+        columns = self._make_column_cells(items, names, plan)
         titles = {name: name for name in names}
         room = None if self._width is None else self._width - indent
         widths: dict[str, int] | None = None
-        if room is not None and all(map(is_record, items)):
-            widths = record_widths(_column_widths(columns, titles), room, len(GAP))
+        if room is not None and all(map(is_plain_record_json, items)):
+            widths = fit_record_columns(_measure_columns(columns, titles), room, len(GAP))
             columns = {name: column for name, column in columns.items() if name in widths}
-        elif room is not None and _total_width(columns, titles) > room:
+        elif room is not None and _measure_table_width(columns, titles) > room:
             titles = {name: SHORT.get(name, name) for name in names}
             dull = [name for name in names if all(paint == "dim" for _, paint in columns[name])]
-            while dull and _total_width(columns, titles) > room:
+            while dull and _measure_table_width(columns, titles) > room:
                 del columns[dull.pop()]
-            while len(columns) > 1 and _total_width(columns, titles) > room:
+            while len(columns) > 1 and _measure_table_width(columns, titles) > room:
                 columns.popitem()
-        widths = widths or _column_widths(columns, titles)
+        widths = widths or _measure_columns(columns, titles)
         if room is None:
             # One long value must not make every line as long.
             most = max(TABLE_MAX // len(items), TABLE_CELL)
             widths = {name: min(width, most) for name, width in widths.items()}
         return _Layout(names, titles, widths, room), columns
 
-    def _column_cells(
+    def _make_column_cells(
         self, items: list[dict[str, Any]], names: Iterable[str], plan: Plan | None
     ) -> dict[str, list[Cell]]:
-        fields = _fields_by_name(plan)
+        fields = _index_fields_by_name(plan)
         return {
             name: [
-                self._scalar_cell(name, item[name], fields.get(name)) if name in item else ("", "") for item in items
+                self._make_scalar_cell(name, item[name], fields.get(name)) if name in item else ("", "")
+                for item in items
             ]
             for name in names
         }
 
-    def _row_lines(self, layout: _Layout, columns: dict[str, list[Cell]], *, heading: bool) -> Iterator[str]:
+    def _table_part_lines(self, layout: _Layout, columns: dict[str, list[Cell]], *, heading: bool) -> Iterator[str]:
         """The lines of a table, or of a part of one."""
         widths, titles, room = layout.widths, layout.titles, layout.room
         if heading:
@@ -487,13 +494,13 @@ class BodyPrinter:
                     text = cut(text, widths[name])
                     if used + cell_width(text) > room:
                         text = cut(text, max(room - used, 0))
-                line += self._paint(text, paint) + " " * (widths[name] - cell_width(text)) + GAP
+                line += self._paint_text(text, paint) + " " * (widths[name] - cell_width(text)) + GAP
                 used += widths[name] + len(GAP)
                 if room is not None and used >= room:
                     break
             yield line.rstrip()
 
-    def _scalar_cell(self, name: str, value: Any, field: PlanField | None) -> Cell:
+    def _make_scalar_cell(self, name: str, value: Any, field: PlanField | None) -> Cell:
         """The text of a scalar, and its paint."""
         if name.endswith("error_code") and isinstance(value, int) and not isinstance(value, bool):
             if value == 0:
@@ -502,54 +509,54 @@ class BodyPrinter:
 
             self.mentioned[value] = error_name(value)
             return self.mentioned[value], "bad"
-        if field is None and (time := format_timestamp(name, value)) is not None:
+        if field is None and (time := format_timestamp_field(name, value)) is not None:
             return time, ""
         if name == "topic_id" and value in self._names:
-            return f"{value} ({scalar(self._names[value])})", ""
+            return f"{value} ({format_scalar(self._names[value])})", ""
         if name == "requested_metrics" and isinstance(value, list):
-            return requested_metrics(value), ""
+            return format_requested_metrics(value), ""
         if name == "api_key" and value in NAMES:
             return f"{value:>2} {api_name(value)}", ""
         if isinstance(value, Deferred):
-            return self._long.mark(value), ""
-        paint: Paint = "dim" if _is_default(value, field) else ""
+            return self._long.put_mark_for_value(value), ""
+        paint: Paint = "dim" if _is_default_value(value, field) else ""
         if field is not None and field.means:
-            return _add_words(value, field.means), paint
-        return scalar(value), paint
+            return _format_enum_numbers(value, field.means), paint
+        return format_scalar(value), paint
 
-    def _paint(self, text: str, paint: Paint) -> str:
+    def _paint_text(self, text: str, paint: Paint) -> str:
         if not paint or not text:
             return text
         return f"{self._palette.dim if paint == 'dim' else self._palette.bad}{text}{self._palette.off}"
 
-    def _paint_name(self, name: str) -> str:
+    def _paint_field_name(self, name: str) -> str:
         return f"{self._palette.name}{name}{self._palette.off}"
 
-    def _cut_value(self, head: str, shown: Cell) -> str:
+    def _add_value_cut_to_width(self, head: str, shown: Cell) -> str:
         text, paint = shown
         if self._width is not None:
             used = cell_width(head) - len(self._palette.name) - len(self._palette.off)
             text = cut(text, max(self._width - used, 1))
-        return head + self._paint(text, paint)
+        return head + self._paint_text(text, paint)
 
 
-def _column_widths(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
+def _measure_columns(columns: dict[str, list[Cell]], titles: dict[str, str]) -> dict[str, int]:
     return {
         name: max(cell_width(titles[name]), *(cell_width(text) for text, _ in column))
         for name, column in columns.items()
     }
 
 
-def _total_width(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
-    widths = _column_widths(columns, titles)
+def _measure_table_width(columns: dict[str, list[Cell]], titles: dict[str, str]) -> int:
+    widths = _measure_columns(columns, titles)
     return sum(widths.values()) + len(GAP) * (len(widths) - 1)
 
 
-def _fields_by_name(plan: Plan | None) -> dict[str, PlanField]:
+def _index_fields_by_name(plan: Plan | None) -> dict[str, PlanField]:
     return {} if plan is None else {field.name: field for field in (*plan.fields, *plan.tagged)}
 
 
-def _without_type(value: dict[str, Any]) -> dict[str, Any]:
+def _drop_type_field(value: dict[str, Any]) -> dict[str, Any]:
     return {name: item for name, item in value.items() if name != "$type"}
 
 
@@ -560,26 +567,26 @@ def _is_scalar(value: Any) -> bool:
     if isinstance(value, DeferredList):
         return not value.holds_structs()
     if isinstance(value, list):
-        return not value or not isinstance(value[0], dict) or _is_headers(value) or "base64" in value[0]
+        return not value or not isinstance(value[0], dict) or _is_record_headers(value) or "base64" in value[0]
     return True
 
 
-def _is_flat(items: Structs, plan: Plan | None) -> bool:
+def _are_flat_structs(items: Structs, plan: Plan | None) -> bool:
     """Whether a table can hold these structs: nothing is nested in any of them."""
     if isinstance(items, DeferredList):
         if plan is not None and not any(field.plan or field.kind in _HOLDING for field in (*plan.fields, *plan.tagged)):
             return True
         first = next(items.chunks(), [])
-        if first and all(map(is_record, first)):
+        if first and all(map(is_plain_record_json, first)):
             return True  # the records of one batch are all alike
     return all(isinstance(item, dict) and all(map(_is_scalar, item.values())) for item in items)
 
 
-def _is_headers(value: list[Any]) -> bool:
+def _is_record_headers(value: list[Any]) -> bool:
     return isinstance(value[0], dict) and value[0].keys() == {"key", "value"}
 
 
-def scalar(value: Any) -> str:
+def format_scalar(value: Any) -> str:
     """A value that is not nested, as text without control characters for a terminal."""
     if value is None:
         return NULL
@@ -596,35 +603,35 @@ def scalar(value: Any) -> str:
             return f"not readable ({clean(str(value['error'].get('text')))}): base64:{clean(str(value['base64']))}"
         return clean(b"".join(json_pieces(value)).decode())
     if isinstance(value, list):
-        return _list_numbers(value)
+        return _format_scalar_list(value)
     if isinstance(value, DeferredText):
         return clean(next(value.texts(), ""))
     return str(value)
 
 
-def requested_metrics(value: list[Any]) -> str:
+def format_requested_metrics(value: list[Any]) -> str:
     """The prefixes of the metric names that a broker wants (KIP-714); an empty one, or `*`, stands for all."""
     if not value:
         return "none"
-    return "all metrics" if value in ALL_METRICS else f"{', '.join(map(scalar, value))} …"
+    return "all metrics" if value in ALL_METRICS else f"{', '.join(map(format_scalar, value))} …"
 
 
-def _add_words(value: Any, means: str) -> str:
+def _format_enum_numbers(value: Any, means: str) -> str:
     """A number, or a list of them, each with its word: `0 read_uncommitted`; a set of bits by its words alone."""
     if isinstance(value, list):
-        return ",".join(_add_words(one, means) for one in value) or "[]"
-    return with_word(value, means) if isinstance(value, int) else scalar(value)
+        return ",".join(_format_enum_numbers(one, means) for one in value) or "[]"
+    return with_word(value, means) if isinstance(value, int) else format_scalar(value)
 
 
-def _list_numbers(value: list[Any]) -> str:
+def _format_scalar_list(value: list[Any]) -> str:
     if not value:
         return "[]"
-    if _is_headers(value):
-        return " ".join(f"{scalar(one['key'])}={scalar(one['value'])}" for one in value)
-    return ",".join(scalar(one) for one in value)
+    if _is_record_headers(value):
+        return " ".join(f"{format_scalar(one['key'])}={format_scalar(one['value'])}" for one in value)
+    return ",".join(format_scalar(one) for one in value)
 
 
-def _is_default(value: Any, field: PlanField | None) -> bool:
+def _is_default_value(value: Any, field: PlanField | None) -> bool:
     """Whether a value is the default of its field."""
     if field is None:
         return value is None
@@ -637,7 +644,7 @@ def _is_default(value: Any, field: PlanField | None) -> bool:
     return bool(value == field.default)
 
 
-def plan_of(exchange: Exchange, side: Side) -> Plan | None:
+def find_message_plan(exchange: Exchange, side: Side) -> Plan | None:
     """The plan of one side of an exchange; None where its API or version is unknown."""
     key, version = exchange.api_key, exchange.api_version
     if key not in NAMES or version is None or version not in api(key).versions:
@@ -645,7 +652,7 @@ def plan_of(exchange: Exchange, side: Side) -> Plan | None:
     return resolve(api(key).message(side), version)
 
 
-def undecoded_lines(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
+def decode_failure_lines(record: dict[str, Any], side: Side, palette: Palette) -> Iterator[str]:
     """A line with the reason and the offset at which decoding a side failed; nothing where it did not."""
     failure = (record.get("undecoded") or {}).get(side)
     if failure:

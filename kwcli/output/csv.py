@@ -1,4 +1,4 @@
-"""Rows in, CSV out (RFC 4180, a header line first): rows of exchanges, and by `csv_lines` any others.
+"""Rows in, CSV out (RFC 4180, a header line first): rows of exchanges, and by `format_csv_lines` any others.
 
 A spreadsheet computes a cell that begins like a formula, even if a stranger chose its text (`=HYPERLINK(…)`). Where it
 is asked for, an apostrophe goes before such a text: spreadsheets take it for "this is text" and do not show it.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def csv_lines(rows: Iterable[Iterable[Any]], *, safe: bool) -> str:
+def format_csv_lines(rows: Iterable[Iterable[Any]], *, safe: bool) -> str:
     """The CSV lines of the rows; with `safe` no text is a formula. Numbers stay numbers, negative ones too."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(_escape_formulas, rows) if safe else rows)
@@ -56,7 +56,7 @@ class Csv:
                 self.expected += bool(row.error_codes and not row.unexpected)
                 self.undecoded += row.status == "undecoded"
             lines.append(self._reader.line(row))
-        self._write(csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
+        self._write(format_csv_lines(lines, safe=self._safe).encode("utf-8", "backslashreplace"))
 
     def learn_from(self, rows: list[Settled]) -> None:
         """Learn the addresses of nodes from rows that are not shown."""

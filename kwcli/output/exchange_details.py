@@ -10,7 +10,15 @@ from decoders.messages.body_json import Options
 from decoders.messages.exchange_json import to_json_dict
 from decoders.wire.deferred_json import Deferred, DeferredList
 from decoders.wire.readable_text import clean
-from kwcli.output.body import GAP, BodyPrinter, LongValues, plan_of, scalar, undecoded_lines, with_clean_names
+from kwcli.output.body import (
+    GAP,
+    BodyPrinter,
+    LongValues,
+    clean_field_names,
+    decode_failure_lines,
+    find_message_plan,
+    format_scalar,
+)
 from kwcli.output.short_texts import Palette, cell_width, cut, palette
 
 if TYPE_CHECKING:
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 ARROWS: Final[dict[Side, str]] = {"request": "→", "response": "←"}
 
 
-def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
+def exchange_detail_lines(exchange: Exchange, settings: Settings, explained: set[int]) -> Iterator[str]:
     """All lines below the line of an exchange. The meaning of an error code in `explained` is not printed again."""
     record = to_json_dict(exchange, Options(settings.records, settings.reveal_secrets, deferred=True))
     colors = palette(settings.color)
@@ -34,21 +42,21 @@ def lines_under(exchange: Exchange, settings: Settings, explained: set[int]) -> 
         size = record[f"{side}_size"]
         if value is None and size is None:
             continue
-        head, *more = _head_lines(exchange, record, side, settings.verbose > 1)
+        head, *more = _message_heading_lines(exchange, record, side, settings.verbose > 1)
         yield f"  {colors.api}{arrow}{colors.off} {head}"
         for line in more:
             yield f"    {line if settings.width is None else cut(line, settings.width - 4)}"
         if isinstance(value, dict):
-            its = value if exchange.record is None else with_clean_names(value)
-            yield from body.lines(its, plan_of(exchange, side), 2)
+            its = value if exchange.record is None else clean_field_names(value)
+            yield from body.struct_lines(its, find_message_plan(exchange, side), 2)
         elif value is not None:
-            yield f"    {scalar(value)}"
-        yield from (f"    {line}" for line in undecoded_lines(record, side, colors))
-    yield from body.meanings(explained)
+            yield f"    {format_scalar(value)}"
+        yield from (f"    {line}" for line in decode_failure_lines(record, side, colors))
+    yield from body.error_meaning_lines(explained)
     yield ""
 
 
-def _head_lines(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
+def _message_heading_lines(exchange: Exchange, record: dict[str, Any], side: Side, headers: bool) -> Iterator[str]:
     """`999 B · 1.234 ms`; with `headers` also a line of header fields, and one of addresses and packets."""
     size = record[f"{side}_size"]
     parts = ["size unknown" if size is None else f"{size:,} B"]
@@ -57,10 +65,12 @@ def _head_lines(exchange: Exchange, record: dict[str, Any], side: Side, headers:
     yield " · ".join(parts)
     if not headers:
         return
-    fields = [f"correlation_id {scalar(exchange.correlation_id)}"]
+    fields = [f"correlation_id {format_scalar(exchange.correlation_id)}"]
     if side == "request":
-        fields.insert(0, f"api_key {scalar(exchange.api_key)} · api_version {scalar(exchange.api_version)}")
-        fields.append(f"client_id {scalar(exchange.client_id)}")
+        fields.insert(
+            0, f"api_key {format_scalar(exchange.api_key)} · api_version {format_scalar(exchange.api_version)}"
+        )
+        fields.append(f"client_id {format_scalar(exchange.client_id)}")
     yield " · ".join(fields)
     client, broker = exchange.client, exchange.broker
     way = f"{client} → {broker}" if side == "request" else f"{broker} → {client}"
@@ -80,18 +90,22 @@ def _record_lines(exchange: Exchange, record: dict[str, Any], settings: Settings
         if name is None:
             name = record.get("topic_names", {}).get(topic.get("topic_id")) or topic.get("topic_id")
         for batch in part.get(array.records) or ():
-            yield from _batch_lines(f"{scalar(name)}[{part.get(array.number)}]", batch, settings, colors)
+            yield from _record_batch_lines(f"{format_scalar(name)}[{part.get(array.number)}]", batch, settings, colors)
 
 
-def _batch_lines(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
-    yield from _error_lines(place, batch, colors)
-    long = LongValues(settings.width, scalar)
+def _record_batch_lines(place: str, batch: dict[str, Any], settings: Settings, colors: Palette) -> Iterator[str]:
+    yield from _batch_error_lines(place, batch, colors)
+    long = LongValues(settings.width, format_scalar)
     records = batch.get("records") or ()
     for one in records:
         head = f"  {place}@{one['offset']}"
-        parts = [_cut_cell(one["key"], long), _cut_cell(one["value"], long)]
+        parts = [_cut_value_to_cell(one["key"], long), _cut_value_to_cell(one["value"], long)]
         if one.get("headers"):
-            parts.append(" ".join(f"{scalar(each['key'])}={_cut_cell(each['value'], long)}" for each in one["headers"]))
+            parts.append(
+                " ".join(
+                    f"{format_scalar(each['key'])}={_cut_value_to_cell(each['value'], long)}" for each in one["headers"]
+                )
+            )
         if one.get("control_record"):
             parts.append(clean(str(one["control_record"])))
         text = GAP.join(parts)
@@ -101,17 +115,17 @@ def _batch_lines(place: str, batch: dict[str, Any], settings: Settings, colors: 
     beside = batch
     if isinstance(records, DeferredList):
         beside = records.further_fields()
-        yield from _error_lines(place, {**batch, **beside}, colors)
+        yield from _batch_error_lines(place, {**batch, **beside}, colors)
     if beside.get("records_cut"):
         yield f"  {place}{GAP}{beside['records_cut']:,} records more than kw shows of one exchange"
 
 
-def _error_lines(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
+def _batch_error_lines(place: str, batch: dict[str, Any], colors: Palette) -> Iterator[str]:
     error = batch.get("error")
     if error:
         text = clean(f"{error['reason']}: {error['text']}")
         yield f"  {place}@{batch.get('base_offset')}{GAP}{colors.bad}{text}{colors.off}"
 
 
-def _cut_cell(value: Any, long: LongValues) -> str:
-    return long.mark(value) if isinstance(value, Deferred) else scalar(value)
+def _cut_value_to_cell(value: Any, long: LongValues) -> str:
+    return long.put_mark_for_value(value) if isinstance(value, Deferred) else format_scalar(value)

@@ -20,7 +20,7 @@ from decoders.schema.json_form import json_bytes
 from decoders.schema.plan_walker import BytePart
 from decoders.wire.primitives import uuid_text
 from decoders.wire.readable_text import clean, in_bytes
-from kwcli.output.body import in_pieces
+from kwcli.output.body import encode_lines
 from kwcli.output.short_texts import Palette, cell_width, cut, palette, with_word
 from kwcli.output.text import Lined
 
@@ -521,7 +521,7 @@ class Hex(Lined):
                 self._write_lines([self._lines.skipped_line(row)])
 
     def _write_lines(self, lines: Iterable[str]) -> None:
-        for piece in in_pieces(lines):
+        for piece in encode_lines(lines):
             self._write(piece)
 
     def _frame_lines(self, exchange: Exchange) -> Iterator[str]:

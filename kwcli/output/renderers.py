@@ -96,12 +96,12 @@ def needs(settings: Settings) -> Needs:
     """The paths of bodies that the format reads; formats that show whole bodies, or none, read none beforehand."""
     if has_columns(settings):
         found = _row_columns(settings)
-        return lambda key, side: frozenset().union(*(column.needs(key, side) for column in found))
+        return lambda key, side: frozenset().union(*(column.needed_paths(key, side) for column in found))
     if settings.format not in FACT_FORMATS:
         return _no_paths
-    from kwcli.output.facts.fact_functions import needs as of_facts
+    from kwcli.output.facts.fact_functions import facts_paths
 
-    return of_facts
+    return facts_paths
 
 
 def asks_history(settings: Settings) -> bool:

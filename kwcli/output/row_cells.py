@@ -42,13 +42,13 @@ class RowColumn(NamedTuple):
     path: RecordPath | None  # None: `own` reads it
     own: str = ""
 
-    def needs(self, key: int, side: Side) -> frozenset[str]:
+    def needed_paths(self, key: int, side: Side) -> frozenset[str]:
         """The paths that the column reads of one side of an API."""
         if self.path is not None:
             return self.path.needs(key, side)
-        from kwcli.output.facts.fact_functions import needs
+        from kwcli.output.facts.fact_functions import facts_paths
 
-        return needs(key, side)  # `node` and `summary` read what lines of text read
+        return facts_paths(key, side)  # `node` and `summary` read what lines of text read
 
 
 def columns(words: Iterable[str], option: str = "--columns", *, names: bool = False) -> list[RowColumn]:
@@ -124,11 +124,11 @@ class RowReader:
         return column.path.attribute, None if column.path.attribute else column.path.values
 
     def _exchange_values(self, name: str) -> Values:
-        from kwcli.output.facts.fact_functions import summary
+        from kwcli.output.facts.fact_functions import format_line_facts
 
         if name == "node":
             return lambda row, _record: [self._nodes[row.broker]] if row.broker in self._nodes else []
-        return lambda row, _record: [summary(row)] if row.kind == "exchange" else []
+        return lambda row, _record: [format_line_facts(row)] if row.kind == "exchange" else []
 
     def learn(self, rows: Iterable[Settled]) -> None:
         """Take the addresses of nodes from the answers that list them."""

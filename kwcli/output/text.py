@@ -9,8 +9,14 @@ from decoders.mypyc_modules import mypyc_attr
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean, format_latency, format_size
 from kwcli.output.columns import COLUMNS, TEXT
-from kwcli.output.facts.compile_facts import FactRoom
-from kwcli.output.facts.fact_functions import NO_VIEW, facts_in, no_facts, row_of, trouble_of
+from kwcli.output.facts.compile_facts import FactLimits
+from kwcli.output.facts.fact_functions import (
+    NO_VIEW,
+    find_api_facts,
+    format_exchange_trouble,
+    list_no_facts,
+    list_sure_facts,
+)
 from kwcli.output.short_texts import NS, UTC_ZONE, Zone, cell_width, cut, cut_left, find_zone, palette, short_name
 
 if TYPE_CHECKING:
@@ -40,7 +46,7 @@ class LineLayout(NamedTuple):
     got: int  # size of the response
     api: int
     facts: int | None
-    fact_rooms: tuple[FactRoom, ...]
+    fact_rooms: tuple[FactLimits, ...]
 
     @property
     def before_api(self) -> tuple[int, ...]:
@@ -70,12 +76,12 @@ _GROWTH: Final[tuple[tuple[str, int, int], ...]] = (
     *(("software", 18, 11), ("facts", 70, 0), ("software", 24, 0), ("api", 22, 0)),  # 200 and more
 )
 # How much of lists and ids is shown, from this width on.
-_FACT_ROOMS: Final[tuple[tuple[int, FactRoom], ...]] = (
-    (0, FactRoom(2, 10)),
-    (96, FactRoom(3, 12)),
-    (150, FactRoom(4, 16)),
-    (180, FactRoom(6, 24)),
-    (220, FactRoom(16, 64)),
+_FACT_ROOMS: Final[tuple[tuple[int, FactLimits], ...]] = (
+    (0, FactLimits(2, 10)),
+    (96, FactLimits(3, 12)),
+    (150, FactLimits(4, 16)),
+    (180, FactLimits(6, 24)),
+    (220, FactLimits(16, 64)),
 )
 # Without a terminal: the columns that people read; programs have the other formats.
 _UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
@@ -84,7 +90,7 @@ _UNLIMITED: Final = {"took": TOOK_WIDTH, "client": 16, "broker": 21, "api": 20}
 def layout(width: int | None) -> LineLayout:
     """The layout for a terminal of `width` columns (60 at least); None: nothing is cut."""
     if width is None:
-        return _make_layout(_UNLIMITED, None, (FactRoom(),))
+        return _make_layout(_UNLIMITED, None, (FactLimits(),))
     widths = dict(_NARROWEST)
     left = width - sum(widths.values()) - len(widths) + 1  # there is a blank between columns
     for column, most, least in _GROWTH:
@@ -104,7 +110,7 @@ def layout(width: int | None) -> LineLayout:
     )
 
 
-def _make_layout(widths: Mapping[str, int], facts: int | None, fact_rooms: tuple[FactRoom, ...]) -> LineLayout:
+def _make_layout(widths: Mapping[str, int], facts: int | None, fact_rooms: tuple[FactLimits, ...]) -> LineLayout:
     columns = {column: widths.get(column, 0) for column in LineLayout._fields[:-2]}
     return LineLayout(**columns, facts=facts, fact_rooms=fact_rooms)
 
@@ -191,7 +197,7 @@ class TextLines:
         client_key = (exchange.connection_info, exchange.client_id, exchange.client_software is None)
         between = self._between_of.get(client_key) or self._client_columns(client_key, exchange)
         if exchange.failed:
-            facts = facts_in(exchange, facts_of, self._fact_room)
+            facts = list_sure_facts(exchange, facts_of, self._fact_room)
         else:
             facts = facts_of(exchange, request or NO_VIEW, response or NO_VIEW, self._fact_room)
         if exchange.connection_info.tls is not None:
@@ -209,7 +215,7 @@ class TextLines:
             or (exchange.extra is not None and "fault" in exchange.extra)
         ):
             sign = self._exchange_sign(exchange)
-            text = self._fit_facts(exchange, facts_of, facts, trouble_of(exchange), bad="·" not in sign)
+            text = self._fit_facts(exchange, facts_of, facts, format_exchange_trouble(exchange), bad="·" not in sign)
         elif room is not None and (len(text) > room or not text.isascii()):
             text = self._fit_facts(exchange, facts_of, facts, "")
         if self._wide:
@@ -291,14 +297,14 @@ class TextLines:
         width = self.layout.api
         name, version = exchange.api, exchange.api_version
         if name is None and exchange.is_orphan:  # not kept: tokens have the same API version
-            return no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
+            return list_no_facts, f"{self.palette.api}{'answer':<{width}}{self.palette.off}"
         text = "SASL token" if name is None else name
         number = "" if version is None else f" {version}"
         if self.layout.facts is not None:
             text = short_name(text, width - len(number))
         p = self.palette
-        row = row_of(exchange.api_key)
-        made = (row.facts if row else no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
+        row = find_api_facts(exchange.api_key)
+        made = (row.facts if row else list_no_facts, f"{p.api}{f'{text}{number}':<{width}}{p.off}")
         self._api_readers[exchange.api_reader] = made
         return made
 
@@ -368,7 +374,9 @@ class TextLines:
         if room is None or _do_fit([*facts, *said], room):
             return self._join_facts(facts, trouble, bad=bad)
         for fact_room in reversed(self._smaller):
-            facts = [clean(fact) for fact in (*facts_in(exchange, facts_of, fact_room), *_connection_facts(exchange))]
+            facts = [
+                clean(fact) for fact in (*list_sure_facts(exchange, facts_of, fact_room), *_connection_facts(exchange))
+            ]
             if _do_fit([*facts, *said], room):
                 return self._join_facts(facts, trouble, bad=bad)
         if not trouble:
@@ -481,9 +489,9 @@ class Text(Lined):
     def write(self, rows: list[Settled]) -> None:
         """Write the rows."""
         if self._settings.verbose > 0 or self._settings.records:
-            from kwcli.output.body import in_pieces
+            from kwcli.output.body import encode_lines
 
-            for piece in in_pieces(self._with_bodies(rows)):
+            for piece in encode_lines(self._with_bodies(rows)):
                 self._write(piece)
             return
         out: list[str] = []
@@ -501,7 +509,7 @@ class Text(Lined):
 
     def _with_bodies(self, rows: list[Settled]) -> Iterator[str]:
         """The lines of the rows, each with the lines that belong below it."""
-        from kwcli.output.exchange_details import lines_under
+        from kwcli.output.exchange_details import exchange_detail_lines
 
         for row in rows:
             if row.kind != "exchange" and not self.shows_skipped:
@@ -512,4 +520,4 @@ class Text(Lined):
                 yield self._lines.header()
             yield line
             if row.kind == "exchange":
-                yield from lines_under(row, self._settings, self._explained)
+                yield from exchange_detail_lines(row, self._settings, self._explained)

@@ -135,9 +135,9 @@ class CsvWriter(_Rows):
         self._line(names)
 
     def _line(self, cells: Sequence[Any]) -> None:
-        from kwcli.output.csv import csv_lines
+        from kwcli.output.csv import format_csv_lines
 
-        self._write(csv_lines([cells], safe=self._settings.csv_safe).encode("utf-8", "backslashreplace"))
+        self._write(format_csv_lines([cells], safe=self._settings.csv_safe).encode("utf-8", "backslashreplace"))
 
 
 # The writers of values by format: those of `FORMATS` that are records, and the two that are rows of chosen fields.

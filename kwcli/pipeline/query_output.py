@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import clean
-from kwcli.output.csv import csv_lines
+from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import palette
 from kwcli.output.table import Column, draw_table
 from kwcli.pipeline.sql_views import COLUMNS, VIEWS
@@ -207,7 +207,7 @@ def _csv_lines(result: QueryResult, *, safe: bool) -> Iterator[str]:
     rows = (
         [_to_json(value) if isinstance(value, list | dict | bool) else value for value in row] for row in result.rows
     )
-    return (csv_lines([row], safe=safe) for row in chain([result.names], rows))
+    return (format_csv_lines([row], safe=safe) for row in chain([result.names], rows))
 
 
 _PLAIN: Final = {"ndjson": _ndjson_lines, "json": _json_array_lines}

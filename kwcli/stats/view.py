@@ -11,7 +11,7 @@ from decoders.messages.exchange_json import SCHEMA
 from decoders.named_tuple import NamedTuple
 from decoders.schema.json_form import cell_text, row_json
 from decoders.wire.readable_text import clean
-from kwcli.output.csv import csv_lines
+from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import find_zone, palette
 from kwcli.output.table import Column, draw_table
 from kwcli.output.value_writers import record_writer
@@ -51,7 +51,7 @@ def render_records(result: StatsResult, settings: Settings) -> str:
 def format_csv(result: StatsResult, settings: Settings) -> str:
     """The result as CSV: a line for each group, a header line first."""
     head = list(result.rows[-1]) if result.rows else [*result.asked.by, *_NOTHING]  # the last may be of others
-    return csv_lines(
+    return format_csv_lines(
         [head, *([_csv_value(row.get(name)) for name in head] for row in result.rows)], safe=settings.csv_safe
     )
 

@@ -102,12 +102,12 @@ def test_its_line_its_class_and_what_is_expected_follow(tree: Path) -> None:
     code = f"""
 from decoders.protocol_facts.errors.returned import expected_codes
 from decoders.replaying.api_classes import api_class
-from kwcli.output.facts.compile_facts import FactRoom
-from kwcli.output.facts.fact_functions import row_of
+from kwcli.output.facts.compile_facts import FactLimits
+from kwcli.output.facts.fact_functions import find_api_facts
 from tests.output.fakes import exchange
 made = exchange({KEY}, 1)
 for response in ({{"found": [4, 5]}}, {{}}):
-    print(row_of({KEY}).facts(made, {{"group_id": "g", "probes": 3}}, response, FactRoom()))
+    print(find_api_facts({KEY}).facts(made, {{"group_id": "g", "probes": 3}}, response, FactLimits()))
 print(api_class({KEY}), *expected_codes({KEY}))
 """
     assert output(tree, "-c", code).splitlines() == [
@@ -126,7 +126,7 @@ from decoders.protocol_facts.errors.returned import expected_errors
 from decoders.protocol_facts.examples import whole_example
 from decoders.protocol_facts.routing import route
 from decoders.replaying.api_classes import api_class
-from kwcli.output.facts.fact_functions import row_of
+from kwcli.output.facts.fact_functions import find_api_facts
 right = probe_things.DECLARATION
 for old, new, read in (
     ("route group", "route grp", route),
@@ -134,7 +134,7 @@ for old, new, read in (
     ("mutates", "replay data", api_class),
     ("REBALANCE_IN_PROGRESS (", "REBALANCE (", expected_errors),
     ("(KIP-0)", "KIP-0", expected_errors),
-    (":known", ":well", row_of),
+    (":known", ":well", find_api_facts),
     ('7}', '7', whole_example),
 ):
     probe_things.DECLARATION = right.replace(old, new)

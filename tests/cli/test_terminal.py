@@ -20,7 +20,7 @@ from kwcli.commands import decode
 from kwcli.commands.clients_groups_topics import FORMATS as ANSWER_FORMATS
 from kwcli.main import COMMANDS
 from kwcli.options import FORMATS, WITHOUT_BODIES
-from kwcli.output.csv import csv_lines
+from kwcli.output.csv import format_csv_lines
 from kwcli.output.short_texts import COLORED
 from kwcli.pipeline.spark.java import find_java
 from kwcli.run_environment import Failure
@@ -352,8 +352,8 @@ def test_a_value_is_one_printable_line() -> None:
 
 def test_formulas_of_csv_are_texts_where_that_is_asked_for() -> None:
     cells = ["=1", "+1", "-1", "@a", "\ta", "\ra", "\na", "＝1", "a=1", "", -1, -1.5, None, "'"]
-    assert csv_lines([cells], safe=False).startswith("=1,+1,-1,@a,")
-    assert csv_lines([cells], safe=True).split(",") == [
+    assert format_csv_lines([cells], safe=False).startswith("=1,+1,-1,@a,")
+    assert format_csv_lines([cells], safe=True).split(",") == [
         *("'=1", "'+1", "'-1", "'@a", "'\ta", "'\ra", '"\'\na"', "'＝1", "a=1", "", "-1", "-1.5", "", "'\n")
     ]
 

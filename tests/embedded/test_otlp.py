@@ -18,7 +18,7 @@ from decoders.embedded.otlp import METRICS, ORIGINAL, metrics_from_json, metrics
 from decoders.errors import EncodeError
 from decoders.limits import METRICS_MESSAGES_MAX, METRICS_SIZE_MAX
 from decoders.records.codecs import NAMES, deflate
-from kwcli.output.client_metrics import metric_lines
+from kwcli.output.client_metrics import client_metric_lines
 from kwcli.output.short_texts import PLAIN
 from tests.broker.jars import Missing, missing_tools
 from tests.captures.shipped import FOLDER
@@ -162,7 +162,7 @@ def test_values_inside_values_end_somewhere() -> None:
     deep = {"$type": METRICS, "resource_metrics": [{"resource": {"attributes": [{"key": "a", "value": value}]}}]}
     with pytest.raises(EncodeError, match="more than 100 deep"):
         metrics_from_json(deep, "metrics")
-    assert [*metric_lines(deep, 80, PLAIN)] == []
+    assert [*client_metric_lines(deep, 80, PLAIN)] == []
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     messages()
     for seed in range(40):
         found = metrics_json(random_metrics(Random(seed)), NONE)
-        for line in metric_lines(found, width, PLAIN):
+        for line in client_metric_lines(found, width, PLAIN):
             assert len(line) <= width
             assert line.isprintable()
 
@@ -237,7 +237,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 def test_values(point: dict[str, Any], shown: str) -> None:
     metric = {"name": "m", "histogram": {"data_points": [point]}}
     found = {"resource_metrics": [{"scope_metrics": [{"metrics": [metric]}]}]}
-    assert [*metric_lines(found, None, PLAIN)] == [f"{shown}  m  histogram"]
+    assert [*client_metric_lines(found, None, PLAIN)] == [f"{shown}  m  histogram"]
 
 
 def test_what_a_broker_wants() -> None:
@@ -257,11 +257,11 @@ def test_what_a_broker_wants() -> None:
     ],
 )
 def test_masks(wanted: list[str], fact: str, field: str) -> None:
-    from kwcli.output.body import requested_metrics
-    from kwcli.output.facts.compile_facts import NULL_FORMS, FactRoom
+    from kwcli.output.body import format_requested_metrics
+    from kwcli.output.facts.compile_facts import NULL_FORMS, FactLimits
 
-    assert NULL_FORMS["masks"](wanted, "", lambda _: None, FactRoom()) == fact
-    assert requested_metrics(wanted) == field
+    assert NULL_FORMS["masks"](wanted, "", lambda _: None, FactLimits()) == fact
+    assert format_requested_metrics(wanted) == field
 
 
 @pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 
 from decoders import Record
 from decoders.records import Batch, batches_json, encode_batch
-from kwcli.output.body import BodyPrinter, format_timestamp
+from kwcli.output.body import BodyPrinter, format_timestamp_field
 from kwcli.output.short_texts import PLAIN, cell_width
 
 STAMP = 1_795_282_486_519
@@ -16,7 +16,7 @@ STAMP = 1_795_282_486_519
 
 def shown(width: int | None, *records: Record, **batch: Any) -> list[str]:
     value = {"records": batches_json(encode_batch(records, Batch(**batch)), records=True)}
-    return list(BodyPrinter(width, PLAIN).lines(value, None, 0))
+    return list(BodyPrinter(width, PLAIN).struct_lines(value, None, 0))
 
 
 ORDERS = [
@@ -58,18 +58,18 @@ def test_nothing_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_times() -> None:
-    assert format_timestamp("timestamp", STAMP) == "2026-11-21T17:34:46.519Z"
-    assert format_timestamp("max_timestamp", 0) == "1970-01-01T00:00:00.000Z"
-    assert format_timestamp("offset", STAMP) is None
-    assert format_timestamp("timestamp", -1) is None
-    assert format_timestamp("timestamp", 1 << 62) is None
-    assert format_timestamp("timestamp", None) is None
+    assert format_timestamp_field("timestamp", STAMP) == "2026-11-21T17:34:46.519Z"
+    assert format_timestamp_field("max_timestamp", 0) == "1970-01-01T00:00:00.000Z"
+    assert format_timestamp_field("offset", STAMP) is None
+    assert format_timestamp_field("timestamp", -1) is None
+    assert format_timestamp_field("timestamp", 1 << 62) is None
+    assert format_timestamp_field("timestamp", None) is None
 
 
 def test_a_topic_id_has_its_name_beside_it() -> None:
     body = BodyPrinter(None, PLAIN, {"Uy1vS0x1QnG5nYz3kq0b0A": "orders"})
     value = {"topics": [{"topic_id": "Uy1vS0x1QnG5nYz3kq0b0A", "partitions": [{"index": 0}]}], "other": 1}
-    assert list(body.lines(value, None, 0)) == [
+    assert list(body.struct_lines(value, None, 0)) == [
         "topics",
         "  topic_id Uy1vS0x1QnG5nYz3kq0b0A (orders)",
         "    index",

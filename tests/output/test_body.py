@@ -51,7 +51,7 @@ PLAN = resolve(api("Metadata").response, 13)
 
 
 def lines(value: dict[str, Any], width: int | None = None) -> list[str]:
-    return list(BodyPrinter(width, PLAIN).lines(value, PLAN))
+    return list(BodyPrinter(width, PLAIN).struct_lines(value, PLAN))
 
 
 def test_a_body() -> None:
@@ -88,12 +88,12 @@ def test_everything_fits(width: int) -> None:
 
 @pytest.mark.parametrize("width", [None, 50, 80])
 def test_colours_add_nothing_but_colour(width: int | None) -> None:
-    colored = list(BodyPrinter(width, COLORED).lines(METADATA, PLAN))
+    colored = list(BodyPrinter(width, COLORED).struct_lines(METADATA, PLAN))
     assert [ESCAPE.sub("", line).rstrip() for line in colored] == lines(METADATA, width)
 
 
 def test_defaults_are_dim_and_errors_red() -> None:
-    text = "\n".join(BodyPrinter(None, COLORED).lines(METADATA, PLAN))
+    text = "\n".join(BodyPrinter(None, COLORED).struct_lines(METADATA, PLAN))
     assert f"{COLORED.dim}not_asked_for{COLORED.off}" in text
     assert f"{COLORED.bad}UNKNOWN_TOPIC_OR_PARTITION{COLORED.off}" in text
     assert f"{COLORED.dim}5L6g" not in text
@@ -101,12 +101,12 @@ def test_defaults_are_dim_and_errors_red() -> None:
 
 def test_what_an_error_means_is_told() -> None:
     body = BodyPrinter(60, PLAIN)
-    list(body.lines(METADATA, PLAN))
+    list(body.struct_lines(METADATA, PLAN))
     assert body.mentioned == {3: "UNKNOWN_TOPIC_OR_PARTITION"}
-    told = list(body.meanings(set()))
+    told = list(body.error_meaning_lines(set()))
     assert told[0].startswith("  UNKNOWN_TOPIC_OR_PARTITION 3: ")
     assert all(len(line) <= 60 for meaning in told for line in meaning.splitlines())
-    assert list(BodyPrinter(60, PLAIN).meanings(set())) == []
+    assert list(BodyPrinter(60, PLAIN).error_meaning_lines(set())) == []
 
 
 def test_values_that_are_no_plain_text() -> None:
@@ -121,7 +121,7 @@ def test_values_that_are_no_plain_text() -> None:
         "headers": [{"key": "k", "value": "v"}, {"key": "s", "value": {"\u202e": [1, {"base64": "AA"}]}}],
         "batches": [{"base_offset": 0, "magic": 2, "record_count": 1, "size": 70, "codec": "none"}],
     }
-    assert list(BodyPrinter(None, PLAIN).lines(value, None)) == [
+    assert list(BodyPrinter(None, PLAIN).struct_lines(value, None)) == [
         "  secret   ‹32 bytes redacted›",
         "  bytes    base64:AAE=",
         "  text     a\\x1b[2J",
@@ -153,6 +153,6 @@ VALUES = st.recursive(
 
 @given(VALUES, st.sampled_from([None, 40, 80]))
 def test_whatever_a_body_holds_is_written(value: dict[str, Any], width: int | None) -> None:
-    for line in BodyPrinter(width, PLAIN).lines(value, None):
+    for line in BodyPrinter(width, PLAIN).struct_lines(value, None):
         assert line.isprintable()
         assert width is None or cell_width(line) <= width

@@ -14,8 +14,8 @@ import pytest
 from decoders.apis import KEYS, api
 from decoders.exchanges.engine import Engine
 from decoders.exchanges.exchange import Settled
-from kwcli.output.facts.compile_facts import FactRoom
-from kwcli.output.facts.fact_functions import row_of
+from kwcli.output.facts.compile_facts import FactLimits
+from kwcli.output.facts.fact_functions import find_api_facts
 from kwcli.output.renderers import Wanted, needs
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import cell_width
@@ -110,7 +110,7 @@ REPR = re.compile(r"[\[{(]'|\bb'|\bb\"|UUID\(|\bNone\b|\bTrue\b|\bFalse\b|<[a-z_
 
 @pytest.mark.parametrize("key", KEYS)
 def test_no_row_says_what_only_python_reads(key: int) -> None:
-    found = row_of(key)
+    found = find_api_facts(key)
     assert found is not None, api(key).name
     rng = Random(key)
     sides: dict[tuple[str, int], Any] = {}
@@ -121,7 +121,7 @@ def test_no_row_says_what_only_python_reads(key: int) -> None:
         request, response = sides["request", version], sides["response", version]
         response.pop("error_message", None)  # it is shown without secrets, which need the bytes
         made = exchange(key, version, request_view=request, response_view=response)
-        for shape in (FactRoom(2, 8), FactRoom()):
+        for shape in (FactLimits(2, 8), FactLimits()):
             for fact in found.facts(made, request, response, shape):
                 assert not REPR.search(fact), (version, fact)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from decoders.named_tuple import NamedTuple
 from decoders.protocol_facts.errors.error_codes import error_name
 from decoders.wire.deferred_json import DeferredText
-from kwcli.output.body import scalar
+from kwcli.output.body import format_scalar
 from kwcli.output.short_texts import count_of
 from kwcli.output.value_writers import JsonWriter
 
@@ -139,7 +139,7 @@ def _topic_text(value: Mapping[str, Any]) -> str:
 
 def _name_text(name: Any) -> str:
     """A name in JSON form as text."""
-    return name if isinstance(name, str) else scalar(name)
+    return name if isinstance(name, str) else format_scalar(name)
 
 
 def _format_offset_range(answer: Mapping[str, Any]) -> str:
@@ -158,4 +158,4 @@ def _value_bytes(value: Any) -> bytes:
         return value.data
     if value.keys() == {"base64"}:
         return b64decode(value["base64"])
-    return scalar(value).encode()
+    return format_scalar(value).encode()

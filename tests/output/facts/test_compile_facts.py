@@ -12,16 +12,16 @@ import pytest
 from decoders.apis import KEYS, api, section
 from decoders.exchanges.exchange import Exchange
 from decoders.schema.model import Field, Side
-from kwcli.output.facts.compile_facts import TOPIC_FIELDS, FactRoom
-from kwcli.output.facts.fact_functions import FUNCTIONS, NO_VIEW, needs, row_of
+from kwcli.output.facts.compile_facts import TOPIC_FIELDS, FactLimits
+from kwcli.output.facts.fact_functions import FUNCTIONS, NO_VIEW, facts_paths, find_api_facts
 from tests.output.fakes import exchange
 
 TOPIC = UUID(int=7)
 
 
-def facts_of(made: Exchange, shape: FactRoom) -> list[str]:
+def facts_of(made: Exchange, shape: FactLimits) -> list[str]:
     """The facts of an exchange, as the text line requests them."""
-    row = row_of(made.api_key)
+    row = find_api_facts(made.api_key)
     assert row is not None
     return row.facts(made, made.view("request") or NO_VIEW, made.view("response") or NO_VIEW, shape)
 
@@ -42,7 +42,7 @@ def test_every_api_has_facts(key: int) -> None:
 
 def paths_of(key: int, side: Side) -> frozenset[str]:
     """The paths of a side that the row of an API needs."""
-    row = row_of(key)
+    row = find_api_facts(key)
     assert row is not None
     return row.request if side == "request" else row.response
 
@@ -60,11 +60,11 @@ def test_every_path_is_declared_and_no_secret(key: int, side: Side) -> None:
         if field is None:
             assert last in TOPIC_FIELDS
             assert any(declared(message.fields, f"{parent}.{other}") for other in TOPIC_FIELDS), path
-            assert path not in needs(key, side)
+            assert path not in facts_paths(key, side)
         else:
             assert not field.secret or form == "span"
             assert not any(inner.secret for inner in field.fields)
-            assert path in needs(key, side)
+            assert path in facts_paths(key, side)
 
 
 def parts(*numbers: int, **more: Any) -> list[dict[str, Any]]:
@@ -119,19 +119,21 @@ def test_facts(key: int | None, version: int | None, request_view: Any, response
     made = exchange(
         key, version, request_view=request_view, response_view=response_view, latency_ms=502.0, topics={TOPIC: "known"}
     )
-    assert " ".join(facts_of(made, FactRoom())) == facts
+    assert " ".join(facts_of(made, FactLimits())) == facts
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_views_with_nothing_in_them_say_nothing_false(key: int) -> None:
     """A side that is missing, or was not decoded beyond its first byte, gives no false fact."""
     for request_view, response_view in (({}, {}), (None, None), ({}, None), (None, {})):
-        text = " ".join(facts_of(exchange(key, 0, request_view=request_view, response_view=response_view), FactRoom()))
+        text = " ".join(
+            facts_of(exchange(key, 0, request_view=request_view, response_view=response_view), FactLimits())
+        )
         assert not re.search(r"None|\[\]|\?", text)
 
 
 def test_a_narrow_shape_shortens_lists_and_ids() -> None:
     made = exchange(15, 5, request_view={"groups": ["a", "b", "c"]})
-    assert facts_of(made, FactRoom(2, 8)) == ["group a,b,+1"]
+    assert facts_of(made, FactLimits(2, 8)) == ["group a,b,+1"]
     made = exchange(12, 4, request_view={"group_id": "g", "member_id": "consumer-1-aaaa"})
-    assert facts_of(made, FactRoom(2, 8)) == ["group g", "consume…"]
+    assert facts_of(made, FactLimits(2, 8)) == ["group g", "consume…"]
