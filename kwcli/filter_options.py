@@ -36,7 +36,7 @@ _QUESTIONS: Final = {
 }
 
 
-def make_filter(
+def build_filter(
     expression: str | None,
     words: Mapping[str, Iterable[str]],
     *,
@@ -51,8 +51,10 @@ def make_filter(
     parts = []
     for option, values in words.items():
         if option == "--client":
-            parts += [f"({' or '.join(map(_client_expression, values))})"] if values else []
-        elif texts := [_quote_text(_api_name(value) if option == "--api" else value) for value in values]:
+            parts += [f"({' or '.join(map(_build_client_expression, values))})"] if values else []
+        elif texts := [
+            _quote_filter_text(_api_name_or_number(value) if option == "--api" else value) for value in values
+        ]:
             part = f"{_QUESTIONS[option]} ({', '.join(texts)})"
             _parse_filter(part, option)
             parts.append(part)
@@ -66,13 +68,13 @@ def make_filter(
     return parse(" and ".join(parts))
 
 
-def without_expected(selection: Filter) -> Filter | None:
+def filter_for_expected_errors(selection: Filter) -> Filter | None:
     """The filter for the errors that --errors leaves out and --errors all shows; None for a filter without --errors."""
     text = selection.text
     return parse(text.replace(WENT_WRONG, f"(error and not {WENT_WRONG})")) if WENT_WRONG in text else None
 
 
-def _api_name(name: str) -> str:
+def _api_name_or_number(name: str) -> str:
     """The API's name for a filter; a number stays as it is, even one that kw does not know."""
     return name if name.isascii() and name.isdecimal() else find_api(name).name
 
@@ -82,17 +84,17 @@ def join_filters(expression: str, selection: Filter) -> Filter:
     return parse(" and ".join(text for text in (expression, selection.text) if text))
 
 
-def _client_expression(name: str) -> str:
+def _build_client_expression(name: str) -> str:
     """The filter expression for a client: by its address where the name is one, else by its id."""
-    by_address = f"client == {_quote_text(name)}"
+    by_address = f"client == {_quote_filter_text(name)}"
     try:
         parse(by_address)
     except FilterError:
-        return f"client_id like {_quote_text(name)}"
+        return f"client_id like {_quote_filter_text(name)}"
     return by_address
 
 
-def time_expression(
+def build_time_expression(
     since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment, zone: str = ""
 ) -> str:
     """The filter expression `time >= … and time < …`. On standard input, a time of day means that time of any day.
@@ -107,12 +109,12 @@ def time_expression(
         if moment is not None and moment.since == "midnight" and not zone and any(map(is_read_once, files)):
             parts.append(f"time {sign} {timedelta(microseconds=moment.ns // 1000)}")
             moments[at] = None
-    found = resolve_times(moments[0], moments[1], files, env, zone)
+    found = resolve_time_range(moments[0], moments[1], files, env, zone)
     parts += [f'time {sign} "{rfc3339(ns)}"' for sign, ns in zip((">=", "<"), found, strict=True) if ns is not None]
     return " and ".join(parts)
 
 
-def resolve_times(
+def resolve_time_range(
     since: Moment | None, until: Moment | None, files: Sequence[str], env: Environment, zone: str = ""
 ) -> tuple[int | None, int | None]:
     """`since` and `until` in ns since 1970; captures are read for their first and last packet where that matters.
@@ -145,7 +147,7 @@ def resolve_times(
     return first, last
 
 
-def _quote_text(text: str) -> str:
+def _quote_filter_text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
@@ -156,11 +158,11 @@ def _parse_filter(text: str, option: str) -> Filter:
         hint = did_you_mean(error.word, error.candidates) if error.word else ""
         if option != "-f":
             raise Failure(f"{error.text}{hint}", Exit.USAGE) from None
-        from kwcli.other_tools_hints import FIELDS, is_bpf
+        from kwcli.other_tools_hints import FIELDS, is_tcpdump_filter
 
         if text.strip().lower() == "kafka":
             raise Failure("-f: kw shows only Kafka anyway: leave -f kafka out", Exit.USAGE) from None
-        if is_bpf(text):
+        if is_tcpdump_filter(text):
             hint = f"; --bpf '{text}' filters a live capture, --port 9092 chooses ports"
         elif meant := FIELDS.get(error.word.lower(), FIELDS.get(error.word.lower().rpartition(".")[0])):
             hint = f" (did you mean {meant}?)"

@@ -18,13 +18,13 @@ import click
 
 from kwcli.run_environment import (
     SELDOM_COLLECTIONS,
-    Complaints,
     Environment,
     Exit,
     Failure,
+    SecretHidingStderr,
     StoredRows,
-    switch_on,
-    unwritten,
+    describe_write_error,
+    make_flag_callback,
 )
 
 # Command → the module below kwcli that has its `command`, or the attribute behind the colon; its line in `kw --help`.
@@ -87,20 +87,20 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, words = super().resolve_command(ctx, args)
-        return name, command, _with_errors_all(words) if command and _takes_errors_all(command) else words
+        return name, command, _join_errors_all(words) if command and _has_errors_option(command) else words
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  # click's signature
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-def _takes_errors_all(command: click.Command) -> bool:
+def _has_errors_option(command: click.Command) -> bool:
     """Whether the command, or one of its subcommands, has the option --errors, which the word `all` may follow."""
     commands = command.commands.values() if isinstance(command, click.Group) else [command]
     return any(option.name == "errors_all" for each in commands for option in each.params)
 
 
-def _with_errors_all(words: list[str]) -> list[str]:
+def _join_errors_all(words: list[str]) -> list[str]:
     """The words with `--errors all` as the one word --errors-all: the word behind --errors is mostly a file."""
     out: list[str] = []
     for at, word in enumerate(words):
@@ -113,7 +113,7 @@ def _with_errors_all(words: list[str]) -> list[str]:
     return out
 
 
-def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+def _print_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from kwcli import VERSION
 
@@ -121,7 +121,7 @@ def _version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-def _properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
+def _print_properties(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> None:
     """`kw -X list` as kcat takes it; a property itself belongs behind the command that connects."""
     if not value:
         return
@@ -146,7 +146,7 @@ kw = Commands(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=_version,
+            callback=_print_version,
             help="Print the version and end.",
         ),
         click.Option(
@@ -154,14 +154,14 @@ kw = Commands(
             is_flag=True,
             is_eager=True,
             expose_value=False,
-            callback=switch_on("debug"),
+            callback=make_flag_callback("debug"),
             help="Show the traceback of a defect in any command.",
         ),
         click.Option(
             ["-X", "properties"],
             multiple=True,
             expose_value=False,
-            callback=_properties,
+            callback=_print_properties,
             metavar="list|dump",
             help="List all client properties, or dump those in force with their sources.",
         ),
@@ -171,19 +171,19 @@ kw = Commands(
 
 def run(words: Sequence[str], env: Environment) -> int:
     """Run `kw WORDS…` in `env` and return the exit code, also where the command raises an exception."""
-    env.profile_output = lambda name: _profile_output(env, name)
+    env.profile_output = lambda name: _read_profile_output_format(env, name)
     env.open_tables = _open_tables
     if any("@" in word for word in words):
         from decoders.wire.conceal import passwords_of_urls
 
-        env.keep_secret(passwords_of_urls(words))
+        env.hide_from_now_on(passwords_of_urls(words))
     try:
-        return _run(words, env)
+        return _run_and_report_errors(words, env)
     finally:
         env.end_paging()
 
 
-def _run(words: Sequence[str], env: Environment) -> int:
+def _run_and_report_errors(words: Sequence[str], env: Environment) -> int:
     try:
         if words and words[0] == COMPLETE:
             from kwcli.completion.complete import answer_completion
@@ -198,9 +198,9 @@ def _run(words: Sequence[str], env: Environment) -> int:
         env.stderr.write(error.format_message().encode() + b"\n")
         return Exit.USAGE
     except click.UsageError as error:
-        from kwcli.usage import describe_usage
+        from kwcli.usage import describe_usage_error
 
-        env.report(f"kw: {describe_usage(error, words, COMMANDS)}")
+        env.report(f"kw: {describe_usage_error(error, words, COMMANDS)}")
         return Exit.USAGE
     except click.ClickException as error:
         env.report(f"kw: {error.format_message()}")
@@ -214,7 +214,7 @@ def _run(words: Sequence[str], env: Environment) -> int:
     except SystemExit:  # raised by click alone, where the reader of our output has gone
         return Exit.DONE
     except Exception as defect:
-        line = unwritten(defect) if isinstance(defect, OSError) else None
+        line = describe_write_error(defect) if isinstance(defect, OSError) else None
         if line is not None and not env.debug:
             env.report(f"kw: {line}")
             return Exit.FAILURE
@@ -228,7 +228,7 @@ def _run(words: Sequence[str], env: Environment) -> int:
         return Exit.FAILURE
 
 
-def _profile_output(env: Environment, name: str | None) -> str:
+def _read_profile_output_format(env: Environment, name: str | None) -> str:
     """`kw.output` of the profile with this name, else of the one in use; empty where that cannot be read."""
     from kwcli.own_folders import own_folder_name
 
@@ -251,25 +251,25 @@ def _open_tables(place: str) -> StoredRows:
     from importlib.util import find_spec
 
     if find_spec("pyarrow") is None:
-        from kwcli.extras import install_extra
+        from kwcli.extras import pip_command_for_extra
 
-        raise Failure(f"{place}: reading tables needs pyarrow: {install_extra('report')}")
+        raise Failure(f"{place}: reading tables needs pyarrow: {pip_command_for_extra('report')}")
     from kwcli.pipeline.tables.stored_exchanges import StoredExchanges
 
     return StoredExchanges(place)
 
 
-def _interrupt(_number: int, _frame: object) -> NoReturn:
+def _raise_keyboard_interrupt(_number: int, _frame: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
 def main() -> int:
     """The entry point of the installed program. SIGTERM acts like Ctrl-C: everything decoded so far is written."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, _raise_keyboard_interrupt)
     gc.freeze()
     gc.set_threshold(*SELDOM_COLLECTIONS)
     env = Environment.of_process()
-    sys.stderr = Complaints(env)
+    sys.stderr = SecretHidingStderr(env)
     code = run(sys.argv[1:], env)
     try:
         env.stdout.flush()
@@ -278,7 +278,7 @@ def main() -> int:
     except OSError as error:
         # Where the reader of our output has gone, nothing is said.
         if not isinstance(error, BrokenPipeError) and code != Exit.FAILURE:
-            env.report(f"kw: {unwritten(error) or error}")
+            env.report(f"kw: {describe_write_error(error) or error}")
             code = Exit.FAILURE
         # Let the interpreter's own flush at exit find nothing to complain about.
         os.dup2(os.open(os.devnull, os.O_WRONLY), env.stdout.fileno())

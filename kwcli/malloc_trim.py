@@ -22,7 +22,7 @@ KEPT: Final = 4 << 20
 TRIM_S: Final = 10.0
 
 
-def tune() -> None:
+def set_malloc_thresholds() -> None:
     """Set the thresholds of glibc for this process; another C library stays as it is."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -38,18 +38,18 @@ class Trimmer:
     def __init__(self) -> None:
         self._least = 0
 
-    def trim(self) -> bool:
+    def trim_if_grown(self) -> bool:
         """Give free pages back if the process has grown, to be called now and then; returns whether it did."""
-        size = resident()
+        size = resident_bytes()
         if size <= self._least + KEPT:
             self._least = min(size, self._least)
             return False
-        trim()
-        self._least = resident()
+        return_free_memory()
+        self._least = resident_bytes()
         return True
 
 
-def trim() -> None:
+def return_free_memory() -> None:
     """Give back all pages that are free at this moment."""
     try:
         malloc_trim = ctypes.CDLL(None).malloc_trim
@@ -58,7 +58,7 @@ def trim() -> None:
     malloc_trim(0)
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Bytes of memory that this process has; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as file:

@@ -61,7 +61,7 @@ class VersionWord(click.ParamType[str]):
         return value
 
 
-class Amount(click.ParamType[int]):
+class ByteSize(click.ParamType[int]):
     """`100MB`, `1GiB`: a number of bytes."""
 
     name = "amount"
@@ -118,7 +118,7 @@ class PortList(click.ParamType[tuple[int, ...]]):
         return tuple(ports)
 
 
-class Words(click.ParamType[tuple[str, ...]]):
+class WordList(click.ParamType[tuple[str, ...]]):
     """`a,b`: a tuple of the words, none of them empty. Completion offers the `known` words; others are taken too."""
 
     name = "words"

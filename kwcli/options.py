@@ -11,11 +11,11 @@ import click
 from click.core import ParameterSource
 
 from decoders.named_tuple import NamedTuple
-from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, Words
+from kwcli.option_types import JOBS_MAX, Duration, MetricsAddress, PortList, RowCount, TimeWord, WordList
 from kwcli.output import COLUMN_FORMATS, RECORD_FORMATS, find_format_names
 from kwcli.output.settings import Settings, choose_settings
-from kwcli.run_environment import Environment, Exit, Failure, switch_on
-from kwcli.spelling import quoted_list
+from kwcli.run_environment import Environment, Exit, Failure, make_flag_callback
+from kwcli.spelling import quote_words
 
 if TYPE_CHECKING:
     from decoders.filters import Filter
@@ -54,7 +54,7 @@ class Clash(NamedTuple):
 def refuse_clashes(*clashes: Clash) -> None:
     """Raise UsageError where the command line has two options of which one would be ignored; defaults do not count."""
     context = click.get_current_context()
-    names, typed = _typed_parameters(context)
+    names, typed = _parameters_on_command_line(context)
     for clash in clashes:
         if clash.option in typed:
             for other in clash.others:
@@ -63,26 +63,26 @@ def refuse_clashes(*clashes: Clash) -> None:
                     raise click.UsageError(text, context)
 
 
-def refuse_without(option: str, others: Iterable[str], why: str) -> None:
+def refuse_options_without(option: str, others: Iterable[str], why: str) -> None:
     """Raise UsageError where the command line has one of `others`, which need `option`, but not `option` itself."""
     context = click.get_current_context()
-    names, typed = _typed_parameters(context)
+    names, typed = _parameters_on_command_line(context)
     if option not in typed:
         for other in others:
             if other in typed:
                 raise click.UsageError(f"{names[other]} needs {names[option]}: {why}", context)
 
 
-def refuse_typed(why: str, among: Iterable[str] | None = None) -> None:
+def refuse_given_options(why: str, among: Iterable[str] | None = None) -> None:
     """Raise UsageError where the command line has an option (one of `among`), which says nothing; `why` says why."""
     context = click.get_current_context()
-    names, typed = _typed_parameters(context)
+    names, typed = _parameters_on_command_line(context)
     for name in names:
         if name in typed and (among is None or name in among):
             raise click.UsageError(f"{names[name]} has no effect {why}", context)
 
 
-def _typed_parameters(context: click.Context) -> tuple[dict[str, str], set[str]]:
+def _parameters_on_command_line(context: click.Context) -> tuple[dict[str, str], set[str]]:
     """The spelling of a command's parameters, by name, and the names of the parameters that the command line has."""
     names = {param.name or "": max(param.opts, key=len) for param in context.command.params}
     return names, {name for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
@@ -136,17 +136,19 @@ class CaptureOptions(NamedTuple):
         """
         if self.since is None and self.until is None:
             return ""
-        from kwcli.filter_options import time_expression
+        from kwcli.filter_options import build_time_expression
 
-        return time_expression(self.since, self.until, () if self.interface or self.follow else self.files, env, zone)
+        return build_time_expression(
+            self.since, self.until, () if self.interface or self.follow else self.files, env, zone
+        )
 
     def check(self, *, cuts: bool = False) -> None:
         """Raise UsageError where the options name no input, or clash. `cuts`: the command cuts packets out of files."""
         context = click.get_current_context()
         if self.files and self.interface:
-            from kwcli.other_tools_hints import is_bpf
+            from kwcli.other_tools_hints import is_tcpdump_filter
 
-            if is_bpf(self.files[0]):
+            if is_tcpdump_filter(self.files[0]):
                 raise click.UsageError(f"the filter of a live capture is --bpf '{' '.join(self.files)}'", context)
             files = ", ".join(self.files[:2]) + (" …" if self.files[2:] else "")
             raise click.UsageError(f"{files} and -i {self.interface}: not both; give files, or an interface", context)
@@ -165,7 +167,7 @@ class CaptureOptions(NamedTuple):
         if self.follow and len(self.files) > 1:
             why = "reads one file and the files that continue it: name one file, a folder or a pattern"
             raise click.UsageError(f"--follow {why}", context)
-        refuse_without("write", _ROTATION, "it is about the files of -w")
+        refuse_options_without("write", _ROTATION, "it is about the files of -w")
         if self.rotation != Rotation() and not self.interface:
             raise click.UsageError(
                 "--rotate-size, --rotate-interval and --keep are for a live capture: -i IFACE", context
@@ -197,7 +199,7 @@ class FilterOptions(NamedTuple):
         """
         if not also and self._replace(limit=None) == FilterOptions():
             return None  # so that most runs do not load the filter language
-        from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, join_filters, make_filter
+        from kwcli.filter_options import EVERY_ERROR, WENT_WRONG, build_filter, join_filters
 
         words = {
             "--api": self.apis,
@@ -207,7 +209,7 @@ class FilterOptions(NamedTuple):
             "--client": self.clients,
         }
         errors = EVERY_ERROR if self.errors_all else WENT_WRONG if self.errors else None
-        found = join_filters(also, make_filter(self.expression, words, slower_than=self.slower_than, errors=errors))
+        found = join_filters(also, build_filter(self.expression, words, slower_than=self.slower_than, errors=errors))
         return None if found.everything else found
 
     def text(self) -> str:
@@ -247,7 +249,7 @@ class OutputOptions(NamedTuple):
         if self.marks and self.output != "fields":
             raise Failure(f"-E is for -o fields, not for -o {self.output}", Exit.USAGE)
         if self.columns and self.output not in WITH_COLUMNS:
-            raise Failure(f"--columns is for {quoted_list(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
+            raise Failure(f"--columns is for {quote_words(WITH_COLUMNS)}, not for -o {self.output}", Exit.USAGE)
         found = choose_settings(env, output=self.output, color=self.color, live=live)._replace(
             verbose=self.verbose,
             quiet=self.quiet,
@@ -274,7 +276,7 @@ class OutputOptions(NamedTuple):
         return name
 
 
-def gather_options(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
+def pass_options_as_one(name: str, make: Callable[..., object], names: Iterable[str]) -> Callable[[Command], Command]:
     """A decorator: the command gets the options `names` as one argument `name`, made of them by `make`."""
     own = tuple(names)
 
@@ -291,7 +293,7 @@ def gather_options(name: str, make: Callable[..., object], names: Iterable[str])
     return decorate
 
 
-def with_options(command: Command, *options: Callable[[Any], Any]) -> Command:
+def add_options(command: Command, *options: Callable[[Any], Any]) -> Command:
     """The command with these options, in this order."""
     decorated: Any = command
     for option in reversed(options):
@@ -300,12 +302,14 @@ def with_options(command: Command, *options: Callable[[Any], Any]) -> Command:
     return result
 
 
-def _flatten(_ctx: click.Context, _param: click.Parameter, values: tuple[tuple[Any, ...], ...]) -> tuple[Any, ...]:
+def _flatten_comma_lists(
+    _ctx: click.Context, _param: click.Parameter, values: tuple[tuple[Any, ...], ...]
+) -> tuple[Any, ...]:
     """The callback of a repeatable option with comma lists: all values as one tuple."""
     return tuple(item for group in values for item in group)
 
 
-def _default_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+def _choose_format(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
     """The callback of -o: the format asked for, else that of $KW_OUTPUT or of the profile if this command has it."""
     if value is not None:
         if ctx.meta.get(ASKED) == "json" != value:
@@ -328,20 +332,22 @@ def _default_format(ctx: click.Context, param: click.Parameter, value: str | Non
     return "text"
 
 
-def _format_asker(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def _make_format_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """The callback of an eager option that asks for a format, where -o says nothing; json is the strongest."""
 
-    def ask_format(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    def choose_format(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
         if value and ctx.meta.get(ASKED) != "json":
             ctx.meta[ASKED] = name
-        return _flatten(ctx, param, value) if param.multiple else value
+        return _flatten_comma_lists(ctx, param, value) if param.multiple else value
 
-    return ask_format
+    return choose_format
 
 
-def switch_option(name: str, attribute: str, help: str) -> Callable[[Command], Command]:
+def environment_flag_option(name: str, attribute: str, help: str) -> Callable[[Command], Command]:
     """A flag that sets an attribute of the Environment to True; the command does not get it as an argument."""
-    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=switch_on(attribute), help=help)
+    return click.option(
+        name, is_flag=True, is_eager=True, expose_value=False, callback=make_flag_callback(attribute), help=help
+    )
 
 
 def list_option(
@@ -360,7 +366,7 @@ def list_option(
         multiple=True,
         type=type,
         metavar=metavar,
-        callback=_flatten if asks is None else _format_asker(asks),
+        callback=_flatten_comma_lists if asks is None else _make_format_callback(asks),
         is_eager=asks is not None,
         help=help,
     )
@@ -368,12 +374,12 @@ def list_option(
 
 def words_option(*names: str, known: tuple[str, ...] = (), help: str, metavar: str) -> Callable[[Command], Command]:
     """A list option of words; completion offers the `known` words."""
-    return list_option(*names, type=Words(known), metavar=metavar, help=help)
+    return list_option(*names, type=WordList(known), metavar=metavar, help=help)
 
 
-debug_option: Final = switch_option("--debug", "debug", "Show the traceback of a defect.")
+debug_option: Final = environment_flag_option("--debug", "debug", "Show the traceback of a defect.")
 # For commands that have the format csv.
-csv_safe_option: Final = switch_option(
+csv_safe_option: Final = environment_flag_option(
     "--csv-safe", "csv_safe", "In csv, put an apostrophe before cells that look like formulas."
 )
 ports_option: Final = list_option(
@@ -401,12 +407,12 @@ keylog_option: Final = click.option(
 local_option: Final = click.option(
     "--local", is_flag=True, help="Show times in the zone of $TZ, or of this machine, not UTC."
 )
-no_pager_option: Final = switch_option("--no-pager", "no_pager", "Do not page long output on a terminal.")
+no_pager_option: Final = environment_flag_option("--no-pager", "no_pager", "Do not page long output on a terminal.")
 fields_option: Final = list_option(
     "-e",
     "--field",
     "fields",
-    type=Words(),
+    type=WordList(),
     metavar="PATH,...",
     asks="fields",
     help="With -o fields: the paths to show, as topic, latency_ms or request.topics[].name.",
@@ -442,13 +448,13 @@ def output_options(
     """
 
     def decorate(command: Command) -> Command:
-        return with_options(
-            gather_options("shown", OutputOptions, OutputOptions._fields)(command),
+        return add_options(
+            pass_options_as_one("shown", OutputOptions, OutputOptions._fields)(command),
             click.option(
                 "-o",
                 "--output",
                 type=OutputFormat(formats),
-                callback=_default_format,
+                callback=_choose_format,
                 help="Output format (default: kw.output, $KW_OUTPUT, else text).",
             ),
             *(
@@ -459,7 +465,7 @@ def output_options(
                         is_flag=True,
                         is_eager=True,
                         expose_value=False,
-                        callback=_format_asker("json"),
+                        callback=_make_format_callback("json"),
                         help="The same as -o json.",
                     )
                 ]
@@ -482,8 +488,10 @@ def output_options(
 
 def capture_options(command: Command) -> Command:
     """Files, standard input or an interface to read; the command gets them as `capture`: a CaptureOptions."""
-    return with_options(
-        gather_options("capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *_ROTATION))(command),
+    return add_options(
+        pass_options_as_one("capture", _make_capture_options, (*CaptureOptions._fields, "read_files", *_ROTATION))(
+            command
+        ),
         click.argument("files", nargs=-1, metavar="[FILE...]", type=click.Path(readable=False)),
         click.option(
             "-r",
@@ -518,7 +526,7 @@ def capture_options(command: Command) -> Command:
 
 def cut_options(command: Command) -> Command:
     """Options for how packets are cut out of files; used after `capture_options`, whose CaptureOptions has them."""
-    return with_options(
+    return add_options(
         command,
         click.option(
             "--whole-connections", is_flag=True, help="With FILE -w: write all packets of connections with a row."
@@ -534,7 +542,7 @@ guess_option: Final = click.option(
 )
 
 
-def _count_jobs() -> int:
+def _default_jobs() -> int:
     """The number of processes that show rows without --jobs."""
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, JOBS_DEFAULT)
 
@@ -544,7 +552,7 @@ jobs_option: Final = click.option(
     "--jobs",
     type=click.IntRange(min=1, max=JOBS_MAX),
     metavar="N",
-    default=_count_jobs,
+    default=_default_jobs,
     help=f"Decode and print with N processes (default: one per core, at most {JOBS_DEFAULT}).",
 )
 
@@ -556,7 +564,7 @@ force_option: Final = click.option(
 
 def telemetry_options(command: Command) -> Command:
     """Options that send metrics and spans elsewhere; used after `capture_options`, whose CaptureOptions has them."""
-    return with_options(
+    return add_options(
         command,
         click.option(
             "--metrics",
@@ -620,15 +628,15 @@ def filter_options(*, limit: str | None = None) -> Callable[[Command], Command]:
     ]
 
     def decorate(command: Command) -> Command:
-        return with_options(gather_options("filters", FilterOptions, names)(command), *options)
+        return add_options(pass_options_as_one("filters", FilterOptions, names)(command), *options)
 
     return decorate
 
 
 def content_options(command: Command) -> Command:
     """Options for how much of the exchanges is shown; the command gets them as `content`: a ContentOptions."""
-    return with_options(
-        gather_options("content", ContentOptions, ContentOptions._fields)(command),
+    return add_options(
+        pass_options_as_one("content", ContentOptions, ContentOptions._fields)(command),
         click.option("--records", is_flag=True, help="Show every record, with key, value and headers."),
         click.option(
             "--reveal-secrets", is_flag=True, help="Show tokens, salts and config values instead of {redacted}."

@@ -377,20 +377,20 @@ _ADDRESS: Final = re.compile(
 )
 
 
-def is_bpf(text: str) -> bool:
+def is_tcpdump_filter(text: str) -> bool:
     """Whether a text begins like a tcpdump filter."""
     return text.replace("(", " ").split(maxsplit=1)[:1] != [] and text.replace("(", " ").split()[0] in _BPF_WORDS
 
 
-def as_address(text: str) -> str | None:
+def find_address(text: str) -> str | None:
     """The HOST:PORT, or list of them, in a text that may be a URL; None where the text is no address."""
     match = _ADDRESS.fullmatch(text)
     return match[1] if match else None
 
 
-def hint_for_api(word: str) -> str:
+def hint_for_api_word(word: str) -> str:
     """A hint, for the end of a message, at what a word that is no API may mean; empty where there is none."""
-    if (address := as_address(word)) is not None:
+    if (address := find_address(word)) is not None:
         return f": the API comes first: kw call Metadata -b {address}"
     if word in METHODS:
         return ": the API is the command: kw call Metadata topic=orders -b HOST:PORT"

@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 from kwcli.private_files import is_descriptor
 from kwcli.run_environment import Exit, Failure
 
-__all__ = ["check_replaceable", "is_names_table", "is_report", "is_scrubbed"]
+__all__ = ["check_replaceable", "is_names_table", "is_report_page", "is_scrubbed_capture"]
 
 # How much of a file is read to find the mark of the command that wrote it.
 _HEAD: Final = 1 << 16
@@ -47,7 +47,7 @@ def check_replaceable(name: str, is_own: Callable[[BinaryIO], bool], command: st
     raise Failure(f"{name}: this file exists, and {command} did not write it; --force replaces it", Exit.USAGE)
 
 
-def is_report(file: BinaryIO) -> bool:
+def is_report_page(file: BinaryIO) -> bool:
     """Whether a file is a page of `kw report`."""
     return _PAGE.match(file.read(_HEAD)) is not None
 
@@ -57,7 +57,7 @@ def is_names_table(file: BinaryIO) -> bool:
     return _NAMES.match(file.read(_HEAD)) is not None
 
 
-def is_scrubbed(file: BinaryIO) -> bool:
+def is_scrubbed_capture(file: BinaryIO) -> bool:
     """Whether a file is a capture of `kw scrub` to its end: another one may have been appended to it."""
     at, sections = 0, 0
     while len(head := file.read(_BLOCK_HEAD)) == _BLOCK_HEAD:
@@ -66,7 +66,7 @@ def is_scrubbed(file: BinaryIO) -> bool:
         if size < _BLOCK_HEAD or not (sections or begins):
             return False
         if begins:
-            if sections or not _is_section_of("kw scrub", head + file.read(min(size, _HEAD) - _BLOCK_HEAD)):
+            if sections or not _is_section_of_program("kw scrub", head + file.read(min(size, _HEAD) - _BLOCK_HEAD)):
                 return False
             sections += 1
         at += size
@@ -74,7 +74,7 @@ def is_scrubbed(file: BinaryIO) -> bool:
     return sections == 1 and not head
 
 
-def _is_section_of(program: str, head: bytes) -> bool:
+def _is_section_of_program(program: str, head: bytes) -> bool:
     """Whether a section of a pcapng file names this program."""
     if head[8:12] != _ORDER:
         return False

@@ -19,13 +19,13 @@ __all__ = [
     "StagedFile",
     "can_be_changed_by_others",
     "is_descriptor",
-    "is_free",
-    "lock",
-    "make_folder",
+    "is_unlocked",
+    "lock_file",
+    "make_private_folder",
     "open_private",
-    "sweep_scratch",
-    "sweep_staged",
-    "write_private",
+    "remove_abandoned_files",
+    "remove_abandoned_folders",
+    "write_private_file",
 ]
 
 _FILE: Final = 0o600
@@ -97,11 +97,11 @@ def _is_private_group(group: int) -> bool:
     return user.pw_gid == group and user.pw_name == found.gr_name and set(found.gr_mem) <= {user.pw_name}
 
 
-def make_folder(path: str) -> None:
+def make_private_folder(path: str) -> None:
     """Make a folder, and missing folders above it, for the owner alone; the folder may exist already."""
     above = os.path.dirname(path)
     if above and above != path and not os.path.exists(above):
-        make_folder(above)
+        make_private_folder(above)
     try:
         os.mkdir(path, _FOLDER)
     except FileExistsError:
@@ -139,11 +139,11 @@ class StagedFile:
             self.file: IO[bytes] = open(name, "wb", opener=open_private)  # noqa: SIM115  # until `finish`
             return
         self._name = os.path.realpath(name)
-        sweep_staged(os.path.dirname(self._name))
+        remove_abandoned_files(os.path.dirname(self._name))
         while True:
             self.path = f"{self._name}.kw-{os.urandom(_NONCE_SIZE).hex()}"
             self.file = open(self.path, "xb", opener=open_private)  # noqa: SIM115  # until `finish`
-            lock(self.file.fileno())
+            lock_file(self.file.fileno())
             with suppress(FileNotFoundError):  # a sweep has found it before it was locked
                 if os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno())):
                     return
@@ -167,7 +167,7 @@ class StagedFile:
             self._name = None
 
 
-def write_private(name: str, data: bytes) -> None:
+def write_private_file(name: str, data: bytes) -> None:
     """Write a whole private file: the old content stays until the new one is there. Raises OSError."""
     staged = StagedFile(name)
     try:
@@ -177,7 +177,7 @@ def write_private(name: str, data: bytes) -> None:
         staged.give_up()
 
 
-def sweep_staged(folder: str) -> None:
+def remove_abandoned_files(folder: str) -> None:
     """Remove the user's files of a folder that a StagedFile left whose process was killed."""
     try:
         names = os.listdir(folder or os.curdir)
@@ -187,17 +187,17 @@ def sweep_staged(folder: str) -> None:
         path = os.path.join(folder, name)
         with suppress(OSError):
             status = os.lstat(path)
-            if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and is_free(path):
+            if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and is_unlocked(path):
                 os.unlink(path)
 
 
-def lock(handle: int) -> None:
+def lock_file(handle: int) -> None:
     """Lock an open file for its process, as far as the file system has locks."""
     with suppress(OSError):
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def is_free(path: str) -> bool:
+def is_unlocked(path: str) -> bool:
     """Whether nobody has locked a regular file; False also where that cannot be found out."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -231,13 +231,13 @@ class ScratchFolder:
         import tempfile
         import weakref
 
-        sweep_scratch(tempfile.gettempdir(), prefix)
+        remove_abandoned_folders(tempfile.gettempdir(), prefix)
         self.name = tempfile.mkdtemp(prefix=prefix)  # of mode 0700
         handles: list[int] = []
-        self._remove = weakref.finalize(self, _remove_scratch, self.name, handles)
+        self._remove = weakref.finalize(self, _remove_scratch_folder, self.name, handles)
         mark = os.path.join(self.name, _MARK)
         handles.append(open_private(f"{mark}.new", os.O_RDWR | os.O_CREAT | os.O_EXCL))
-        lock(handles[0])
+        lock_file(handles[0])
         os.rename(f"{mark}.new", mark)  # it is locked from the moment that it has the name
 
     def __enter__(self) -> str:
@@ -251,7 +251,7 @@ class ScratchFolder:
         self._remove()
 
 
-def _remove_scratch(folder: str, handles: list[int]) -> None:
+def _remove_scratch_folder(folder: str, handles: list[int]) -> None:
     import shutil
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -259,7 +259,7 @@ def _remove_scratch(folder: str, handles: list[int]) -> None:
         os.close(handle)
 
 
-def sweep_scratch(folder: str, prefix: str) -> None:
+def remove_abandoned_folders(folder: str, prefix: str) -> None:
     """Remove the user's folders of a ScratchFolder whose process was killed."""
     import shutil
 
@@ -269,5 +269,5 @@ def sweep_scratch(folder: str, prefix: str) -> None:
         with suppress(OSError):
             status = os.lstat(path)
             own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-            if own and is_free(os.path.join(path, _MARK)):
+            if own and is_unlocked(os.path.join(path, _MARK)):
                 shutil.rmtree(path, ignore_errors=True)

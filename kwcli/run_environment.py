@@ -46,7 +46,7 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-def unwritten(error: OSError, what: str = "the output") -> str | None:
+def describe_write_error(error: OSError, what: str = "the output") -> str | None:
     """The message that `what`, or the file of the error, cannot be written; None where the error is of another kind."""
     if error.errno not in _UNWRITABLE:
         return None
@@ -86,7 +86,7 @@ class StoredRows(Protocol):
     def ends(self) -> Iterator[Ended]: ...
 
 
-def _no_tables(place: str) -> StoredRows:
+def _refuse_tables(place: str) -> StoredRows:
     raise Failure(f"{place}: a folder of tables, which this command does not read")
 
 
@@ -144,8 +144,8 @@ class Environment:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stdin = stdin
-        self.stdout = _escape_terminal(stdout) if terminals.stdout else stdout
-        self.stderr = _escape_terminal(stderr) if terminals.stderr else stderr
+        self.stdout = _wrap_terminal(stdout) if terminals.stdout else stdout
+        self.stderr = _wrap_terminal(stderr) if terminals.stderr else stderr
         self.variables = variables
         self.stdin_terminal, self.stdout_terminal, self.stderr_terminal = terminals
         self.columns = columns
@@ -156,7 +156,7 @@ class Environment:
         # The output format of a profile, of the one in use where the name is None; empty where it states none.
         self.profile_output: Callable[[str | None], str] = lambda _: ""
         # Opens a folder of tables (pipeline/tables/stored_exchanges.py, a module that few runs need to import).
-        self.open_tables: Callable[[str], StoredRows] = _no_tables
+        self.open_tables: Callable[[str], StoredRows] = _refuse_tables
         self.no_pager = False  # asked for by --no-pager
         self._pager: PagedOutput | None = None
         self._unsaid: list[str] = []  # diagnostic lines held back until the pager is closed
@@ -175,7 +175,7 @@ class Environment:
         stated = os.environ.get("COLUMNS", "")
         columns = int(stated) if stated.isdecimal() and int(stated) > 0 else None
         if columns is None and stdout_terminal:
-            columns, _ = _terminal_size()
+            columns, _ = _terminal_columns_and_rows()
         return cls(
             stdin=cast(Readable, source),  # a BufferedReader in both cases
             stdout=stdout,
@@ -208,7 +208,7 @@ class Environment:
         program = pager_program(self.variables)
         assert isinstance(self.stdout, Terminal)
         if program and _is_standard_output(self.stdout):
-            columns, rows = _terminal_size()
+            columns, rows = _terminal_columns_and_rows()
             size = (columns, 0 if short else rows)
             self._pager = PagedOutput(self.stdout.beneath, program, self.variables, size)
             self.stdout.beneath = self._pager
@@ -224,7 +224,7 @@ class Environment:
             for text in unsaid:
                 self.report(text)
 
-    def keep_secret(self, values: Iterable[str]) -> None:
+    def hide_from_now_on(self, values: Iterable[str]) -> None:
         """Hide these values, passwords and the like, in everything that is said from now on."""
         known = self._secrets | frozenset(values)
         if known != self._secrets:
@@ -253,17 +253,17 @@ class Environment:
             return  # nobody reads standard error
 
 
-def switch_on(attribute: str) -> Callable[[Any, object, bool], None]:
+def make_flag_callback(attribute: str) -> Callable[[Any, object, bool], None]:
     """The callback (click's) of a flag that sets an attribute of the command's Environment to True."""
 
-    def set_attribute(context: Any, _param: object, value: bool) -> None:
+    def set_environment_attribute(context: Any, _param: object, value: bool) -> None:
         if value and isinstance(context.obj, Environment):
             setattr(context.obj, attribute, True)
 
-    return set_attribute
+    return set_environment_attribute
 
 
-class Complaints(io.TextIOBase):
+class SecretHidingStderr(io.TextIOBase):
     """A `sys.stderr` for what Python itself writes, tracebacks of threads and warnings, with secrets hidden."""
 
     def __init__(self, env: Environment) -> None:
@@ -297,14 +297,14 @@ def _is_standard_output(stream: Writable) -> bool:
         return False
 
 
-def _terminal_size() -> tuple[int, int]:
+def _terminal_columns_and_rows() -> tuple[int, int]:
     """Columns and rows of the terminal."""
     import shutil  # not loaded where the streams are pipes
 
     return shutil.get_terminal_size()
 
 
-def _escape_terminal(stream: Writable) -> Writable:
+def _wrap_terminal(stream: Writable) -> Writable:
     from kwcli.terminal_escaping import Terminal  # not loaded where the streams are pipes
 
     return Terminal(stream)

@@ -34,7 +34,7 @@ def nearest_words(word: str, candidates: Iterable[str]) -> list[str]:
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """` (did you mean "topics"?)`, or nothing where no candidate is near."""
     found = nearest_words(word, candidates)
-    return f" (did you mean {quoted_list(found[:1])}?)" if found else ""
+    return f" (did you mean {quote_words(found[:1])}?)" if found else ""
 
 
 def find_api(word: str) -> Api:
@@ -45,15 +45,15 @@ def find_api(word: str) -> Api:
     try:
         return api(word)
     except UnknownApi:
-        from kwcli.other_tools_hints import hint_for_api
+        from kwcli.other_tools_hints import hint_for_api_word
 
         if word.isascii() and word.isdecimal():
             raise Failure(f"no API has the number {word:.20} (kw knows 0 to {max(NAMES)})", Exit.USAGE) from None
-        hint = hint_for_api(word) or did_you_mean(word, (api(key).name for key in NAMES))
+        hint = hint_for_api_word(word) or did_you_mean(word, (api(key).name for key in NAMES))
         raise Failure(f"no API has the name {word[:_LONGEST]!r}{hint}", Exit.USAGE) from None
 
 
-def find_structure(word: str) -> str:
+def find_structure_name(word: str) -> str:
     """The exact name of the structure that a word names in any spelling. Raises Failure (usage)."""
     from decoders.embedded import STRUCTURES
     from decoders.embedded import find_structure as known
@@ -84,13 +84,13 @@ def find_release(word: str) -> str:
 
 def find_version(api: Api, word: str | int) -> int:
     """The version of the API that `12`, `v12`, `latest` or `earliest` means. Raises Failure (usage) for all others."""
-    version = parse_version_of(api, word)
+    version = parse_api_version(api, word)
     if version not in api.versions:
         raise Failure(f"{api.name} has versions {api.versions}, not {version}", Exit.USAGE)
     return version
 
 
-def parse_version_of(api: Api, word: str | int) -> int:
+def parse_api_version(api: Api, word: str | int) -> int:
     """The version that `12`, `v12`, `latest` or `earliest` means, in the API or not. Raises Failure (usage)."""
     from decoders.protocol_facts.version_words import parse_version
 
@@ -101,7 +101,7 @@ def parse_version_of(api: Api, word: str | int) -> int:
         raise Failure(f"{text} or latest", Exit.USAGE) from None
 
 
-def quoted_list(words: Iterable[str]) -> str:
+def quote_words(words: Iterable[str]) -> str:
     """The words, quoted, as a list in a sentence: `"a", "b" or "c"`."""
     quoted = [f'"{word}"' for word in words]
     return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
@@ -123,8 +123,8 @@ def edit_distance(one: str, other: str) -> int:
 
 
 def _fold_word(word: str) -> str:
-    return "".join(_letters(word.lower()))
+    return "".join(_letters_and_digits(word.lower()))
 
 
-def _letters(word: str) -> Iterator[str]:
+def _letters_and_digits(word: str) -> Iterator[str]:
     return (letter for letter in word if letter.isalnum())

@@ -69,7 +69,7 @@ class Terminal:
     def write(self, data: bytes | memoryview, /) -> int:
         """Write all of the data, escaped where necessary; returns the size of the data as given."""
         given = bytes(data)
-        self._write_all(given if self._is_harmless(given) else self._escape(given))
+        self._write_all(given if self._has_no_controls(given) else self._escape_controls(given))
         return len(given)
 
     def redraw(self, line: str) -> None:
@@ -84,7 +84,7 @@ class Terminal:
         """The descriptor of the terminal."""
         return self.beneath.fileno()
 
-    def _is_harmless(self, data: bytes) -> bool:
+    def _has_no_controls(self, data: bytes) -> bool:
         if self._search(data) is not None or self._decoder.getstate()[0]:
             return False
         if data.isascii():
@@ -95,9 +95,9 @@ class Terminal:
             return False
         return True
 
-    def _escape(self, data: bytes) -> bytes:
+    def _escape_controls(self, data: bytes) -> bytes:
         """The data, escaped. A character cut off at its end waits for the next piece: terminals join the halves."""
-        return self._replace(_as_number, self._decoder.decode(data)).encode()
+        return self._replace(_format_as_escape, self._decoder.decode(data)).encode()
 
     def _write_all(self, data: bytes) -> None:
         left = memoryview(data)
@@ -105,5 +105,5 @@ class Terminal:
             left = left[self.beneath.write(left) :]
 
 
-def _as_number(match: re.Match[str]) -> str:
+def _format_as_escape(match: re.Match[str]) -> str:
     return f"\\u{ord(match[0]):04x}"

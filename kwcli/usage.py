@@ -12,27 +12,27 @@ import click
 from kwcli import other_tools_hints
 from kwcli.spelling import nearest_words
 
-__all__ = ["describe_usage"]
+__all__ = ["describe_usage_error"]
 
 _CAPTURE: Final = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|lz4))?$", re.IGNORECASE)
 # Messages repeat at most so many characters of a word.
 _SHOWN: Final = 80
 
 
-def describe_usage(error: click.UsageError, words: Sequence[str], commands: Container[str]) -> str:
+def describe_usage_error(error: click.UsageError, words: Sequence[str], commands: Container[str]) -> str:
     """The one line for a usage error; `words` are the command line, `commands` the names of kw's commands."""
     ctx = error.ctx
     path = ctx.command_path if ctx else _command_path(words, commands)
-    if one_dash := _one_dash_hint(error, words):
+    if one_dash := _find_one_dash_option(error, words):
         text = f"no such option {one_dash!r} (did you mean -{one_dash}?)"
     elif isinstance(error, click.exceptions.NoSuchOption):
-        text = _option_message(error, path)
+        text = _unknown_option_message(error, path)
     elif isinstance(error, click.exceptions.NoSuchCommand):
-        text = _command_message(error, words)
+        text = _unknown_command_message(error, words)
     elif isinstance(error, click.BadParameter) and error.param is not None:
-        text = _error_message(error) + _choice_hint(error)
+        text = _error_message(error) + _misspelt_choice_hint(error)
     else:
-        text = _error_message(error) + _surplus_hint(error)
+        text = _error_message(error) + _surplus_word_hint(error)
     return f"{text}; see {path} --help"
 
 
@@ -51,7 +51,7 @@ def _command_path(words: Sequence[str], commands: Container[str]) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-def _one_dash_hint(error: click.UsageError, words: Sequence[str]) -> str:
+def _find_one_dash_option(error: click.UsageError, words: Sequence[str]) -> str:
     """The word that is a long option with one dash, as in Java's and Go's tools; click reads it as short options."""
     if error.ctx is None:
         return ""
@@ -60,7 +60,7 @@ def _one_dash_hint(error: click.UsageError, words: Sequence[str]) -> str:
     return next((word for word in found if f"-{word}" in own), "")
 
 
-def _option_message(error: click.exceptions.NoSuchOption, path: str) -> str:
+def _unknown_option_message(error: click.exceptions.NoSuchOption, path: str) -> str:
     name = error.option_name
     text = f"no such option {name!r}"
     command = path.partition(" ")[2]
@@ -100,14 +100,14 @@ def _join_with_and(words: Sequence[str]) -> str:
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
-def _command_message(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str:
+def _unknown_command_message(error: click.exceptions.NoSuchCommand, words: Sequence[str]) -> str:
     name = error.command_name
     text = f"no such command {name[:_SHOWN]!r}"
     group = error.ctx.command if error.ctx else None
     known = group.list_commands(error.ctx) if isinstance(group, click.Group) and error.ctx else []
     near = nearest_words(name, known)
     if error.ctx is not None and error.ctx.parent is not None:
-        address = other_tools_hints.as_address(name)
+        address = other_tools_hints.find_address(name)
         if address is not None and group is not None and "-b" in _option_names(group, error.ctx):
             return f"{text}: -b {address} says where the cluster is"
         return (
@@ -122,7 +122,7 @@ def _command_message(error: click.exceptions.NoSuchCommand, words: Sequence[str]
     if near and (near[0].startswith(name.lower()) or name.lower() not in other_tools_hints.COMMANDS):
         rest = " ".join(word for word in words[1:] if not word.startswith("-"))[:_SHOWN] if len(words) < 4 else ""
         return f"{text} (did you mean kw {near[0]}{f' {rest}' if rest else ''}?)"
-    if (address := other_tools_hints.as_address(name)) is not None:
+    if (address := other_tools_hints.find_address(name)) is not None:
         return f"{text}: kw call Metadata -b {address} asks a cluster, kw proxy -b {address} listens in"
     if name.lower() in other_tools_hints.COMMANDS:
         return f"{text}: {other_tools_hints.COMMANDS[name.lower()]}"
@@ -142,7 +142,7 @@ def _nearest_api(name: str) -> str:
 # -- values and surplus words ------------------------------------------------------------------------------------------
 
 
-def _choice_hint(error: click.BadParameter) -> str:
+def _misspelt_choice_hint(error: click.BadParameter) -> str:
     """` (did you mean json?)` for a value that is close to a valid one, else empty."""
     match = re.match(r"'([^']*)' is not one of ", error.message)
     if match is None or error.param is None:
@@ -153,7 +153,7 @@ def _choice_hint(error: click.BadParameter) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _surplus_hint(error: click.UsageError) -> str:
+def _surplus_word_hint(error: click.UsageError) -> str:
     """A hint at what a surplus word or a missing value may mean; empty where there is none."""
     if isinstance(error, click.BadOptionUsage) and error.option_name in other_tools_hints.MISSING:
         return f": {other_tools_hints.MISSING[error.option_name]}"
@@ -162,6 +162,6 @@ def _surplus_hint(error: click.UsageError) -> str:
         return ""
     options = set(_option_names(error.ctx.command, error.ctx))
     for word in match[1].split():
-        if (address := other_tools_hints.as_address(word)) is not None and "-b" in options:
+        if (address := other_tools_hints.find_address(word)) is not None and "-b" in options:
             return f": -b {address} says where the cluster is"
     return ""

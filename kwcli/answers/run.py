@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from decoders.filters import parse
 from kwcli.answers.portraits import PORTRAITS, PortraitRenderer
 from kwcli.answers.view import sniff_view_of
-from kwcli.reading.input_files import is_named_capture, is_named_records
+from kwcli.reading.input_files import has_capture_name, has_records_name
 from kwcli.sniff.run import Sniffing
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _take_name(capture: CaptureOptions, name: str | None) -> tuple[CaptureOption
     other = bool(files or capture.interface)
     if name is not None or not other or last == "-" or set(last) & set("/*?[=<>~") or os.path.lexists(last):
         return capture, name
-    if is_named_capture(last) or is_named_records(last):
+    if has_capture_name(last) or has_records_name(last):
         return capture, name
     return capture._replace(files=tuple(files)), last
 

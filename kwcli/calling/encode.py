@@ -26,7 +26,7 @@ from kwcli.calling.validate import infer_types
 from kwcli.calling.words.assignments import check_words, compose_body, encode_body, read_object
 from kwcli.calling.words.paths import fail
 from kwcli.run_environment import Environment, Exit
-from kwcli.spelling import find_api, find_version, parse_version_of
+from kwcli.spelling import find_api, find_version, parse_api_version
 
 _SIZE = 4
 
@@ -84,7 +84,7 @@ def encode_structure(name: str, word: str, words: Sequence[str], env: Environmen
     """The bytes of a structure with its framing. Raises Failure."""
     message, row = structure(name), STRUCTURES[name]
     pseudo_api = Api(-1, name, message.versions, message.flexible, message, message)
-    version = parse_version_of(pseudo_api, word)
+    version = parse_api_version(pseudo_api, word)
     if row.framing == "key" and version == row.number:
         version = 0
     if version not in message.versions:

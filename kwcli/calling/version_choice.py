@@ -10,7 +10,7 @@ from decoders.protocol_facts.releases import UNSTABLE, history, served_of, versi
 from decoders.protocol_facts.version_words import HIGHEST, LOWEST
 from decoders.schema.model import NONE, Api, Versions
 from kwcli.run_environment import Exit, Failure
-from kwcli.spelling import find_release, parse_version_of
+from kwcli.spelling import find_release, parse_api_version
 
 
 class VersionChoice(NamedTuple):
@@ -34,7 +34,7 @@ class VersionChoice(NamedTuple):
             raise Failure("--api-version and --as-kafka exclude each other", Exit.USAGE)
         if str(word).strip().lower() in HIGHEST | LOWEST:
             return cls(None, None, force, "highest" if str(word).strip().lower() in HIGHEST else "lowest")
-        number = None if word is None else parse_version_of(api, word)
+        number = None if word is None else parse_api_version(api, word)
         if number is not None and number not in api.versions and not raw:
             raise Failure(f"{api.name} has versions {api.versions}, not {number}", Exit.USAGE)
         if release is not None:

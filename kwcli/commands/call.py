@@ -14,7 +14,7 @@ from kwcli.options import (
     content_options,
     output_options,
     refuse_clashes,
-    refuse_without,
+    refuse_options_without,
 )
 from kwcli.run_environment import Environment
 
@@ -111,7 +111,7 @@ def command(
     from kwcli.calling.command import CallOptions, run_call
 
     refuse_clashes(*CLASHES)
-    refuse_without("repeat", ("interval_s",), "it is the time between repetitions")
+    refuse_options_without("repeat", ("interval_s",), "it is the time between repetitions")
     if asked["dry_run"] and (asked["only"] or ("response" if asked["select"] else "request")) == "response":
         text = "--dry-run gets no response: use --only request, or --select with a path of the request"
         raise click.UsageError(text, click.get_current_context())

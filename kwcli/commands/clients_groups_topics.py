@@ -78,11 +78,11 @@ def command(word: str) -> click.Command:
     @filter_options(limit="Stop reading after N exchanges counted.")
     @output_options(quiet="No summary and no progress bar.", formats=FORMATS)
     @click.pass_obj
-    def portraits(
+    def show_answer(
         env: Environment, capture: CaptureOptions, name: str | None, filters: FilterOptions, shown: OutputOptions
     ) -> int:
         from kwcli.answers.run import show_portraits
 
         return show_portraits(word, env, capture, name, filters, shown)
 
-    return portraits
+    return show_answer

@@ -14,10 +14,10 @@ from kwcli.options import (
     ContentOptions,
     OutputOptions,
     content_options,
-    gather_options,
     output_options,
+    pass_options_as_one,
     refuse_clashes,
-    refuse_typed,
+    refuse_given_options,
 )
 from kwcli.run_environment import Environment
 
@@ -114,7 +114,7 @@ def _unmark_negatives(_ctx: click.Context, _param: click.Parameter, words: tuple
 @click.option("--explain", is_flag=True, help="Identify unknown bytes, or numbers from a log.")
 @content_options
 @output_options(verbose="Show headers too; shorten nothing in hex.", formats=FORMATS)
-@gather_options("said", MessageOptions, MessageOptions._fields)
+@pass_options_as_one("said", MessageOptions, MessageOptions._fields)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -133,27 +133,27 @@ def command(
     """
     from kwcli.decoding.messages import MessageHints
     from kwcli.decoding.run import run_decode, run_explain
-    from kwcli.spelling import find_api, parse_version_of
+    from kwcli.spelling import find_api, parse_api_version
 
     env: Environment = ctx.obj
     refuse_clashes(*CLASHES)
     if said.version is not None and said.api is None:
         raise click.UsageError("--version needs --api", ctx)
     if said.structure is not None and shown.output == "hex":
-        refuse_typed("with --as, which prints text, json or ndjson", among=("output",))
+        refuse_given_options("with --as, which prints text, json or ndjson", among=("output",))
     if explain and shown.output == "hex":
-        refuse_typed("with --explain, which prints text, json or ndjson", among=("output",))
+        refuse_given_options("with --explain, which prints text, json or ndjson", among=("output",))
     settings = shown.settings(env, content, live=not inputs or "-" in inputs)
     if said.structure is not None:
         from kwcli.decoding.structures import list_structures, run_as
-        from kwcli.spelling import find_structure
+        from kwcli.spelling import find_structure_name
 
         if said.structure == "list":
             return list_structures(env, settings)
-        return run_as(inputs, env, settings, find_structure(said.structure), form)
+        return run_as(inputs, env, settings, find_structure_name(said.structure), form)
     if explain:
         return run_explain(inputs, env, settings, form)
     found = None if said.api is None else find_api(said.api)
-    version = None if found is None or said.version is None else parse_version_of(found, said.version)
+    version = None if found is None or said.version is None else parse_api_version(found, said.version)
     hints = MessageHints(said.side, None if found is None else found.key, version)
     return run_decode(inputs, env, settings, hints, form)

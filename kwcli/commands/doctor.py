@@ -33,7 +33,7 @@ _CLUSTER = {
 }
 
 
-def _examining_on_request(command: click.Command) -> click.Command:
+def _describe_cluster_options(command: click.Command) -> click.Command:
     """Give -b and --bootstrap-controller a help text of their own: without them captures are read, not a default."""
     for option in command.params:
         if isinstance(option, click.Option) and option.name in _CLUSTER:
@@ -41,7 +41,7 @@ def _examining_on_request(command: click.Command) -> click.Command:
     return command
 
 
-@_examining_on_request
+@_describe_cluster_options
 @click.command("doctor", cls=ConnectingCommand, epilog=EXAMPLES)
 @capture_options
 @telemetry_options

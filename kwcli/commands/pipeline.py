@@ -7,24 +7,24 @@ from importlib.util import find_spec
 
 import click
 
-from kwcli.extras import install_extra
-from kwcli.option_types import Amount, MetricsAddress, Seconds, TimeWord
+from kwcli.extras import pip_command_for_extra
+from kwcli.option_types import ByteSize, MetricsAddress, Seconds, TimeWord
 from kwcli.options import (
     Clash,
     Command,
     FilterOptions,
     OutputOptions,
+    add_options,
+    environment_flag_option,
     filter_options,
     force_option,
-    gather_options,
     keylog_option,
     limit_option,
     output_options,
+    pass_options_as_one,
     ports_option,
     refuse_clashes,
-    refuse_without,
-    switch_option,
-    with_options,
+    refuse_options_without,
 )
 from kwcli.pipeline.option_types import KeepDays, Point, SparkMaster, TableNames
 from kwcli.pipeline.run_options import RunOptions, WatchOptions
@@ -66,9 +66,9 @@ Examples:
 ENGINES = ("auto", "local", "stitch", "shuffle")
 
 
-def _shared_options(command: Command) -> Command:
+def _add_run_and_watch_options(command: Command) -> Command:
     """What a run and a watch have in common: of which captures, which rows, into which tables, made by whom."""
-    return with_options(
+    return add_options(
         command,
         click.argument("sources", nargs=-1, metavar="[SRC...]", type=click.Path(readable=False)),
         click.option(
@@ -115,7 +115,7 @@ def _shared_options(command: Command) -> Command:
         ),
         click.option("-v", "--verbose", count=True, help="Report every capture, or every batch."),
         click.option("-q", "--quiet", is_flag=True, help="No summary and no progress."),
-        switch_option("--debug", "debug", "Show the traceback of a defect, and Spark's output."),
+        environment_flag_option("--debug", "debug", "Show the traceback of a defect, and Spark's output."),
     )
 
 
@@ -127,12 +127,17 @@ def command() -> None:
 @command.command("run", short_help="Decode captures into Parquet tables.", epilog=_RUN)
 @click.option("--since", "since_ns", type=TimeWord(), metavar="TIME", help="Only what began since TIME: 17:34, 5m.")
 @click.option("--until", "until_ns", type=TimeWord(), metavar="TIME", help="Only what began before TIME.")
-@_shared_options
+@_add_run_and_watch_options
 @click.option(
-    "--split-size", type=Amount(), metavar="SIZE", help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB)."
+    "--split-size",
+    type=ByteSize(),
+    metavar="SIZE",
+    help="Bytes of capture per task (default: 256MiB, above 8GB 512MiB).",
 )
 @click.option("--explain", is_flag=True, help="Print the plan with reasons; do nothing.")
-@gather_options("options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"])
+@pass_options_as_one(
+    "options", partial(RunOptions, filter=""), [name for name in RunOptions._fields if name != "filter"]
+)
 @click.pass_obj
 def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -> int:
     """Decode captures into Parquet tables under DIR: exchanges, topic_partitions, connections, skipped.
@@ -141,22 +146,22 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
     several places of a network are told apart. Successive captures of one point are one sequence: connections go on
     across files. The same run again changes nothing; further captures join those already in the tables.
     """
-    _check_installed()
+    _check_pyarrow_installed()
     from kwcli.pipeline.run import run_pipeline
 
-    _check_tables(options)
-    from kwcli.filter_options import resolve_times
+    _check_run_options(options)
+    from kwcli.filter_options import resolve_time_range
     from kwcli.reading.input_files import key_log_names
 
     words = [*options.sources, *(place for _, place in options.points)]
-    since_ns, until_ns = resolve_times(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
+    since_ns, until_ns = resolve_time_range(options.since_ns, options.until_ns, words, env)  # type: ignore[arg-type]  # as typed
     keylogs = key_log_names(options.keylogs, env.variables)
     asked = options._replace(filter=filters.text(), since_ns=since_ns, until_ns=until_ns, keylogs=keylogs)
     return run_pipeline(env, asked)
 
 
 @command.command("watch", short_help="Decode captures as they come, for ever.", epilog=_WATCH)
-@_shared_options
+@_add_run_and_watch_options
 @click.option(
     "--lateness",
     "lateness_s",
@@ -177,7 +182,7 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 )
 @click.option(
     "--batch-size",
-    type=Amount(),
+    type=ByteSize(),
     default="256MiB",
     metavar="SIZE",
     help="Bytes of capture per batch, about.",
@@ -211,8 +216,8 @@ def run_command(env: Environment, options: RunOptions, filters: FilterOptions) -
 )
 @click.option("--once", is_flag=True, help="Read existing files and end; the next watch goes on.")
 @click.option("--finish", is_flag=True, help="Like --once, but settle open exchanges as at the end.")
-@gather_options("wanted", WatchOptions, WatchOptions._fields)
-@gather_options(
+@pass_options_as_one("wanted", WatchOptions, WatchOptions._fields)
+@pass_options_as_one(
     "options",
     partial(RunOptions, filter="", since_ns=None, until_ns=None, split_size=None, explain=False),
     [name for name in RunOptions._fields if name not in ("filter", "since_ns", "until_ns", "split_size", "explain")],
@@ -224,10 +229,10 @@ def watch_command(env: Environment, options: RunOptions, wanted: WatchOptions, f
     Batches are all or nothing; after a stop or kill the same command goes on where the last batch ended.
     The rows are those of kw pipeline run over all files.
     """
-    _check_installed()
-    _check_tables(options)
+    _check_pyarrow_installed()
+    _check_run_options(options)
     refuse_clashes(Clash("once", ("finish",), "both read what is there and end; --finish also ends open connections"))
-    refuse_without("doctor", ("thresholds",), "thresholds are for its findings")
+    refuse_options_without("doctor", ("thresholds",), "thresholds are for its findings")
     from kwcli.pipeline.watch.run import run_watch
     from kwcli.reading.input_files import key_log_names
 
@@ -253,7 +258,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
 
     A date is swapped as a whole; dates that may still grow stay as they are.
     """
-    _check_installed()
+    _check_pyarrow_installed()
     from datetime import timedelta
 
     from kwcli.pipeline.run_messages import compacted_line
@@ -268,7 +273,7 @@ def compact_command(env: Environment, folder: str, lateness: float, keep_days: i
 
 
 @command.command("report", short_help="Report on the tables.", epilog=_REPORT)
-@gather_options("page", PageFile, PageFile._fields)
+@pass_options_as_one("page", PageFile, PageFile._fields)
 @click.argument("folder", metavar="DIR", type=click.Path(readable=False))
 @click.option("--target", metavar="RELEASE", help="Kafka release to check clients against (default: the newest).")
 @click.option(
@@ -304,7 +309,7 @@ def report_command(
     Latencies by API, client, topic and broker, over time; the clients that a release no longer serves (KIP-896).
     """
     refuse_clashes(Clash("html_path", ("output", "verbose"), "--html writes everything to the page, and nothing else"))
-    _check_installed()
+    _check_pyarrow_installed()
     from kwcli.pipeline.report.command import run_report
 
     return run_report(env, shown.settings(env), folder, target=target, page=page, master=master)
@@ -350,17 +355,17 @@ def sql_command(
     settings = shown.settings(env)
     if query is None:
         return show_views(env, settings)
-    _check_installed()
+    _check_pyarrow_installed()
     return run_query(env, settings, folder, read_query(env, query), limit=limit, master=master)
 
 
-def _check_installed() -> None:
+def _check_pyarrow_installed() -> None:
     """What tables are written and read with is not installed with kw alone."""
     if find_spec("pyarrow") is None:
-        raise Failure(f"tables need pyarrow, which is not installed: {install_extra('spark')}")
+        raise Failure(f"tables need pyarrow, which is not installed: {pip_command_for_extra('spark')}")
 
 
-def _check_tables(options: RunOptions) -> None:
+def _check_run_options(options: RunOptions) -> None:
     """Refuse what does not go together."""
     context = click.get_current_context()
     if not options.sources and not options.points:
@@ -369,6 +374,6 @@ def _check_tables(options: RunOptions) -> None:
         raise click.UsageError("--out is empty: give the folder for the tables", context)
     if options.engine == "local":
         refuse_clashes(Clash("engine", ("master",), "--master is for Spark, and local runs without it"))
-    refuse_without("bodies", ("reveal_secrets",), "only bodies have secrets")
+    refuse_options_without("bodies", ("reveal_secrets",), "only bodies have secrets")
     if options.bodies and "exchanges" not in options.tables:
         raise click.UsageError("--bodies needs the table exchanges: add it to --tables", context)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from kwcli.option_types import Seconds
-from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_typed
+from kwcli.options import Clash, OutputFormat, debug_option, refuse_clashes, refuse_given_options
 from kwcli.run_environment import Environment
 
 EXAMPLES = """\b
@@ -126,7 +126,7 @@ def command(ctx: click.Context, /, **wanted: Any) -> int | None:
     Real Apache Kafka with Java 17 (Maven fetches its jars once, they are kept), else librdkafka's mock.
     """
     if ctx.invoked_subcommand is not None:
-        refuse_typed(f"before {ctx.invoked_subcommand}: it is for starting a playground")
+        refuse_given_options(f"before {ctx.invoked_subcommand}: it is for starting a playground")
         return None
     refuse_clashes(
         Clash("mock", ("port",), "the mock chooses its own ports"),
@@ -160,7 +160,7 @@ def node(
     if (action == "list") == bool(numbers):
         raise click.UsageError("list takes no ID" if numbers else f"{action} needs the ID of a node: list shows them")
     if action == "list":
-        refuse_typed("with list, which does not wait", among=("timeout_s",))
+        refuse_given_options("with list, which does not wait", among=("timeout_s",))
     from kwcli.playground.node_control import run_action
 
     return run_action(env, action, numbers, port=port, timeout_s=timeout_s, output=output)

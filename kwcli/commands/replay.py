@@ -11,9 +11,9 @@ from kwcli.options import (
     FilterOptions,
     OutputOptions,
     filter_options,
-    gather_options,
     keylog_option,
     output_options,
+    pass_options_as_one,
     ports_option,
     since_option,
     until_option,
@@ -32,8 +32,8 @@ FORMATS = ("text", "table", "ndjson", "json")
 
 
 @click.command("replay", cls=ConnectingCommand, epilog=EXAMPLES)
-@gather_options("capture", CaptureOptions, CaptureOptions._fields)
-@gather_options("words", ReplayOptions, ReplayOptions._fields)
+@pass_options_as_one("capture", CaptureOptions, CaptureOptions._fields)
+@pass_options_as_one("words", ReplayOptions, ReplayOptions._fields)
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(readable=False))
 @click.option("--speed", default="1", metavar="N|max", help="1: as in the recording; 10: ten times as fast; max.")
 @words_option(

@@ -12,9 +12,9 @@ from kwcli.options import (
     capture_options,
     filter_options,
     force_option,
-    gather_options,
     jobs_option,
     output_options,
+    pass_options_as_one,
     refuse_clashes,
 )
 from kwcli.report import PageFile
@@ -29,7 +29,7 @@ Examples:
 
 
 @click.command("report", epilog=EXAMPLES)
-@gather_options("page", PageFile, PageFile._fields)
+@pass_options_as_one("page", PageFile, PageFile._fields)
 @capture_options
 @click.option(
     "--html",

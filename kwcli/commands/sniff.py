@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from kwcli.option_types import Amount, Seconds
+from kwcli.option_types import ByteSize, Seconds
 from kwcli.options import (
     FRAME_FORMATS,
     CaptureOptions,
@@ -38,7 +38,7 @@ Examples:
 @telemetry_options
 @jobs_option
 @guess_option
-@click.option("--rotate-size", type=Amount(), metavar="SIZE", help="With -w: rotate at SIZE (100MB).")
+@click.option("--rotate-size", type=ByteSize(), metavar="SIZE", help="With -w: rotate at SIZE (100MB).")
 @click.option("--rotate-interval", type=Seconds(), metavar="TIME", help="With -w: rotate after TIME (10m).")
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="With -w: keep the latest N files.")
 @filter_options(limit="Stop reading after N rows shown.")

@@ -11,10 +11,10 @@ from kwcli.options import (
     OutputOptions,
     capture_options,
     filter_options,
-    gather_options,
     guess_option,
     jobs_option,
     output_options,
+    pass_options_as_one,
     telemetry_options,
     words_option,
 )
@@ -56,7 +56,7 @@ Examples:
 )
 @filter_options(limit="Stop reading after N exchanges counted.")
 @click.option("--strict", is_flag=True, help="Exit code 3 when traffic was lost or could not be decoded.")
-@gather_options("words", StatsOptions, StatsOptions._fields)
+@pass_options_as_one("words", StatsOptions, StatsOptions._fields)
 @output_options(
     verbose="Show all columns and groups.",
     quiet="No summary and no progress bar.",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from decoders.named_tuple import NamedTuple
 from kwcli.own_folders import own_folder
-from kwcli.private_files import make_folder, open_private, write_private
+from kwcli.private_files import make_private_folder, open_private, write_private_file
 from kwcli.run_environment import Environment, Failure
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def cache_path(env: Environment, what: What, asked: ClusterWords) -> str:
     told = json.dumps([asked, profile, variables, [_path_and_change_time(file) for file in files]])
     name = hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     folder = str(own_folder("cache", env.variables) / "completion")
-    make_folder(folder)
+    make_private_folder(folder)
     return os.path.join(folder, f"{name}.{what}")
 
 
@@ -204,7 +204,7 @@ def _ask_cluster(env: Environment, what: What, asked: ClusterWords, path: str) -
         config = asked.config(env)
         with ClusterClient(config, Deadline(ASKING_S, time.monotonic)) as client:
             names = sorted(_ASKED[what](client))[:_NAMES_MAX]
-    write_private(path, json.dumps(names).encode())
+    write_private_file(path, json.dumps(names).encode())
 
 
 def _list_topics(client: ClusterClient) -> list[str]:

@@ -13,7 +13,7 @@ from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import NUMBER_BITS, PACKETS, ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
 from kwcli.pipeline.tables.write import TableWriter
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.sniff.fold_renderer import FoldRenderer
 from kwcli.sniff.run import Sniffing, SniffView
 
@@ -121,7 +121,7 @@ class _TableRenderer(FoldRenderer):
             setattr(row, packet, (at << NUMBER_BITS) + (getattr(row, packet) or 0))
 
     def _flush(self) -> None:
-        self._names[:] = [*self._captures, *map(utf8_text, self._recorded)] or [""]
+        self._names[:] = [*self._captures, *map(escape_non_utf8, self._recorded)] or [""]
         if len(self._columns):
             self._writer.write(self._columns.batch())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
 from kwcli.run_environment import Failure
 
@@ -71,5 +71,5 @@ def require_java(variables: Mapping[str, str]) -> Path:
     from kwcli.pipeline.spark.java import find_java
 
     if find_spec("pyspark") is None:
-        raise Failure(f"Spark is not installed: {install_extra('spark')}")
+        raise Failure(f"Spark is not installed: {pip_command_for_extra('spark')}")
     return find_java(variables)

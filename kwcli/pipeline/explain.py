@@ -11,7 +11,7 @@ from kwcli.output.short_texts import count_of
 from kwcli.pipeline.choose_engine import require_java
 from kwcli.pipeline.plan import split_size_for
 from kwcli.run_environment import Failure
-from kwcli.sniff.closing_lines import time_span
+from kwcli.sniff.closing_lines import format_time_span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,8 +89,8 @@ def _times_of_packets(pieces: list[FileRange]) -> list[str]:
     if not lows:
         return []
     if not highs:
-        return [time_span(min(lows), min(lows)).partition("–")[0] + "–… UTC"]
-    return [time_span(min(lows), max(highs))]
+        return [format_time_span(min(lows), min(lows)).partition("–")[0] + "–… UTC"]
+    return [format_time_span(min(lows), max(highs))]
 
 
 def _describe_selection(options: RunOptions) -> str:
@@ -106,4 +106,4 @@ def _describe_selection(options: RunOptions) -> str:
 
 def _format_time(time_ns: int) -> str:
     fraction = f".{time_ns % 10**9:09}".rstrip("0").rstrip(".")
-    return time_span(time_ns, time_ns).partition("–")[0].replace(" ", "T") + fraction + "Z"
+    return format_time_span(time_ns, time_ns).partition("–")[0].replace(" ", "T") + fraction + "Z"

@@ -24,10 +24,10 @@ from kwcli.pipeline.store.files import OutputFolder, local_root
 from kwcli.pipeline.store.manifest import as_json_values
 from kwcli.pipeline.store.run_store import TableStore, open_store, refuse_foreign_folder
 from kwcli.pipeline.tables.run_counts import RunCounts
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.key_logs import check_key_logs
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.closing_lines import CaptureCounts, fault_lines, is_cut, left_over
+from kwcli.sniff.closing_lines import CaptureCounts, describe_passed_over, fault_lines, has_cut_packets
 
 if TYPE_CHECKING:
     from kwcli.pipeline.job_spec import Progress
@@ -195,12 +195,12 @@ def _facts_of_run(engine_choice: EngineChoice, outcome: EngineResult, problems: 
         "packets": outcome.counts["packets"],
         "first_ns": outcome.tally.first_ns,
         "last_ns": outcome.tally.last_ns,
-        "problems": [utf8_text(str(problem)) for problem in problems],
+        "problems": [escape_non_utf8(str(problem)) for problem in problems],
         "damaged": len({problem.file for problem in problems}),
         "lossy": outcome.tally.lossy
         or bool(problems)
-        or bool(left_over(outcome.counts))
-        or (is_cut(outcome.counts) and not outcome.tally.connections),
+        or bool(describe_passed_over(outcome.counts))
+        or (has_cut_packets(outcome.counts) and not outcome.tally.connections),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from decoders.wire.readable_text import format_size
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.tables.columns import ALL_TABLES
-from kwcli.sniff.closing_lines import format_clients, left_over, left_unread, time_span
+from kwcli.sniff.closing_lines import describe_passed_over, describe_skipped_runs, format_client_count, format_time_span
 from kwcli.terminal.progress import Transient, draw_bar
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     """
     parts = [
         count_of(tally.exchanges, "exchange"),
-        format_clients(tally.clients),
+        format_client_count(tally.clients),
         count_of(len(tally.brokers), "broker"),
     ]
     if tally.connections:
@@ -80,13 +80,13 @@ def closing_line(tally: RunCounts, packets: Mapping[str, int], *, damaged: int, 
     if tally.expected:
         parts.append(count_of(tally.expected, "expected error"))
     parts += [f"{tally.statuses[name]:,} {name}" for name in ("unanswered", "undecoded") if tally.statuses[name]]
-    parts += left_unread(tally.runs, tally.run_bytes)
+    parts += describe_skipped_runs(tally.runs, tally.run_bytes)
     if tally.logged:
         parts.append(f"{tally.logged:,} in request logs")
-    parts += left_over(packets)
+    parts += describe_passed_over(packets)
     if damaged:
         parts.append(count_of(damaged, "damaged capture"))
-    when = [time_span(tally.first_ns, tally.last_ns)] if tally.first_ns else []
+    when = [format_time_span(tally.first_ns, tally.last_ns)] if tally.first_ns else []
     return " · ".join(
         [", ".join(parts), *when, count_of(packets.get("packets", 0), "packet"), engine, format_duration(seconds)]
     )

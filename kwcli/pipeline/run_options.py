@@ -36,13 +36,13 @@ class RunOptions(NamedTuple):
 
     def options_of_rows(self) -> dict[str, Any]:
         """The options that the rows depend on, whichever engine makes them and in however many splits."""
-        from kwcli.reading.capture_sources import utf8_text
+        from kwcli.reading.capture_sources import escape_non_utf8
 
-        keys = {"keylogs": [[utf8_text(name), _file_size(name)] for name in self.keylogs]} if self.keylogs else {}
+        keys = {"keylogs": [[escape_non_utf8(name), _file_size(name)] for name in self.keylogs]} if self.keylogs else {}
         return keys | {
             "since_ns": self.since_ns,
             "until_ns": self.until_ns,
-            "filter": utf8_text(self.filter),
+            "filter": escape_non_utf8(self.filter),
             "ports": sorted(set(self.ports)),
             "tables": list(self.tables),
             "bodies": self.bodies,

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.extras import install_extra
-from kwcli.options import Clash, refuse_clashes, refuse_typed
+from kwcli.extras import pip_command_for_extra
+from kwcli.options import Clash, refuse_clashes, refuse_given_options
 from kwcli.pipeline.query_output import read_query, show_views, table_names, tables_mentioned
 from kwcli.pipeline.sql_views import VIEWS
 from kwcli.pipeline.tables.columns import MEANINGS, TABLES
 from kwcli.private_files import ScratchFolder
 from kwcli.reading.inflating import InputProblem
-from kwcli.reading.input_files import is_tables, list_paths
-from kwcli.run_environment import Exit, Failure, unwritten
+from kwcli.reading.input_files import is_table_folder, list_paths
+from kwcli.run_environment import Exit, Failure, describe_write_error
 
 if TYPE_CHECKING:
     from kwcli.options import CaptureOptions, FilterOptions
@@ -66,7 +66,7 @@ def run_sql(
     capture = capture._replace(files=files)
     if files or not views:
         capture.check()
-    folders = [name for name in files if is_tables(name)]
+    folders = [name for name in files if is_table_folder(name)]
     if folders and len(folders) < len(files):
         other = next(name for name in files if name not in folders)
         raise Failure(f"{folders[0]} has tables and {other} has none: query one kind at a time", Exit.USAGE)
@@ -76,10 +76,10 @@ def run_sql(
         return show_views(env, settings)
     missing = next((name for name in ("duckdb", "pyarrow") if find_spec(name) is None), None)
     if missing is not None:
-        raise Failure(f"kw sql needs {missing}, which is not installed: {install_extra('sql')}")
+        raise Failure(f"kw sql needs {missing}, which is not installed: {pip_command_for_extra('sql')}")
     query = read_query(env, word)
     if folders:
-        refuse_typed("on tables, which hold what their run selected: filter in the query", _CHOOSING)
+        refuse_given_options("on tables, which hold what their run selected: filter in the query", _CHOOSING)
         return _query_tables(env, settings, folders, query, limit)
     return _query_captures(env, settings, capture, filters, query, limit)
 
@@ -147,7 +147,7 @@ def _query_captures(
         try:
             tables = read_captures(env, settings, capture, filters, about, folder, bodies=wants_bodies(query))
         except OSError as error:
-            line = unwritten(error, "the temporary folder")
+            line = describe_write_error(error, "the temporary folder")
             if line is None:
                 raise
             raise Failure(line) from None

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.playground.client_configs import ListenerConfig, client_configs
 from kwcli.playground.cluster import Cluster, StartFailed
 from kwcli.playground.jars import Missing, java_problem
@@ -44,7 +44,8 @@ class LibrdkafkaMock:
             from confluent_kafka import Producer
         except ImportError:
             raise Failure(
-                "a playground needs Java 17 (and Maven, or --jars FOLDER), or the mock: " + install_extra("playground")
+                "a playground needs Java 17 (and Maven, or --jars FOLDER), or the mock: "
+                + pip_command_for_extra("playground")
             ) from None
         settings = {"test.mock.num.brokers": nodes, "log_level": 0}
         self._producer: Any = Producer(settings)
@@ -135,7 +136,7 @@ class _Stage:
 
 def run_playground(env: Environment, wish: PlaygroundOptions) -> int:
     """Run a playground to its end; returns the exit code."""
-    env.keep_secret(PASSWORDS.values())  # these are public, but a place that shows them would show others too
+    env.hide_from_now_on(PASSWORDS.values())  # these are public, but a place that shows them would show others too
     home = playgrounds_folder(env.variables)
     for folder in clean_abandoned(home, lambda folder: remove_profiles(env, folder)):
         _report(env, wish, f"removed the remains of a killed playground ({folder.name})")

@@ -13,7 +13,7 @@ from kwcli.net.addresses import PORT_MAX, format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import open_listener
 from kwcli.own_folders import own_folder
-from kwcli.private_files import make_folder, sweep_staged, write_private
+from kwcli.private_files import make_private_folder, remove_abandoned_files, write_private_file
 from kwcli.proxy.relay.rewrite import Endpoint
 from kwcli.run_environment import Failure
 
@@ -38,7 +38,7 @@ class ProxyPorts:
         self._file = file if cluster_id else None
         self._keep = keep
         if self._file is not None and keep:
-            sweep_staged(os.path.dirname(self._file))
+            remove_abandoned_files(os.path.dirname(self._file))
         kept = _read_kept_ports(self._file).get(cluster_id or "", [])
         self._places = {number: place for place, number in enumerate(dict.fromkeys(kept))}
         self._fresh = False  # some node ids are not in the file yet
@@ -72,8 +72,8 @@ class ProxyPorts:
         self._fresh = False
         every = {**_read_kept_ports(self._file), self._cluster_id: list(self._places)}
         with suppress(OSError):  # the ports hold for this run
-            make_folder(os.path.dirname(self._file))
-            write_private(self._file, json.dumps(every).encode())
+            make_private_folder(os.path.dirname(self._file))
+            write_private_file(self._file, json.dumps(every).encode())
 
 
 def ports_file(variables: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kwcli.malloc_trim import TRIM_S, Trimmer, tune
+from kwcli.malloc_trim import TRIM_S, Trimmer, set_malloc_thresholds
 from kwcli.net.addresses import format_address
 from kwcli.net.config.client_config import Address
 from kwcli.net.listening import BACKLOG
@@ -168,7 +168,7 @@ class Proxy:
         return Exit.INTERRUPTED if self._signals > 1 else Exit.DONE
 
     def _trim(self) -> None:
-        self._trimmer.trim()
+        self._trimmer.trim_if_grown()
         self._repeats.say_due()
         self._make_room()
         asyncio.get_running_loop().call_later(TRIM_S, self._trim)
@@ -383,7 +383,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def serve(proxy: Proxy) -> int:
     """Bind the proxy's listeners and run it to its end; the exit code. Raises Failure."""
     more_files()
-    tune()
+    set_malloc_thresholds()
     proxy.bind()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(proxy.run())

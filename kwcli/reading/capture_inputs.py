@@ -19,15 +19,15 @@ from decoders.capture.merge import merge_segments, number_before_file
 from decoders.limits import MERGED_MAX
 from kwcli.reading.capture_sources import (
     CaptureSource,
-    error_reason,
-    is_exchange_source,
-    is_records,
-    is_request_log,
+    begins_as_json,
+    begins_as_request_log,
+    describe_os_error,
+    holds_exchanges,
     open_line_reader,
     open_source,
 )
 from kwcli.reading.inflating import PIECE_SIZE, InputProblem
-from kwcli.reading.input_files import OpenFiles, is_named_capture, is_read_once, is_tables, list_paths
+from kwcli.reading.input_files import OpenFiles, has_capture_name, is_read_once, is_table_folder, list_paths
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -94,13 +94,13 @@ class Captures:
         if word == "-":
             self._add_source(open_source(word, env, self._files))
             return
-        if is_tables(word):
+        if is_table_folder(word):
             self._open_tables(word, env)
             return
         found = False
         for path, is_listed, error in list_paths(word):
             if error is not None:
-                self.problems.append(f"{path}: {error_reason(error)}")
+                self.problems.append(f"{path}: {describe_os_error(error)}")
                 continue
             real = os.path.realpath(path)
             if real in self._listed or (is_listed and real in self._named):
@@ -115,7 +115,7 @@ class Captures:
                 found = True
                 continue
             if is_listed and not (
-                (source.size and is_named_capture(path)) or source.is_capture() or is_exchange_source(source)
+                (source.size and has_capture_name(path)) or source.is_capture() or holds_exchanges(source)
             ):
                 source.close()
                 continue
@@ -138,9 +138,9 @@ class Captures:
 
     def _add_source(self, source: CaptureSource) -> None:
         head = source.head()
-        if is_request_log(head):
+        if begins_as_request_log(head):
             self.request_logs.append(source.name)
-        (self._recorded if is_records(head) or is_request_log(head) else self._sources).append(source)
+        (self._recorded if begins_as_json(head) or begins_as_request_log(head) else self._sources).append(source)
 
     @property
     def count(self) -> int:
@@ -260,7 +260,7 @@ class Captures:
             self.problems.append(problem.text)
         finally:
             source.close()
-            self.problems += line_problems(source.name, lines)
+            self.problems += list_line_problems(source.name, lines)
 
     def _split_piece(self, piece: bytes) -> Iterator[bytes]:
         """A piece, in smaller parts where many captures are read side by side."""
@@ -295,7 +295,7 @@ class Captures:
             source.close()
 
 
-def line_problems(name: str, lines: LineReader) -> Iterator[str]:
+def list_line_problems(name: str, lines: LineReader) -> Iterator[str]:
     """Messages about the unreadable lines of an input."""
     problems = [f"line {each.line:,}: {each.text}" for each in lines.problems]
     if problems and not lines.found:

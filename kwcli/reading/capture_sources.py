@@ -18,10 +18,10 @@ from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem, inflat
 from kwcli.reading.input_files import (
     OpenFiles,
     StoredFile,
+    describe_foreign_format,
     filter_hint,
-    is_named_records,
+    has_records_name,
     open_files_limit,
-    other_capture,
 )
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ CAPTURE_MAGICS: Final = frozenset(
 )
 
 
-def add_offset(text: str, at: int) -> str:
+def add_byte_offset(text: str, at: int) -> str:
     """A message about the bytes of a capture, with the offset of the fault in it."""
     return f"cut off at byte {at:,}{text[7:]}" if text.startswith("cut off") else f"{text} at byte {at:,}"
 
 
-def utf8_text(text: str) -> str:
+def escape_non_utf8(text: str) -> str:
     """Text that every format takes: bytes of a path or a word that are not UTF-8 become escapes (`\\udcff`)."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
@@ -67,11 +67,11 @@ class CaptureSource:
 
     __slots__ = ("_ahead", "_file", "_read", "name", "size", "taken")
 
-    def __init__(self, name: str, read: PieceReader, *, file: StoredFile | None = None) -> None:
+    def __init__(self, name: str, read_next_bytes: PieceReader, *, file: StoredFile | None = None) -> None:
         self.name = name
         self.size = file.size if file is not None else None
         self.taken = 0
-        self._read = read
+        self._read = read_next_bytes
         self._file = file
         self._ahead: Iterator[bytes] | None = None  # pieces of an input that is read once, after its head was looked at
 
@@ -82,18 +82,18 @@ class CaptureSource:
 
     def is_capture(self) -> bool:
         """Whether the input begins as a capture, decompressed where necessary, or is named and begins as records."""
-        return self.head()[:4] in CAPTURE_MAGICS or (is_named_records(self.name) and is_records(self.head()))
+        return self.head()[:4] in CAPTURE_MAGICS or (has_records_name(self.name) and begins_as_json(self.head()))
 
     def reopen(self) -> CaptureSource:
         """A new input that reads this file from its beginning."""
         assert self._file is not None
-        return _source_of_file(self._file)
+        return _make_file_source(self._file)
 
     def _read_piece(self, size: int) -> bytes:
         try:
             data = self._read(size)
         except OSError as error:
-            raise InputProblem(f"{self.name}: {error_reason(error)} at byte {self.taken:,}") from None
+            raise InputProblem(f"{self.name}: {describe_os_error(error)} at byte {self.taken:,}") from None
         self.taken += len(data)
         return data
 
@@ -103,14 +103,14 @@ class CaptureSource:
         try:
             head = _first_bytes(pieces)
         except InputProblem as problem:
-            head, pieces = b"", _raise_problem(problem)
+            head, pieces = b"", _raise_at_first_piece(problem)
         if not self.is_stored:
             self._ahead = chain([head], pieces) if head else pieces
         return head
 
     def pieces(self) -> Iterator[bytes]:
         """The capture's bytes, decompressed; raises InputProblem where they end badly or are not a capture."""
-        return capture_pieces(self.name, self.plain_pieces())
+        return check_capture_pieces(self.name, self.plain_pieces())
 
     def plain_pieces(self) -> Iterator[bytes]:
         """The input's bytes of any kind, decompressed; raises InputProblem where they end badly."""
@@ -137,19 +137,19 @@ class CaptureSource:
 def open_source(name: str, env: Environment, files: OpenFiles | None = None) -> CaptureSource:
     """Open a file, as one of `files`, or standard input for `-`. InputProblem names the input and the reason."""
     if name == "-":
-        return CaptureSource(STANDARD_INPUT, _standard_input(env.stdin))
+        return CaptureSource(STANDARD_INPUT, _open_standard_input(env.stdin))
     try:
         file = (files or OpenFiles()).open(name)
     except (OSError, ValueError) as error:
-        why = f"{error_reason(error)} (kw pipeline run reads URLs)" if "://" in name else error_reason(error)
-        raise InputProblem(f"{name}: {why}{_nearest_file(name, error)}") from None
+        why = f"{describe_os_error(error)} (kw pipeline run reads URLs)" if "://" in name else describe_os_error(error)
+        raise InputProblem(f"{name}: {why}{_nearest_file_hint(name, error)}") from None
     if file.is_folder:
         file.close()
         raise InputProblem(f"{name}: a directory, not a capture")
-    return _source_of_file(file)
+    return _make_file_source(file)
 
 
-def _nearest_file(name: str, error: OSError | ValueError) -> str:
+def _nearest_file_hint(name: str, error: OSError | ValueError) -> str:
     """` (did you mean "x.pcap"?)` where a name is no file but resembles one, an interface or a filter; else empty."""
     if not isinstance(error, FileNotFoundError):
         return ""
@@ -167,23 +167,23 @@ def _nearest_file(name: str, error: OSError | ValueError) -> str:
     return f' (did you mean "{os.path.join(folder, near[0])}"?)' if near else ""
 
 
-def _source_of_file(file: StoredFile) -> CaptureSource:
+def _make_file_source(file: StoredFile) -> CaptureSource:
     at = 0
 
-    def read(size: int) -> bytes:
+    def read_next_bytes(size: int) -> bytes:
         nonlocal at
         data = file.read(at, size)
         at += len(data)
         return data
 
-    return CaptureSource(file.name, read, file=file)
+    return CaptureSource(file.name, read_next_bytes, file=file)
 
 
-def _standard_input(stdin: Readable) -> PieceReader:
+def _open_standard_input(stdin: Readable) -> PieceReader:
     return stdin.read1
 
 
-def error_reason(error: OSError | ValueError) -> str:
+def describe_os_error(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno is not None:
         if error.errno < 0:  # from name resolution
             return str(error.strerror or error).lower()
@@ -204,12 +204,12 @@ def _first_bytes(pieces: Iterator[bytes]) -> bytes:
     return head
 
 
-def _raise_problem(problem: InputProblem) -> Iterator[bytes]:
+def _raise_at_first_piece(problem: InputProblem) -> Iterator[bytes]:
     raise problem
     yield b""
 
 
-def is_records(head: bytes) -> bool:
+def begins_as_json(head: bytes) -> bool:
     """Whether an input with these first bytes may hold records as JSON, one a line: no capture begins so."""
     return head.lstrip(_BLANKS).startswith((b"{", b"["))
 
@@ -218,14 +218,14 @@ def is_records(head: bytes) -> bool:
 REQUEST_LOG_MARK: Final = b"Completed request:"
 
 
-def is_request_log(head: bytes) -> bool:
+def begins_as_request_log(head: bytes) -> bool:
     """Whether an input with these first bytes is a broker's request log."""
     return REQUEST_LOG_MARK in head and head[:4] not in CAPTURE_MAGICS
 
 
 def open_line_reader(head: bytes) -> LineReader:
     """A reader for the lines of an input with these first bytes: a request log, or records as JSON."""
-    if is_request_log(head):
+    if begins_as_request_log(head):
         from decoders.messages.request_log import RequestLogLines
 
         return RequestLogLines()
@@ -234,14 +234,14 @@ def open_line_reader(head: bytes) -> LineReader:
     return RecordLines()
 
 
-def is_exchange_source(source: CaptureSource) -> bool:
+def holds_exchanges(source: CaptureSource) -> bool:
     """Whether a file in a folder is named as records are and may hold some, or is a broker's request log."""
     plain = source.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".lz4")
     head = source.head()
-    return is_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and is_records(head))
+    return begins_as_request_log(head) or (plain.endswith((".ndjson", ".jsonl")) and begins_as_json(head))
 
 
-def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
+def check_capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The pieces as given; raises InputProblem where their first bytes are not a capture's."""
     head = _first_bytes(pieces)
     if head[:4] not in CAPTURE_MAGICS:
@@ -249,7 +249,7 @@ def capture_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
             raise InputProblem(f"{name}: empty: there is no capture in it")
         if any(magic.startswith(head) for magic in CAPTURE_MAGICS):
             raise InputProblem(f"{name}: cut off at byte {len(head)} inside the file header")
-        other = other_capture(head)
+        other = describe_foreign_format(head)
         if other is not None:
             raise InputProblem(f"{name}: {other[0]}, which kw does not read; make it a pcapng: {other[1]}")
         start = quote_first_bytes(head)

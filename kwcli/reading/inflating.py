@@ -39,7 +39,7 @@ class InputProblem(Failure):
     """An input, or the rest of it, cannot be read; the text begins with its name."""
 
 
-class Packed:
+class CompressedInput:
     """Compressed bytes from `pieces`, to be taken in any sizes. `made` counts the plain bytes made of them."""
 
     def __init__(self, name: str, pieces: Iterator[bytes]) -> None:
@@ -59,7 +59,7 @@ class Packed:
     def peek(self, size: int) -> bytes:
         """The next bytes without taking them; fewer at the end."""
         data = self.take_bytes(size)
-        self.give_back(data)
+        self.put_back(data)
         return data
 
     def take_bytes(self, size: int) -> bytes:
@@ -77,13 +77,13 @@ class Packed:
         self._from += len(data)
         return data
 
-    def take_some(self) -> bytes:
+    def take_available(self) -> bytes:
         """The next bytes, as many as are there; none at the end."""
         return self.take_bytes(len(self._held) - self._from) or self.take_bytes(1) + self.take_bytes(
             len(self._held) - self._from
         )
 
-    def give_back(self, data: bytes) -> None:
+    def put_back(self, data: bytes) -> None:
         """Put back the latest bytes taken, to be taken again."""
         if self._from >= len(data):
             self._from -= len(data)
@@ -95,7 +95,7 @@ class Packed:
         """The next `size` bytes; raises InputProblem where the input ends before."""
         data = self.take_bytes(size)
         if len(data) < size:
-            raise self.cut_off()
+            raise self.cut_off_error()
         return data
 
     def count_plain(self, plain: bytes) -> bytes:
@@ -103,11 +103,11 @@ class Packed:
         self.made += len(plain)
         return plain
 
-    def cut_off(self) -> InputProblem:
+    def cut_off_error(self) -> InputProblem:
         """The error of an input that ends inside a member or frame."""
         return InputProblem(f"{self.name}: the {self.codec} data is cut off after {in_bytes(self.made)} of capture")
 
-    def corrupt(self, why: object) -> InputProblem:
+    def corruption_error(self, why: object) -> InputProblem:
         """The error of data that does not match its checksum or size, or cannot be decompressed."""
         text = str(why)
         text = next((words for sign, words in WORDS.items() if sign in text), text)
@@ -116,8 +116,8 @@ class Packed:
 
 def inflate_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
     """The plain bytes of `pieces`, which begin with COMPRESSED; raises InputProblem where they end badly."""
-    packed = Packed(name, pieces)
-    known: Callable[[Packed], Iterator[bytes]] | None = None
+    packed = CompressedInput(name, pieces)
+    known: Callable[[CompressedInput], Iterator[bytes]] | None = None
     while head := _next_head(packed):
         if SKIPPABLE.match(head) and packed.codec != "gzip":
             packed.codec = packed.codec or "zstd or lz4"
@@ -126,7 +126,7 @@ def inflate_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
         found = next(((codec, inflate) for magic, codec, inflate in CODECS if head.startswith(magic)), None)
         if found is None or known not in (None, found[1]):
             if any(magic.startswith(head) and inflate is known for magic, _, inflate in CODECS):
-                raise packed.cut_off()
+                raise packed.cut_off_error()
             raise InputProblem(
                 f"{name}: garbage at byte {packed.at:,}, behind the {packed.codec} data: {quote_first_bytes(head)}"
             )
@@ -134,14 +134,14 @@ def inflate_pieces(name: str, pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield from known(packed)
 
 
-def _next_head(packed: Packed) -> bytes:
+def _next_head(packed: CompressedInput) -> bytes:
     """The first bytes of the next member or frame; zeros behind a gzip member are padding, as for gzip itself."""
     while packed.codec == "gzip" and packed.peek(1) == b"\0":
-        packed.give_back(packed.take_some().lstrip(b"\0"))
+        packed.put_back(packed.take_available().lstrip(b"\0"))
     return packed.peek(4)
 
 
-def _skip_frame(packed: Packed) -> None:
+def _skip_frame(packed: CompressedInput) -> None:
     left = int.from_bytes(packed.take_exactly(8)[4:], "little")
     while left:
         left -= len(packed.take_exactly(min(left, PIECE_SIZE)))
@@ -158,41 +158,41 @@ def quote_first_bytes(head: bytes) -> str:
 # -- gzip --------------------------------------------------------------------------------------------------------------
 
 
-def _inflate_gzip(packed: Packed) -> Iterator[bytes]:
+def _inflate_gzip(packed: CompressedInput) -> Iterator[bytes]:
     """The plain bytes of one member (RFC 1952). Its trailer is verified here: zlib gives nothing where it is wrong."""
-    _pass_gzip_header(packed)
+    _skip_gzip_header(packed)
     engine = zlib.decompressobj(wbits=-15)
     crc = size = 0
     data = b""
     while not engine.eof:
-        data = data or packed.take_some()
+        data = data or packed.take_available()
         before = engine.copy()
         try:
             plain = engine.decompress(data, PIECE_SIZE)
         except zlib.error as error:
-            for plain in _inflate_before_fault(before, data):
+            for plain in _inflate_up_to_fault(before, data):
                 yield packed.count_plain(plain)
-            raise packed.corrupt(error) from None
+            raise packed.corruption_error(error) from None
         if not (data or plain or engine.eof):
-            raise packed.cut_off()
+            raise packed.cut_off_error()
         crc = zlib.crc32(plain, crc)
         size += len(plain)
         if plain:
             yield packed.count_plain(plain)
         data = engine.unconsumed_tail
-    packed.give_back(engine.unused_data)
+    packed.put_back(engine.unused_data)
     trailer = packed.take_exactly(8)
     if int.from_bytes(trailer[:4], "little") != crc:
-        raise packed.corrupt("its CRC-32 does not match")
+        raise packed.corruption_error("its CRC-32 does not match")
     if int.from_bytes(trailer[4:], "little") != size & 0xFFFF_FFFF:
-        raise packed.corrupt("it has another size than its end says")
+        raise packed.corruption_error("it has another size than its end says")
 
 
-def _pass_gzip_header(packed: Packed) -> None:
+def _skip_gzip_header(packed: CompressedInput) -> None:
     head = packed.take_exactly(10)
     flags = head[3]
     if head[2] != 8 or flags & 0xE0:
-        raise packed.corrupt("no gzip header")
+        raise packed.corruption_error("no gzip header")
     crc = zlib.crc32(head)
     if flags & FEXTRA:
         extra = packed.take_exactly(2)
@@ -200,19 +200,19 @@ def _pass_gzip_header(packed: Packed) -> None:
         crc = zlib.crc32(extra, crc)
     for flag in (FNAME, FCOMMENT):
         while flags & flag:
-            part = packed.take_some()
+            part = packed.take_available()
             end = part.find(b"\0") + 1
             if not part:
-                raise packed.cut_off()
+                raise packed.cut_off_error()
             crc = zlib.crc32(part[: end or None], crc)
             if end:
-                packed.give_back(part[end:])
+                packed.put_back(part[end:])
                 break
     if flags & FHCRC and int.from_bytes(packed.take_exactly(2), "little") != crc & 0xFFFF:
-        raise packed.corrupt("the checksum of its header does not match")
+        raise packed.corruption_error("the checksum of its header does not match")
 
 
-def _inflate_before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+def _inflate_up_to_fault(engine: zlib._Decompress, data: bytes) -> Iterator[bytes]:
     """The plain bytes that can be had of data with a fault in it, up to the last but one before the fault."""
     size = PIECE_SIZE
     while size:
@@ -231,7 +231,7 @@ def _inflate_before_fault(engine: zlib._Decompress, data: bytes) -> Iterator[byt
 # -- zstd --------------------------------------------------------------------------------------------------------------
 
 
-def _inflate_zstd(packed: Packed) -> Iterator[bytes]:
+def _inflate_zstd(packed: CompressedInput) -> Iterator[bytes]:
     """The plain bytes of one frame (RFC 8878), block by block, each of at most 128 KiB.
 
     The engine gets a header without the frame's content size, which it would compare before it gives the last block.
@@ -252,31 +252,31 @@ def _inflate_zstd(packed: Packed) -> Iterator[bytes]:
     made = packed.made
     engine = zstandard.ZstdDecompressor().decompressobj()
 
-    def feed(data: bytes) -> bytes:
+    def decompress_part(data: bytes) -> bytes:
         try:
             return packed.count_plain(engine.decompress(data))
         except zstandard.ZstdError as error:
-            raise packed.corrupt(error) from None
+            raise packed.corruption_error(error) from None
 
-    feed(head[:4] + bytes([flags & 0x3F]) + window + dictionary)
+    decompress_part(head[:4] + bytes([flags & 0x3F]) + window + dictionary)
     last = 0
     while not last:
         block = packed.take_exactly(3)
         word = int.from_bytes(block, "little")
         last = word & 1
-        plain = feed(block + packed.take_exactly(1 if word >> 1 & 3 == 1 else word >> 3))
+        plain = decompress_part(block + packed.take_exactly(1 if word >> 1 & 3 == 1 else word >> 3))
         if plain:
             yield plain
     if stated and packed.made - made != wanted:
-        raise packed.corrupt("it has another size than its header says")
+        raise packed.corruption_error("it has another size than its header says")
     if flags & 4:
-        feed(packed.take_exactly(4))
+        decompress_part(packed.take_exactly(4))
 
 
 # -- lz4 ---------------------------------------------------------------------------------------------------------------
 
 
-def _inflate_lz4(packed: Packed) -> Iterator[bytes]:
+def _inflate_lz4(packed: CompressedInput) -> Iterator[bytes]:
     """The plain bytes of one frame, block by block, each of at most 4 MiB."""
     import lz4.frame  # type: ignore[import-untyped]  # lz4 ships no types
 
@@ -285,31 +285,31 @@ def _inflate_lz4(packed: Packed) -> Iterator[bytes]:
     head += packed.take_exactly(1 + 8 * (flags >> 3 & 1) + 4 * (flags & 1))
     engine = lz4.frame.LZ4FrameDecompressor()
 
-    def feed(data: bytes) -> Iterator[bytes]:
+    def decompress_part(data: bytes) -> Iterator[bytes]:
         while True:
             try:
                 plain: bytes = engine.decompress(data, PIECE_SIZE)
             except RuntimeError as error:
-                raise packed.corrupt(error) from None
+                raise packed.corruption_error(error) from None
             if plain:
                 yield packed.count_plain(plain)
             if engine.eof or engine.needs_input:
                 return
             data = b""
 
-    yield from feed(head)
+    yield from decompress_part(head)
     while word := int.from_bytes(mark := packed.take_exactly(4), "little"):
         size = word & 0x7FFF_FFFF
         if size > LZ4_BLOCK_MAX:
-            raise packed.corrupt(f"a block of {size:,} bytes")
-        yield from feed(mark + packed.take_exactly(size + 4 * (flags >> 4 & 1)))
-    yield from feed(mark)  # the end mark: the library compares the size
+            raise packed.corruption_error(f"a block of {size:,} bytes")
+        yield from decompress_part(mark + packed.take_exactly(size + 4 * (flags >> 4 & 1)))
+    yield from decompress_part(mark)  # the end mark: the library compares the size
     if flags & 4:
-        yield from feed(packed.take_exactly(4))
+        yield from decompress_part(packed.take_exactly(4))
 
 
 # First bytes of a member or frame, the name of its codec, its decompressor.
-CODECS: Final[tuple[tuple[bytes, str, Callable[[Packed], Iterator[bytes]]], ...]] = (
+CODECS: Final[tuple[tuple[bytes, str, Callable[[CompressedInput], Iterator[bytes]]], ...]] = (
     (bytes.fromhex("1f8b"), "gzip", _inflate_gzip),
     (bytes.fromhex("28b52ffd"), "zstd", _inflate_zstd),
     (bytes.fromhex("04224d18"), "lz4", _inflate_lz4),

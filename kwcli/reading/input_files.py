@@ -24,17 +24,17 @@ __all__ = [
     "OTHER_FILES",
     "FoundPath",
     "OpenFiles",
-    "Replaced",
+    "ReplacedFile",
     "StoredFile",
+    "describe_foreign_format",
     "filter_hint",
-    "is_named_capture",
-    "is_named_records",
+    "has_capture_name",
+    "has_records_name",
     "is_read_once",
-    "is_tables",
+    "is_table_folder",
     "key_log_names",
     "list_paths",
     "open_files_limit",
-    "other_capture",
 ]
 
 
@@ -54,12 +54,12 @@ class FoundPath(NamedTuple):
     error: OSError | None = None
 
 
-def is_named_capture(name: str) -> bool:
+def has_capture_name(name: str) -> bool:
     """Whether a file has a capture's name; where such a file is no capture, something is wrong with it."""
     return re.search(_NAMED_CAPTURE, name) is not None
 
 
-def is_named_records(name: str) -> bool:
+def has_records_name(name: str) -> bool:
     """Whether a file has the name of a file of kw's records, one a line (`.ndjson`, `.jsonl`)."""
     return re.search(_NAMED_RECORDS, name) is not None
 
@@ -104,7 +104,7 @@ def list_paths(word: str, path: str | None = None) -> Iterator[FoundPath]:
         found = sorted(glob.glob(path, recursive=True)) if pattern else found
     if not found:
         raise InputProblem(f"{word}: no such file{filter_hint(word)}")
-    has_tables = cache(is_tables)
+    has_tables = cache(is_table_folder)
     for one in found:
         if pattern and any(map(has_tables, _parent_folders(one))):
             continue
@@ -119,11 +119,11 @@ def _list_folder(folder: str) -> Iterator[FoundPath]:
     problems: list[FoundPath] = []
     seen: set[str] = set()  # symbolic links may form a loop
 
-    def note(error: OSError) -> None:
+    def note_error(error: OSError) -> None:
         problems.append(FoundPath(error.filename, True, error))
 
-    for top, folders, files in os.walk(folder, onerror=note, followlinks=True):
-        if (real := os.path.realpath(top)) in seen or is_tables(top):
+    for top, folders, files in os.walk(folder, onerror=note_error, followlinks=True):
+        if (real := os.path.realpath(top)) in seen or is_table_folder(top):
             folders.clear()
             continue
         seen.add(real)
@@ -132,7 +132,7 @@ def _list_folder(folder: str) -> Iterator[FoundPath]:
     yield from problems
 
 
-def is_tables(folder: str) -> bool:
+def is_table_folder(folder: str) -> bool:
     """Whether a folder has tables of `kw pipeline` (pipeline/store/run_store.py)."""
     return os.path.isfile(os.path.join(folder, "_kw", "kw.json"))
 
@@ -147,7 +147,7 @@ def _parent_folders(path: str) -> Iterator[str]:
 _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class Replaced(OSError):
+class ReplacedFile(OSError):
     """A file to be opened again was replaced: another file has its name now."""
 
 
@@ -180,7 +180,7 @@ class OpenFiles:
                 self._pipes += 1
                 if self._pipes_most is not None and self._pipes > self._pipes_most:
                     self._pipes -= 1
-                    self._drop_file(file)
+                    self._close_descriptor(file)
                     raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
             return file
 
@@ -205,11 +205,11 @@ class OpenFiles:
                 del self._open[file]
             elif not file.is_regular and file.descriptor is not None:
                 self._pipes -= 1
-            self._drop_file(file)
+            self._close_descriptor(file)
 
     def _open_again(self, file: StoredFile) -> None:
         while len(self._open) >= self._most:
-            self._close_first()
+            self._close_least_recent()
         while True:
             try:
                 descriptor = os.open(file.name, _FLAGS)
@@ -217,7 +217,7 @@ class OpenFiles:
             except OSError as error:
                 if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._open:
                     raise
-            self._close_first()
+            self._close_least_recent()
         try:
             file.set_descriptor(descriptor)
         except OSError:
@@ -225,13 +225,13 @@ class OpenFiles:
             raise
         self._open[file] = None
 
-    def _close_first(self) -> None:
+    def _close_least_recent(self) -> None:
         file = next(iter(self._open))
         del self._open[file]
-        self._drop_file(file)
+        self._close_descriptor(file)
 
     @staticmethod
-    def _drop_file(file: StoredFile) -> None:
+    def _close_descriptor(file: StoredFile) -> None:
         if file.descriptor is not None:
             os.close(file.descriptor)
             file.descriptor = None
@@ -270,7 +270,7 @@ class StoredFile:
             self.is_regular = stat.S_ISREG(about.st_mode)
             self.size = about.st_size if self.is_regular else None
         elif self._identity != identity:
-            raise Replaced("was replaced by another file while it was read")
+            raise ReplacedFile("was replaced by another file while it was read")
         self.descriptor = descriptor
 
     def read(self, at: int, size: int) -> bytes:
@@ -328,7 +328,7 @@ def _is_erf(head: bytes) -> bool:
     return near and first_time > 0 and first_kind & 0x7F in _ERF_TYPES and kind & 0x7F in _ERF_TYPES
 
 
-def other_capture(head: bytes) -> tuple[str, str] | None:
+def describe_foreign_format(head: bytes) -> tuple[str, str] | None:
     """What a file with these first bytes is, and the command that makes a pcapng of it; None where unknown."""
     for magic, told in OTHER_FILES.items():
         if head.startswith(magic):

@@ -20,7 +20,7 @@ from decoders.tls.key_log import KeyLog, KeyLogFeed
 from decoders.wire.readable_text import format_size
 from kwcli.run_environment import Exit, Failure
 
-__all__ = ["KeyLogFiles", "check_key_logs", "search_captures"]
+__all__ = ["KeyLogFiles", "add_secrets_of_captures", "check_key_logs"]
 
 _PIECE: Final = 1 << 20
 # Bytes of a pipe that are read in one look: the rows go on.
@@ -57,7 +57,7 @@ def _error_text(error: OSError | ValueError) -> str:
     return _TEXTS.get(number or 0) or (os.strerror(number).lower() if number else str(error))
 
 
-def search_captures(keys: KeyLog, names: Iterable[str]) -> None:
+def add_secrets_of_captures(keys: KeyLog, names: Iterable[str]) -> None:
     """Add all secrets that these captures hold to `keys`; called when a secret is missing (`KeyLog.look_further`).
 
     Compressed captures, pipes and unreadable files are passed over.
@@ -183,7 +183,7 @@ class _KeyLogFile:
 
     def finish(self) -> None:
         """End the key log: its last line needs no newline."""
-        self._count_lines(self._feed.finish)
+        self._count_new_lines(self._feed.finish)
 
     def close(self) -> None:
         """Read no more of a pipe."""
@@ -212,15 +212,15 @@ class _KeyLogFile:
             self._found["secrets"] or self._found["rsa"] or self._found["unused"]
         )
 
-    def _count_lines(self, work: Callable[[], None]) -> None:
+    def _count_new_lines(self, work: Callable[[], None]) -> None:
         before = self._keys.counts.copy()
         work()
         self._found += self._keys.counts - before
 
-    def _take_data(self, data: bytes) -> bool:
+    def _feed_piece(self, data: bytes) -> bool:
         """Take over a piece; whether to read on."""
         self.taken += len(data)
-        self._count_lines(lambda: self._feed.feed(data))
+        self._count_new_lines(lambda: self._feed.feed(data))
         return not self._is_junk()
 
     def _read_file(self, handle: int, size: int) -> None:
@@ -234,7 +234,7 @@ class _KeyLogFile:
         end = self._place + KEY_LOG_READ_MAX  # a file may grow faster than it is read
         while self._place < end and (data := os.read(handle, _PIECE)):
             self._place += len(data)
-            if not self._take_data(data):
+            if not self._feed_piece(data):
                 self._place = max(size, self._place)
                 return
 
@@ -258,7 +258,7 @@ class _KeyLogFile:
                 continue
             if not data:
                 return
-            if not self._take_data(data):
+            if not self._feed_piece(data):
                 self.endless = f"not a key log: none of the first {format_size(self.taken)} is a key (kw help tls)"
                 return
             if self.taken >= KEY_LOG_READ_MAX:

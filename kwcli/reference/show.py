@@ -15,7 +15,7 @@ from decoders.schema.model import Api
 from kwcli.output.settings import Settings
 from kwcli.output.short_texts import palette
 from kwcli.run_environment import Environment, Exit, Failure
-from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_version_of
+from kwcli.spelling import did_you_mean, find_api, find_release, find_version, parse_api_version
 
 Row = dict[str, Any]
 # Codes or names with commas between them.
@@ -177,7 +177,7 @@ def _add_abouts(found: Api, release: str | None, row: Row) -> None:
 
 def _parse_version(its: Api, word: str, release: str | None) -> int:
     """The number of the version that a word names. Raises Failure where the API does not have it."""
-    version = parse_version_of(its, word)
+    version = parse_api_version(its, word)
     if version not in its.versions:
         where = f" in {release}" if release else ""
         raise Failure(f"{its.name} has versions {its.versions}{where}, not {version}", Exit.USAGE)

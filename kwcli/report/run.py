@@ -10,7 +10,7 @@ from decoders.exchanges.exchange import Skipped
 from decoders.messages.body_json import Options
 from kwcli.answers.view import AnswerRenderer
 from kwcli.output.short_texts import count_of
-from kwcli.private_files import write_private
+from kwcli.private_files import write_private_file
 from kwcli.report.build_report import build_report
 from kwcli.report.exchange_folds import ReportFolds
 from kwcli.run_environment import Exit, Failure
@@ -94,7 +94,7 @@ def write_report(
         from kwcli.report.page import format_page
 
         try:
-            write_private(html_path, format_page(report).encode("utf-8", "backslashreplace"))
+            write_private_file(html_path, format_page(report).encode("utf-8", "backslashreplace"))
         except OSError as problem:
             raise Failure(f"{html_path}: {(problem.strerror or str(problem)).lower()}") from None
         if not settings.quiet:

@@ -40,18 +40,18 @@ from decoders.scrubbing.names import Names
 from decoders.scrubbing.pseudonyms import Pseudonyms
 from decoders.wire.primitives import uuid_text
 from kwcli.output.short_texts import count_of
-from kwcli.overwriting import check_replaceable, is_names_table, is_scrubbed
-from kwcli.private_files import is_descriptor, open_private, write_private
+from kwcli.overwriting import check_replaceable, is_names_table, is_scrubbed_capture
+from kwcli.private_files import is_descriptor, open_private, write_private_file
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import STANDARD_INPUT
 from kwcli.reading.input_files import key_log_names
-from kwcli.reading.key_logs import KeyLogFiles, search_captures
+from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.scrub.checking import Check
 from kwcli.scrub.reading import Reading
 from kwcli.scrub.writing import write_scrubbed
 from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE
-from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, env_reading, read_again
+from kwcli.sniff.two_pass_files import OutFile, Spooled, check_output, environment_with_stdin, reopen_captures
 from kwcli.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -77,12 +77,12 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
     try:
         inputs = Captures(
             (settings.source,),
-            env_reading(env, spooled),
+            environment_with_stdin(env, spooled),
             numbered=True,
             on_secrets=key_logs.keys.add_text,
             cut_receiver=reading.engine,
         )
-        key_logs.keys.look_further = partial(search_captures, key_logs.keys, inputs.names)
+        key_logs.keys.look_further = partial(add_secrets_of_captures, key_logs.keys, inputs.names)
         _check_inputs(inputs, settings)
         out.make_file()  # before anything is read: it may not be possible to make the file
         progress.expect(inputs.size)
@@ -96,7 +96,7 @@ def run_scrub(settings: ScrubOptions, env: Environment) -> Exit:
         problems = [*inputs.problems, *(f"{each}: {problem.text}" for each, problem in inputs.cut())]
         counts = inputs.counts()
         sources = ["-" if each == STANDARD_INPUT else each for each in inputs.names]
-        packets = read_again(sources, env, spooled)
+        packets = reopen_captures(sources, env, spooled)
         written = write_scrubbed(packets, reading, out, cut_out=bool(counts["cut_out"]))
         if packets.problems:
             raise Failure(
@@ -142,7 +142,7 @@ def _check_inputs(inputs: Captures, settings: ScrubOptions) -> None:
             with suppress(OSError):
                 if os.path.samefile(each, mine):
                     raise Failure(f"{mine}: this is one of the captures to read: name another file", Exit.USAGE)
-    check_replaceable(settings.out, is_scrubbed, "kw scrub", force=settings.force)
+    check_replaceable(settings.out, is_scrubbed_capture, "kw scrub", force=settings.force)
     if settings.names_file is not None:
         check_replaceable(settings.names_file, is_names_table, "kw scrub", force=settings.force)
 
@@ -174,7 +174,7 @@ def _write_names(name: str, names: Names) -> None:
     for before, after in sorted(names.uuids.items()):
         row = {"kind": "uuid", "name": uuid_text(before), "pseudonym": uuid_text(after)}
         lines.append(orjson.dumps(row) + b"\n")
-    write_private(name, b"".join(lines))
+    write_private_file(name, b"".join(lines))
 
 
 def _clean_name(text: str) -> str:

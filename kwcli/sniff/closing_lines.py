@@ -28,17 +28,17 @@ __all__ = [
     "CaptureCounts",
     "ShownCounts",
     "closing_lines",
-    "counts_of_summary",
-    "exchanges",
+    "count_gaps_by_reason",
+    "describe_passed_over",
+    "describe_skipped_runs",
     "fault_lines",
-    "is_cut",
+    "format_exchange_count",
+    "format_time_span",
+    "has_cut_packets",
     "is_lossy",
-    "left_over",
-    "left_unread",
     "limit_line",
-    "missing",
+    "make_capture_counts",
     "note_dropped_keys",
-    "time_span",
 ]
 
 
@@ -62,15 +62,15 @@ PASSED_OVER: Final = {
 
 def is_lossy(summary: Summary) -> bool:
     """Whether Kafka traffic is missing from the capture."""
-    return summary.gaps > 0 or bool(missing(summary.skipped)) or bool(summary.requests_only)
+    return summary.gaps > 0 or bool(count_gaps_by_reason(summary.skipped)) or bool(summary.requests_only)
 
 
-def missing(runs: Mapping[str, int]) -> dict[str, int]:
+def count_gaps_by_reason(runs: Mapping[str, int]) -> dict[str, int]:
     """The skipped runs of bytes, counted by reason, that are gaps in Kafka traffic."""
     return {reason: count for reason, count in runs.items() if count and reason not in FOREIGN}
 
 
-def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
+def describe_skipped_runs(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     """`2 gaps (123B)`, `1 TLS connection`: the skipped runs of bytes and their sizes, by reason, in words."""
     gaps = {reason: count for reason, count in runs.items() if count and reason not in CONNECTIONS}
     parts = (
@@ -81,7 +81,7 @@ def left_unread(runs: Mapping[str, int], sizes: Mapping[str, int]) -> list[str]:
     return parts + [count_of(runs[reason], noun) for reason, noun in CONNECTIONS.items() if runs.get(reason)]
 
 
-def left_over(counts: Mapping[str, int]) -> list[str]:
+def describe_passed_over(counts: Mapping[str, int]) -> list[str]:
     """The packets and segments that were passed over, in words; empty for a sound capture of TCP.
 
     `counts` are the counts of readers and of the reassembly, added up.
@@ -103,7 +103,7 @@ class ShownCounts(NamedTuple):
     undecoded: int = 0
 
 
-def format_clients(found: Collection[ClientIdentity]) -> str:
+def format_client_count(found: Collection[ClientIdentity]) -> str:
     """How many clients there are: `4 clients`, `more than 200,000 clients` where they are not counted apart."""
     if len(found) > CLIENTS_COUNTED_MAX:
         return f"more than {CLIENTS_COUNTED_MAX:,} clients"
@@ -126,9 +126,9 @@ def closing_lines(
     left_over(). There are several versions of the line, the longest first: the terminal decides.
     """
     total = summary.exchanges
-    parts = [exchanges(shown.exchanges, total)]
+    parts = [format_exchange_count(shown.exchanges, total)]
     if total:
-        parts += [format_clients(summary.clients), count_of(len(summary.brokers), "broker")]
+        parts += [format_client_count(summary.clients), count_of(len(summary.brokers), "broker")]
     if shown.errors:
         parts.append(count_of(shown.errors, "error"))
     if shown.expected:
@@ -137,13 +137,13 @@ def closing_lines(
         parts.append(f"{summary.unanswered:,} unanswered")
     if shown.undecoded:
         parts.append(f"{shown.undecoded:,} undecoded")
-    parts += left_unread(summary.skipped, summary.skipped_bytes)
+    parts += describe_skipped_runs(summary.skipped, summary.skipped_bytes)
     parts += passed_over
     counts, took = ", ".join(parts), f"{seconds:.2f} s"
     all_read = ", ".join([*([count_of(packets, "packet")] if packets or not read else []), *read])
     if not summary.first_ns:
         return [" · ".join([counts, all_read, took])]
-    span = time_span(summary.first_ns, summary.last_ns, zone)
+    span = format_time_span(summary.first_ns, summary.last_ns, zone)
     return [
         " · ".join([counts, span, all_read, took]),
         " · ".join([counts, span, took]),
@@ -159,12 +159,12 @@ def limit_line(shown: ShownCounts, seconds: float) -> str:
     return f"{', '.join(counts)} · --limit reached, the rest is not read · {seconds:.2f} s"
 
 
-def exchanges(shown: int, total: int) -> str:
+def format_exchange_count(shown: int, total: int) -> str:
     """`6 exchanges`, `2 of 6 exchanges`."""
     return count_of(total, "exchange") if shown == total else f"{shown:,} of {count_of(total, 'exchange')}"
 
 
-def time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
+def format_time_span(first_ns: int, last_ns: int, zone: Zone = UTC_ZONE) -> str:
     """`2026-11-21 03:04:05–03:04:06 UTC`; the day again where it changes."""
     try:
         first, last = zone.local_time(first_ns // NS), zone.local_time(last_ns // NS)
@@ -224,7 +224,7 @@ class CaptureCounts(NamedTuple):
         return sum(self.answers_only.values()) + sum(self.requests_only.values())
 
 
-def counts_of_summary(
+def make_capture_counts(
     summary: Summary, packets: Mapping[str, int], ports: frozenset[int] | None = None, *, has_keys: bool = False
 ) -> CaptureCounts:
     """The counts of a capture, from an engine's summary."""
@@ -248,7 +248,7 @@ def note_dropped_keys(counts: Counter[str], keys: KeyLog) -> None:
         counts[KEYS_DROPPED] += 1
 
 
-def is_cut(packets: Mapping[str, int]) -> bool:
+def has_cut_packets(packets: Mapping[str, int]) -> bool:
     """Whether packets were cut at a snap length."""
     return any(count > 0 for name, count in packets.items() if name.startswith(CUT_AT))
 
@@ -274,7 +274,7 @@ def fault_lines(counts: CaptureCounts, *, whole: bool = True) -> list[str]:
     lines += _captured_twice_lines(counts)
     if counts.packets.get(KEYS_DROPPED):
         lines.append(DROPPED_KEYS_LINE)
-    if not counts.connections and whole and not is_cut(counts.packets):
+    if not counts.connections and whole and not has_cut_packets(counts.packets):
         lines += _no_kafka_lines(counts)
     return lines
 
@@ -335,7 +335,7 @@ def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
         there = Counter[int]()
         for (_, port), count in counts.foreign.items():
             there[port] += count
-        yield f"no connection to port {named}; there are connections to {_list_counts(there)}"
+        yield f"no connection to port {named}; there are connections to {_format_highest_counts(there)}"
     elif tls and not others:
         which = "the only connection is" if tls == 1 else f"all {tls:,} connections are"
         what = "give its key log with --keylog FILE, or have the clients go through kw proxy (kw help tls)"
@@ -348,7 +348,7 @@ def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
             names[f"{name or 'of something else'} (port {port})"] += count
         ports = [port for (name, port), _ in Counter(dict(counts.foreign)).most_common() if not name]
         hint = f"; if port {ports[0]} is Kafka's, say so: --port {ports[0]}" if ports else ""
-        yield f"the capture has no Kafka; connections: {_list_counts(names)}{hint}"
+        yield f"the capture has no Kafka; connections: {_format_highest_counts(names)}{hint}"
     elif not counts.packets.get("tcp"):
         kinds = [f"{counts.packets[name]:,} {noun}" for name, noun in _NO_TCP.items() if counts.packets.get(name)]
         packets = f" (packets: {', '.join(kinds)})" if kinds else ""
@@ -357,7 +357,7 @@ def _no_kafka_lines(counts: CaptureCounts) -> Iterable[str]:
         yield "the capture has no Kafka: none of its TCP connections carries data"
 
 
-def _list_counts(found: Counter[int] | Counter[str]) -> str:
+def _format_highest_counts(found: Counter[int] | Counter[str]) -> str:
     """`9092 (40), 9093 (10) and 2 others`."""
     most = found.most_common(NAMED_MAX)
     text = ", ".join(f"{name} ({count:,})" if isinstance(name, int) else f"{count:,} {name}" for name, count in most)

@@ -27,7 +27,7 @@ _SIZE: Final = 4
 
 
 class SortedRecords:
-    """Takes records, then reads them in order; `from_prefix` reads those with a prefix. Prefixes have one size.
+    """Takes records, then reads them in order; `records_with_prefix` reads those with a prefix. Prefixes have one size.
 
     Sorted runs go to unnamed temporary files (in TMPDIR), which are merged into one when the first record is read.
     """
@@ -59,7 +59,7 @@ class SortedRecords:
             return _read_records(self._runs[0], 0)
         return iter(self._records)
 
-    def from_prefix(self, prefix: bytes) -> Iterator[bytes]:
+    def records_with_prefix(self, prefix: bytes) -> Iterator[bytes]:
         """The records with this prefix, in order."""
         self._sort_records()
         records: Iterator[bytes]
@@ -106,7 +106,7 @@ class PacketRecords:
         file = file_of(packet)
         cursor = self._cursors.get(file)
         if cursor is None:
-            cursor = self._cursors[file] = _Cursor(self._records.from_prefix(BY_FILE.pack(file)))
+            cursor = self._cursors[file] = _Cursor(self._records.records_with_prefix(BY_FILE.pack(file)))
         return cursor.take_records(packet) if cursor.packet <= packet else []
 
 
@@ -117,9 +117,9 @@ class _Cursor:
         self._records = records
         self._next = b""
         self.packet = 0
-        self._advance()
+        self._advance_to_next_record()
 
-    def _advance(self) -> None:
+    def _advance_to_next_record(self) -> None:
         self._next = next(self._records, b"")
         self.packet = BY_PACKET.unpack_from(self._next)[1] if self._next else _NEVER
 
@@ -129,7 +129,7 @@ class _Cursor:
         while self.packet <= packet:
             if self.packet == packet:
                 found.append(self._next)
-            self._advance()
+            self._advance_to_next_record()
         return found
 
 

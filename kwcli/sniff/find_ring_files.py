@@ -21,7 +21,7 @@ from typing import Final
 
 from decoders.named_tuple import NamedTuple
 
-__all__ = ["RingName", "RingNames", "find_ring"]
+__all__ = ["RingNames", "WrittenRing", "find_ring"]
 
 # What dumpcap puts before the extension: a number and a time, or a time and a number.
 _COUNTED: Final = r"_(?:\d{5,}_\d{8,14}|\d{8,14}_\d{5,})"
@@ -110,7 +110,7 @@ def _successor_pattern(name: str) -> str:
     return f"{out[0]}\\d*|{re.escape(stem)}{_COUNTED}{re.escape(extension)}"
 
 
-class RingName:
+class WrittenRing:
     """The names of a ring that is written: STEM_00001_20260101120000.EXT, numbered on after the existing ones."""
 
     def __init__(self, name: str) -> None:

@@ -31,9 +31,9 @@ from decoders.capture.files import CaptureReader
 from decoders.capture.merge import number_before_file
 from decoders.capture.packet_index import Walk
 from decoders.named_tuple import NamedTuple
-from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_offset, capture_pieces, error_reason
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, add_byte_offset, check_capture_pieces, describe_os_error
 from kwcli.reading.inflating import COMPRESSED, PIECE_SIZE, InputProblem
-from kwcli.reading.input_files import is_named_capture
+from kwcli.reading.input_files import has_capture_name
 from kwcli.sniff.find_ring_files import RingNames, find_ring
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _FLAGS: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXE
 Key = tuple[int, int, int]
 
 
-class _Member(NamedTuple):
+class _RingFile(NamedTuple):
     """A file of the ring as a look found it. `begun_ns`: the time of its first packet; None while it has none."""
 
     path: str
@@ -84,7 +84,7 @@ class _Member(NamedTuple):
         return self.device, self.inode, -1 if self.begun_ns is None else self.begun_ns
 
 
-class _Growing:
+class _GrowingFile:
     """The current file, open. `at` is the offset of the next byte."""
 
     def __init__(self, path: str, reader: CaptureReader, begun_ns: int | None) -> None:
@@ -150,11 +150,11 @@ class Follower:
         self._numbered = numbered
         self._on_secrets = on_secrets
         self._ring: RingNames = find_ring(word)
-        self._members: dict[str, _Member] = {}  # as the latest look found them
+        self._members: dict[str, _RingFile] = {}  # as the latest look found them
         self._left: dict[Key, int] = {}  # files that were read, or are not to be read → how far
         self._late: set[Key] = set()
         self._ended: Counter[str] = Counter()  # the counts of the readers of files that were left
-        self._file: _Growing | None = None
+        self._file: _GrowingFile | None = None
         self._scan_at = 0.0
         folder = self._ring.folder
         if folder and not os.path.isdir(folder):
@@ -212,17 +212,17 @@ class Follower:
 
     # -- the current file ----------------------------------------------------------------------------------------------
 
-    def _begin_file(self, member: _Member) -> None:
+    def _begin_file(self, member: _RingFile) -> None:
         number = len(self.names)
         if self._numbered:
             self.names.append(member.path)
         reader = CaptureReader(before=number_before_file(number) if self._numbered else 0)
         reader.on_secrets = self._on_secrets
         try:
-            self._file = _Growing(member.path, reader, member.begun_ns)
+            self._file = _GrowingFile(member.path, reader, member.begun_ns)
         except OSError as error:  # moved away or deleted since it was seen
             self._left[member.key] = member.size
-            self._report(f"{member.path}: {error_reason(error)}")
+            self._report(f"{member.path}: {describe_os_error(error)}")
 
     def _read_segments(self, clock: _PacketClock) -> Iterator[tuple[list[Segment], int]]:
         """Segments of the bytes that are there now in the current file."""
@@ -234,11 +234,11 @@ class Follower:
             if file.reader.problem is not None:
                 self._report_problem(file, "; everything before it is shown; waiting for the next file")
 
-    def _read_piece(self, file: _Growing) -> bytes:
+    def _read_piece(self, file: _GrowingFile) -> bytes:
         try:
             return file.read()
         except OSError as error:
-            raise InputProblem(f"{file.path}: {error_reason(error)} at byte {file.at:,}") from None
+            raise InputProblem(f"{file.path}: {describe_os_error(error)} at byte {file.at:,}") from None
 
     def _leave_file(self) -> None:
         """Finish the current file: nothing more comes of it."""
@@ -256,10 +256,10 @@ class Follower:
             self._left[(*file.place, file.begun_ns)] = file.at
         file.close()
 
-    def _report_problem(self, file: _Growing, then: str) -> None:
+    def _report_problem(self, file: _GrowingFile, then: str) -> None:
         problem = file.reader.problem
         assert problem is not None
-        self._report(f"{file.path}: {add_offset(problem.text, problem.offset)}{then}")
+        self._report(f"{file.path}: {add_byte_offset(problem.text, problem.offset)}{then}")
 
     def _report(self, text: str) -> None:
         self.broken = True
@@ -267,7 +267,7 @@ class Follower:
 
     # -- the ring ------------------------------------------------------------------------------------------------------
 
-    def _find_first(self) -> _Member | None:
+    def _find_first(self) -> _RingFile | None:
         """The file to begin with: the one that is named, else the oldest of the ring; None while there is none."""
         named = self._ring.first
         if named is None or not os.path.lexists(named):
@@ -275,18 +275,18 @@ class Follower:
         try:
             member = _examine_file(named, None)
         except OSError as error:
-            raise InputProblem(f"{named}: {error_reason(error)}") from None
+            raise InputProblem(f"{named}: {describe_os_error(error)}") from None
         if member.problem is not None:
             raise InputProblem(member.problem)
         return member
 
-    def _pass_over_older(self, first: _Member) -> None:
+    def _pass_over_older(self, first: _RingFile) -> None:
         """Mark the files of the ring that were begun before `first` as not to be read."""
         for member in self._scan_ring():
             if member.begun_ns is not None and (first.begun_ns is None or member.begun_ns < first.begun_ns):
                 self._left[member.key] = member.size
 
-    def _find_next(self) -> _Member | None:
+    def _find_next(self) -> _RingFile | None:
         """The file not read yet that was begun first; the ring is looked at only now and then."""
         now = time.monotonic()
         if now < self._scan_at:
@@ -310,22 +310,22 @@ class Follower:
                 waiting.append(member)
         return min(waiting, key=lambda member: (member.begun_ns, member.path), default=None)
 
-    def _report_passed_over(self, member: _Member) -> None:
+    def _report_passed_over(self, member: _RingFile) -> None:
         """Report once that a file is not read; a folder may have other files than captures, which are not reported."""
         if member.key not in self._left:
             self._left[member.key] = member.size
-            if not self._ring.every or is_named_capture(member.path):
+            if not self._ring.every or has_capture_name(member.path):
                 self._report(str(member.problem))
 
-    def _report_late_growth(self, member: _Member) -> None:
+    def _report_late_growth(self, member: _RingFile) -> None:
         """Report once that a file has grown after it was left."""
         if member.size > self._left[member.key] and member.key not in self._late:
             self._late.add(member.key)
             self._report(f"{member.path}: has grown after a later file was begun: --follow reads files of one writer")
 
-    def _scan_ring(self) -> list[_Member]:
+    def _scan_ring(self) -> list[_RingFile]:
         """The files of the ring that are there now."""
-        members: dict[str, _Member] = {}
+        members: dict[str, _RingFile] = {}
         with suppress(OSError):  # the folder is gone, and may come again
             for path in self._ring.paths():
                 with suppress(OSError):  # moved away or deleted meanwhile, or not readable
@@ -360,7 +360,7 @@ class _PacketClock:
         return BUSY_S if time.monotonic() - self._came < _IDLE_AFTER_S else IDLE_S
 
 
-def _examine_file(path: str, known: _Member | None) -> _Member:
+def _examine_file(path: str, known: _RingFile | None) -> _RingFile:
     """A file as it is now; it is opened only if it is another one than `known`, or has changed. Raises OSError."""
     about = os.stat(path)
     if known is not None and known[1:5] == (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns):
@@ -372,8 +372,8 @@ def _examine_file(path: str, known: _Member | None) -> _Member:
         try:
             problem, begun_ns = _examine_contents(path)
         except PermissionError as error:
-            problem = f"{path}: {error_reason(error)}"
-    return _Member(path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, begun_ns, problem)
+            problem = f"{path}: {describe_os_error(error)}"
+    return _RingFile(path, about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, begun_ns, problem)
 
 
 def _examine_contents(path: str) -> tuple[str | None, int | None]:
@@ -403,7 +403,7 @@ def _explain_unusable(path: str, head: bytes) -> str | None:
     if any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) or not head.strip(b"\0"):
         return None
     try:
-        next(capture_pieces(path, iter((head,))))
+        next(check_capture_pieces(path, iter((head,))))
     except InputProblem as problem:
         return problem.text
     return None

@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from decoders.exchanges.exchange import Settled
     from decoders.exchanges.pairer import Context
     from kwcli.run_environment import Readable
-    from kwcli.sniff.row_output import Output
+    from kwcli.sniff.row_output import RowOutput
     from kwcli.sniff.row_work import RowWork
 
 __all__ = ["PartResult", "PartSizes", "RenderJobs", "WorkerMessage", "can_fork", "has_paused"]
@@ -224,7 +224,7 @@ class RenderJobs:
     def __init__(
         self,
         work: RowWork,
-        output: Output,
+        output: RowOutput,
         context: Context,
         jobs: int,
         *,

@@ -70,7 +70,7 @@ class KernelFilter(NamedTuple):
     bpf: str | None = None
 
 
-class Live:
+class LiveCapture:
     """An open capture on one interface. `stream` gives the pcapng bytes, b"" on every tick without packets."""
 
     def __init__(self, interface: str, kernel_filter: KernelFilter, env: Environment) -> None:
@@ -94,12 +94,12 @@ class Live:
             for one in ready:
                 sock, bare = readers[one]
                 for _ in range(BATCH_PACKETS):
-                    blocks.append(self._packet(sock, bare=bare))
+                    blocks.append(self._receive_packet(sock, bare=bare))
                     if not select.select([one], [], [], 0)[0]:
                         break
             yield b"".join(blocks)
 
-    def _packet(self, sock: Any, *, bare: bool) -> bytes:
+    def _receive_packet(self, sock: Any, *, bare: bool) -> bytes:
         try:
             _, data, stamp = sock.recv_raw(PACKET_MAX)
         except OSError as error:
@@ -148,7 +148,7 @@ def _open_sockets(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any
         link_type = LINK_TYPES.get(hardware, ETHERNET)
         try:
             # On the loopback every packet comes twice, out and in.
-            sock = _bound_socket(
+            sock = _open_bound_socket(
                 name, _compile_program(kernel_filter, link_type, name), drops_outgoing=hardware == LOOPBACK
             )
         except PermissionError:
@@ -168,7 +168,7 @@ def _open_sockets(interface: str, kernel_filter: KernelFilter) -> tuple[list[Any
     return sockets, link_types
 
 
-def _bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> Any:
+def _open_bound_socket(name: str, program: bytes, *, drops_outgoing: bool) -> Any:
     """scapy's socket for reading packets, made in another order than scapy's: its filter is set before it hears."""
     from scapy.config import conf
 
@@ -221,7 +221,7 @@ def _attach_program(sock: socket.socket, program: bytes) -> None:
 
 def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> bytes:
     """The kernel's program for packets of a link type; empty where everything is wanted."""
-    from kwcli.sniff.kernel_filter.broker_ports import carries_ports
+    from kwcli.sniff.kernel_filter.broker_ports import is_for_ports
     from kwcli.sniff.kernel_filter.conditions import ACCEPT, ALWAYS, all_of, assemble, pack_instructions
     from kwcli.sniff.kernel_filter.language import NotUnderstood, parse_expression
     from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
@@ -229,7 +229,7 @@ def _compile_program(kernel_filter: KernelFilter, link_type: int, name: str) -> 
     if not kernel_filter.ports and kernel_filter.bpf is None:
         return b""
     layout = PacketLayout(ethernet=link_type == ETHERNET)
-    condition = carries_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
+    condition = is_for_ports(kernel_filter.ports, layout) if kernel_filter.ports else ALWAYS
     following = [ACCEPT]
     try:
         if kernel_filter.bpf is not None:

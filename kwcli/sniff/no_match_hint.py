@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from decoders.filters import Filter
     from decoders.filters.expression import Atom
 
-__all__ = ["Unmatched"]
+__all__ = ["NoMatchHint"]
 
 # Different values that are kept of a condition, and that a sentence lists.
 VALUES_MAX: Final = 1000
@@ -57,7 +57,7 @@ _RANGED: Final[dict[str, Callable[[Any], str]]] = {
 _SAID: Final = {"client_id": "client id", "api": "API", "error": "error code", "txn": "transactional id"}
 
 
-class Unmatched:
+class NoMatchHint:
     """Examines exchanges until one matches; `line` says why none did. `wrong` is the filter of --errors."""
 
     def __init__(self, selection: Filter, wrong: Filter) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from kwcli.private_files import open_private
 from kwcli.run_environment import Failure
-from kwcli.sniff.find_ring_files import RingName
+from kwcli.sniff.find_ring_files import WrittenRing
 
 if TYPE_CHECKING:
     from io import BufferedWriter
@@ -79,7 +79,7 @@ class PacketRing(PacketFile):
     _mode = "xb"
 
     def __init__(self, name: str, rotation: Rotation, env: Environment) -> None:
-        self._names = RingName(name)
+        self._names = WrittenRing(name)
         self._rotation = rotation
         self._header = b""
         self._packets = 0  # in the current file

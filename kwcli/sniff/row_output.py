@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from decoders.capture.merge import file_of, number_of
 from kwcli.output.renderers import OncePiece, has_columns
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import OUTPUT_BUFFER
 
 if TYPE_CHECKING:
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WRITE_SIZE",
-    "Output",
+    "RowOutput",
     "TableSink",
     "needs_file_names",
-    "renumber_packets",
+    "renumber_packets_in_file",
     "set_file_names",
-    "split_off_ends",
+    "split_off_connection_ends",
 ]
 
 WRITE_SIZE: Final = 1 << 20
 
 
-class Output:
+class RowOutput:
     """Standard output in pieces of about 1 MiB, or at once where rows are wanted promptly.
 
     A Ctrl-C while the output is read slowly loses nothing: `flush` goes on with what was not written. A piece no
@@ -179,13 +179,13 @@ def set_file_names(rows: Iterable[Settled], names: Sequence[str], *, count: bool
     for row in rows:
         if row.kind != "exchange" or row.record is not None:
             continue
-        file = utf8_text(names[file_of(row.request_packet or row.response_packet or 0)])
+        file = escape_non_utf8(names[file_of(row.request_packet or row.response_packet or 0)])
         row.extra = {"file": file} if row.extra is None else {**row.extra, "file": file}
         if count:
-            renumber_packets(row)
+            renumber_packets_in_file(row)
 
 
-def split_off_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
+def split_off_connection_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Settled]:
     """The exchanges and skipped bytes; `end` takes the ends of connections."""
     kept: list[Settled] = []
     for row in rows:
@@ -196,7 +196,7 @@ def split_off_ends(rows: Iterable[Row], end: Callable[[Ended], None]) -> list[Se
     return kept
 
 
-def renumber_packets(row: Exchange) -> None:
+def renumber_packets_in_file(row: Exchange) -> None:
     """Number the packets of an exchange within their file; those of the first file have these numbers."""
     sent = (row.request_packet or 0) | (row.request_packet_end or 0)
     if not file_of(sent | (row.response_packet or 0) | (row.response_packet_end or 0)):

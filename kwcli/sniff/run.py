@@ -17,26 +17,33 @@ from decoders.tls.key_log import KeyLog
 from kwcli.output.renderers import Needs, Renderer, Wanted, Write, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
 from kwcli.reading.capture_inputs import Captures
-from kwcli.reading.capture_sources import STANDARD_INPUT, add_offset, utf8_text
+from kwcli.reading.capture_sources import STANDARD_INPUT, add_byte_offset, escape_non_utf8
 from kwcli.reading.inflating import InputProblem
 from kwcli.reading.input_files import is_read_once, key_log_names
-from kwcli.reading.key_logs import KeyLogFiles, search_captures
+from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Exit, Failure
 from kwcli.sniff.closing_lines import (
     LOSSY,
     ShownCounts,
     closing_lines,
-    counts_of_summary,
-    exchanges,
+    describe_passed_over,
     fault_lines,
-    is_cut,
+    format_exchange_count,
+    has_cut_packets,
     is_lossy,
-    left_over,
     limit_line,
+    make_capture_counts,
     note_dropped_keys,
 )
 from kwcli.sniff.fold_renderer import FoldRenderer
-from kwcli.sniff.row_output import Output, TableSink, needs_file_names, renumber_packets, set_file_names, split_off_ends
+from kwcli.sniff.row_output import (
+    RowOutput,
+    TableSink,
+    needs_file_names,
+    renumber_packets_in_file,
+    set_file_names,
+    split_off_connection_ends,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,16 +55,16 @@ if TYPE_CHECKING:
     from kwcli.output.settings import Settings
     from kwcli.run_environment import Environment
     from kwcli.sniff.jobs import RenderJobs
-    from kwcli.sniff.no_match_hint import Unmatched
+    from kwcli.sniff.no_match_hint import NoMatchHint
     from kwcli.sniff.write_matching_packets import ExchangePackets, MatchingPacketsWriter
 
-__all__ = ["SniffOutcome", "SniffView", "Sniffing", "add_telemetry"]
+__all__ = ["SniffOutcome", "SniffView", "Sniffing", "add_metrics_export"]
 
 # One loop for files, pipes and live captures: bytes → segments → exchanges → filter → renderer. However the run ends,
 # everything decoded so far is written.
 
 
-def _slowest_first(row: Settled) -> tuple[bool, float, int]:
+def _latency_order(row: Settled) -> tuple[bool, float, int]:
     """Slowest first, then exchanges that waited by design, then rows without a latency in the order of their times."""
     if row.kind != "exchange" or row.latency_ms is None:
         return True, inf, row.time_ns
@@ -67,13 +74,13 @@ def _slowest_first(row: Settled) -> tuple[bool, float, int]:
     return waited, -row.latency_ms, row.time_ns
 
 
-def _largest_first(row: Settled) -> tuple[int, int]:
+def _size_order(row: Settled) -> tuple[int, int]:
     """Largest first, by the bytes of both sides."""
     size = (row.request_size or 0) + (row.response_size or 0) if row.kind == "exchange" else 0
     return -size, row.time_ns
 
 
-def _order_needs(sort: str | None) -> list[Needs]:
+def _paths_for_order(sort: str | None) -> list[Needs]:
     """The paths of bodies that an order reads."""
     if sort != "latency":
         return []
@@ -87,8 +94,8 @@ SHARED_MIN: Final = 1 << 20
 # Word of --sort → the key of a row.
 ORDERS: Final[Mapping[str, Callable[[Settled], Any]]] = {
     "time": lambda row: row.time_ns,
-    "latency": _slowest_first,
-    "size": _largest_first,
+    "latency": _latency_order,
+    "size": _size_order,
 }
 
 
@@ -132,21 +139,21 @@ class SniffView(NamedTuple):
     ended: Callable[[Ended], None] | None = None  # takes the ends of connections, where there are no tables
 
 
-def own_view(settings: Settings) -> SniffView:
+def view_of_format(settings: Settings) -> SniffView:
     """The view of the format that `-o` names."""
     return SniffView(needs(settings), partial(open_renderer, settings), remembers=asks_history(settings))
 
 
-def add_telemetry(
+def add_metrics_export(
     env: Environment, settings: Settings, capture: CaptureOptions, view: SniffView | None = None
 ) -> SniffView | None:
     """The view, with its exchanges also reported to Prometheus or OpenTelemetry as the options say. Raises Failure."""
     if capture.metrics is None and capture.otlp is None:
         return view
-    from kwcli.sniff.telemetry_renderer import watch
+    from kwcli.sniff.telemetry_renderer import export_metrics_of
 
-    view = view or own_view(settings)
-    needs, opened = watch(env, settings, capture, view.needs, view.open)
+    view = view or view_of_format(settings)
+    needs, opened = export_metrics_of(env, settings, capture, view.needs, view.open)
     return view._replace(needs=needs, open=opened)
 
 
@@ -166,7 +173,7 @@ class Sniffing:
     ) -> None:
         self._file_names: list[str] = []  # of the inputs, where rows are to name theirs
         selection = filters.select(capture.times(env, settings.zone))
-        view = add_telemetry(env, settings, capture, view) or own_view(settings)
+        view = add_metrics_export(env, settings, capture, view) or view_of_format(settings)
         ports = frozenset(capture.ports) or None
         self._capture = capture
         self._remembers, self._libraries = view.remembers, view.libraries
@@ -178,7 +185,7 @@ class Sniffing:
         key_logs = key_log_names(capture.keylogs, env.variables)
         self._key_logs = KeyLogFiles(key_logs, follow=capture.is_live) if key_logs else None
         self._keys = KeyLog() if self._key_logs is None else self._key_logs.keys
-        wanted = Wanted(view.needs, *([] if selection is None else [selection.needs]), *_order_needs(sort))
+        wanted = Wanted(view.needs, *([] if selection is None else [selection.needs]), *_paths_for_order(sort))
         self._tables = view.tables
         self._end_of = view.ended if self._tables is None else self._tables.end_connection
         self._engine = Engine(ports, wanted, connections=self._end_of is not None, keys=self._keys)
@@ -192,28 +199,28 @@ class Sniffing:
         self._shown = 0
         self._wider: Filter | None = None  # what --errors all would show
         self._expected = 0  # exchanges that --errors leaves out, and --errors all shows
-        self._unmatched: Unmatched | None = None
+        self._unmatched: NoMatchHint | None = None
         if selection is not None:
-            self._prepare_filter(selection)
+            self._prepare_filter_hints(selection)
         self._whole = True  # the inputs were read to their end
         self._past_faults: list[str] = []  # of captures that tables were made from
         self._records = False  # some inputs are records that kw wrote, which say nothing of packets
         self._outcome = SniffOutcome(strict=strict)
         self._begun = env.monotonic()
-        self._output = Output(env, prompt=settings.prompt)
+        self._output = RowOutput(env, prompt=settings.prompt)
         self._hear = view.hear
         self._renderer = view.open(self._output.write)
         self._jobs: RenderJobs | None = None
 
-    def _prepare_filter(self, selection: Filter) -> None:
+    def _prepare_filter_hints(self, selection: Filter) -> None:
         """Prepare what a filter needs besides itself: the errors that it leaves out, the reason why nothing matches."""
         from decoders.filters import parse
-        from kwcli.filter_options import WENT_WRONG, without_expected
-        from kwcli.sniff.no_match_hint import Unmatched
+        from kwcli.filter_options import WENT_WRONG, filter_for_expected_errors
+        from kwcli.sniff.no_match_hint import NoMatchHint
 
         self._remembers |= selection.asks_history
-        self._wider = without_expected(selection)
-        self._unmatched = Unmatched(selection, parse(WENT_WRONG))
+        self._wider = filter_for_expected_errors(selection)
+        self._unmatched = NoMatchHint(selection, parse(WENT_WRONG))
 
     def run(self) -> SniffOutcome:
         """Decode what the options name: an interface, or files."""
@@ -272,7 +279,7 @@ class Sniffing:
     def cut(self, options: CaptureOptions, name: str) -> SniffOutcome:
         """Decode files, then write a capture of the packets of the rows that were shown."""
         from kwcli.sniff.packets_of_rows import LoggedEngine
-        from kwcli.sniff.two_pass_files import Spooled, check_output, env_reading, read_again
+        from kwcli.sniff.two_pass_files import Spooled, check_output, environment_with_stdin, reopen_captures
         from kwcli.sniff.write_matching_packets import MatchingPacketsWriter
 
         check_output(name, options.files)
@@ -283,13 +290,13 @@ class Sniffing:
         self._set_engine_options(options)
         spooled = Spooled(self._env.stdin) if "-" in options.files else None
         try:
-            captures = self._open_captures(options.files, env_reading(self._env, spooled))
+            captures = self._open_captures(options.files, environment_with_stdin(self._env, spooled))
             if captures.records:
                 raise Failure(f"{captures.records[0]}: records have no packets that -w could write", Exit.USAGE)
             cut.begin_output(captures.names)
             names = ["-" if source == STANDARD_INPUT else source for source in captures.names]
             self._read_captures(captures)
-            self._outcome.unwritten = not cut.write(read_again(names, self._env, spooled))
+            self._outcome.unwritten = not cut.write(reopen_captures(names, self._env, spooled))
         except KeyboardInterrupt:
             self._outcome.interrupted = True
         finally:
@@ -313,7 +320,7 @@ class Sniffing:
             cut_receiver=self._engine,
         )
         self._pass_file_names(captures.names)
-        self._keys.look_further = partial(search_captures, self._keys, captures.names)
+        self._keys.look_further = partial(add_secrets_of_captures, self._keys, captures.names)
         return captures
 
     def _pass_file_names(self, names: list[str]) -> None:
@@ -380,7 +387,7 @@ class Sniffing:
         for name, rows in captures.read_records():
             for row in rows:
                 if (self._needs_file_names or self._tables is not None) and row.kind == "exchange":
-                    row.extra = {"file": utf8_text(name), **(row.extra or {})}
+                    row.extra = {"file": escape_non_utf8(name), **(row.extra or {})}
             if self._selection is not None and self._selection.reads_records:
                 lacking += sum(map(lacks_records, rows))
             if self._ports is not None:
@@ -410,8 +417,9 @@ class Sniffing:
         if alone:
             total = self._engine.summary.exchanges
             verb = "is" if self._shown == total == 1 else "are"
-            before = f"{exchanges(self._shown, total)} before it {verb} shown" if total else "no exchange before it"
-        return f"{name}: {add_offset(problem.text, problem.offset)}; {before}"
+            shown = format_exchange_count(self._shown, total)
+            before = f"{shown} before it {verb} shown" if total else "no exchange before it"
+        return f"{name}: {add_byte_offset(problem.text, problem.offset)}; {before}"
 
     # -- a file that grows ---------------------------------------------------------------------------------------------
 
@@ -450,12 +458,12 @@ class Sniffing:
 
     def live(self, options: CaptureOptions) -> SniffOutcome:
         """Decode what an interface carries until it is interrupted."""
-        from kwcli.sniff.live import KernelFilter, Live
+        from kwcli.sniff.live import KernelFilter, LiveCapture
         from kwcli.sniff.packet_file import open_packet_file
 
         assert options.interface
         interface = options.interface
-        capture = Live(interface, KernelFilter(options.ports, options.bpf), self._env)
+        capture = LiveCapture(interface, KernelFilter(options.ports, options.bpf), self._env)
         try:  # an older file stays where there is nothing to capture
             kept = open_packet_file(options.write, options.rotation, self._env) if options.write else None
         except Failure:
@@ -502,7 +510,7 @@ class Sniffing:
         if self._cut is not None:
             self._note_packets(rows, self._cut)
         if self._end_of is not None:
-            rows = split_off_ends(rows, self._end_of)
+            rows = split_off_connection_ends(rows, self._end_of)
         if self._file_names:
             set_file_names(rows, self._file_names, count=self._tables is None)
         if self._outcome.strict and not self._outcome.lossy:
@@ -529,7 +537,7 @@ class Sniffing:
             if self._selection is None or (row.kind == "exchange" and self._selection.matches(row)):
                 self._pieces[id(row)] = cut.find_packets(row)
             if row.kind == "exchange" and not self._file_names:
-                renumber_packets(row)
+                renumber_packets_in_file(row)
 
     def _matching_rows(self, rows: list[Settled]) -> list[Settled]:
         """The rows that the filter wants; until one is found, the others are examined to say why nothing matches."""
@@ -589,8 +597,8 @@ class Sniffing:
         note_dropped_keys(counts, self._keys)
         if self._key_logs is not None:
             self._outcome.problems += self._key_logs.failures
-        passed_over = left_over(counts)
-        if is_lossy(summary) or passed_over or dropped or (is_cut(counts) and not summary.connections):
+        passed_over = describe_passed_over(counts)
+        if is_lossy(summary) or passed_over or dropped or (has_cut_packets(counts) and not summary.connections):
             self._outcome.lossy = True
         if dropped:
             counts["dropped"] += dropped
@@ -637,7 +645,7 @@ class Sniffing:
         """What is wrong with the captures themselves, in sentences."""
         whole = self._whole and not self._outcome.problems and not self._limited
         has_keys = bool(self._keys)
-        counted = counts_of_summary(self._engine.summary, counts, self._ports, has_keys=has_keys)
+        counted = make_capture_counts(self._engine.summary, counts, self._ports, has_keys=has_keys)
         return fault_lines(counted, whole=whole)
 
     def _longest_fitting_line(self, lines: list[str], more: str) -> str:

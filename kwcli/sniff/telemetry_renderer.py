@@ -6,7 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.net.addresses import format_address
 from kwcli.run_environment import Failure
 from kwcli.telemetry.exchange_metrics import TrafficMetrics
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from kwcli.run_environment import Environment
     from kwcli.telemetry.otlp import Exporter
 
-__all__ = ["watch"]
+__all__ = ["export_metrics_of"]
 
 Open = Callable[["Write"], "Renderer"]
 
 
-def watch(
+def export_metrics_of(
     env: Environment, settings: Settings, capture: CaptureOptions, needs: Needs, opened: Open
 ) -> tuple[Needs, Open]:
     """The paths of bodies to read, and the opener of a renderer that reports its exchanges, too. Raises Failure."""
     traffic = TrafficMetrics()
     exporter = _make_exporter(env, capture) if capture.otlp is not None else None
 
-    def body_paths(key: int, side: Side) -> frozenset[str]:
+    def needed_body_paths(key: int, side: Side) -> frozenset[str]:
         more = exporter.needs(key, side) if exporter is not None else frozenset()
         return needs(key, side) | traffic.needs(key, side) | more
 
-    def open_watcher(write: Write) -> Renderer:
-        watcher = _Watcher(env, opened(write), traffic, exporter, quiet=settings.quiet)
+    def open_exporting_renderer(write: Write) -> Renderer:
+        watcher = _ExportingRenderer(env, opened(write), traffic, exporter, quiet=settings.quiet)
         if capture.metrics is not None:
-            watcher.serve(capture.metrics)
+            watcher.serve_metrics(capture.metrics)
         return watcher
 
-    return body_paths, open_watcher
+    return needed_body_paths, open_exporting_renderer
 
 
 def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:
@@ -52,11 +52,11 @@ def _make_exporter(env: Environment, capture: CaptureOptions) -> Exporter:
         from kwcli.telemetry.otlp import Exporter
         from kwcli.telemetry.otlp_collector import Collector
     except ImportError:
-        raise Failure(f"--otlp needs OpenTelemetry, which is not installed: {install_extra('otel')}") from None
+        raise Failure(f"--otlp needs OpenTelemetry, which is not installed: {pip_command_for_extra('otel')}") from None
     return Exporter(Collector(capture.otlp or "", env.variables), env.report, waits=not capture.is_live)
 
 
-class _Watcher:
+class _ExportingRenderer:
     """Wraps a renderer and counts its exchanges, under a lock: Prometheus asks from another thread."""
 
     def __init__(
@@ -70,7 +70,7 @@ class _Watcher:
         self._lock = Lock()
         self._server: MetricsServer | None = None
 
-    def serve(self, where: tuple[str, int]) -> None:
+    def serve_metrics(self, where: tuple[str, int]) -> None:
         """Serve the metrics to Prometheus, from now on."""
         self._server = MetricsServer(where, self._metrics_text)
         if not self._quiet:

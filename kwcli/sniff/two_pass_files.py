@@ -16,7 +16,7 @@ from kwcli.run_environment import Exit, Failure
 if TYPE_CHECKING:
     from kwcli.run_environment import Environment, Readable
 
-__all__ = ["OutFile", "Spooled", "check_output", "env_reading", "read_again"]
+__all__ = ["OutFile", "Spooled", "check_output", "environment_with_stdin", "reopen_captures"]
 
 
 class Spooled:
@@ -101,7 +101,7 @@ def check_output(name: str, files: Sequence[str]) -> None:
             )
 
 
-def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
+def environment_with_stdin(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environment:
     """A copy of the environment with another standard input, where one is given."""
     if stdin is None:
         return env
@@ -110,9 +110,9 @@ def env_reading(env: Environment, stdin: Spooled | IO[bytes] | None) -> Environm
     return env
 
 
-def read_again(names: Sequence[str], env: Environment, spooled: Spooled | None) -> Captures:
+def reopen_captures(names: Sequence[str], env: Environment, spooled: Spooled | None) -> Captures:
     """The captures of these names from their beginnings, read as copies of their packets."""
     if spooled is not None:
         spooled.file.seek(0)
-        env = env_reading(env, spooled.file)
+        env = environment_with_stdin(env, spooled.file)
     return Captures(names, env, numbered=True, reader=CopyReader)

@@ -82,7 +82,7 @@ _ROW_SAYS: Final = Struct(">Q")  # where its request begins, as the pairing coun
 _CONNECTIONS: Final = frozenset({"one_direction", "not_kafka", "tls"})
 
 
-class _Taken:
+class _WholeConnection:
     """A connection that is taken whole, up to a time; `some`: not all of its exchanges up to then are rows."""
 
     __slots__ = ("began_ns", "broker", "client_key", "ended_ns", "named", "number", "some", "until_ns")
@@ -128,8 +128,8 @@ class MatchingPacketsWriter:
         self.segments = SegmentLog(self._end_earlier_connection, places=not whole)
         self._placed = SortedRecords(_PLACED.size)
         self._noted = SortedRecords(BY_FILE.size)
-        self._taken: dict[int, _Taken] = {}
-        self._taken_by_key: dict[bytes, list[_Taken]] = {}
+        self._taken: dict[int, _WholeConnection] = {}
+        self._taken_by_key: dict[bytes, list[_WholeConnection]] = {}
         self._topics: dict[str, tuple[int, str]] = {}  # id → the time from which its name is known, the name
         self._sessions: dict[bytes, Origin] = {}  # of TLS connections that are taken, by client random
         self._failed: OSError | None = None
@@ -180,14 +180,16 @@ class MatchingPacketsWriter:
             return ExchangePackets(logged, False, key, broker, until_ns, [], noted, row.topic_names, until_ns)
         placed: list[bytes] = []
         if row.request_size is not None:
-            placed += self._frame_records(logged, client, 0, row.place, row.request_size + 4, row.connection_info)
+            placed += self._pack_packets_of_frame(
+                logged, client, 0, row.place, row.request_size + 4, row.connection_info
+            )
         if row.response_size is not None:
-            placed += self._frame_records(
+            placed += self._pack_packets_of_frame(
                 logged, 1 - client, 1, row.response_place, row.response_size + 4, row.connection_info
             )
         return ExchangePackets(logged, True, key, broker, until_ns, placed, noted, row.topic_names, until_ns)
 
-    def _frame_records(
+    def _pack_packets_of_frame(
         self, logged: LoggedConnection, index: int, broker_sends: int, place: int, size: int, info: ConnectionInfo
     ) -> Iterator[bytes]:
         """Records of a frame: its range, the parts of packets in it, what these packets acknowledge."""
@@ -228,7 +230,7 @@ class MatchingPacketsWriter:
         taken = self._taken.get(logged.number)
         if taken is None:
             some = not self._whole and pieces.until_ns != NEVER_NS
-            taken = _Taken(logged, pieces.client_key, pieces.broker, logged.latest_ns, some=some)
+            taken = _WholeConnection(logged, pieces.client_key, pieces.broker, logged.latest_ns, some=some)
             self._taken[logged.number] = taken
             for key in (pieces.client_key, reverse_key(pieces.client_key)):
                 self._taken_by_key.setdefault(key, []).append(taken)
@@ -362,7 +364,7 @@ def _join_comments(said: Iterable[bytes]) -> Iterator[str]:
             yield record[BY_PACKET.size :].decode("utf-8", "replace")
 
 
-def _whole_connection_notes(packet: PacketCopy, taken: _Taken, said: Iterable[bytes]) -> Iterator[str]:
+def _whole_connection_notes(packet: PacketCopy, taken: _WholeConnection, said: Iterable[bytes]) -> Iterator[str]:
     """The note on a packet of a connection that is taken whole, if any; a note that the packet already had is kept."""
     rows: tuple[int, ...] | None = None
     if taken.some:

@@ -21,7 +21,7 @@ import pytest
 
 from decoders.apis import KEYS
 from decoders.named_tuple import NamedTuple
-from kwcli.extras import DISTRIBUTION, install_extra
+from kwcli.extras import DISTRIBUTION, pip_command_for_extra
 from kwcli.reference.kw_version import name_requirements
 from kwcli.reference.licenses import LICENSES, list_licenses
 from kwcli.run_environment import Exit
@@ -204,7 +204,7 @@ def test_no_text_names_the_distribution_of_somebody_else() -> None:
     wrong = re.compile(rb"kw" + rb"\\?\[")  # in a pattern too
     found = [str(path.relative_to(ROOT)) for path in _texts() if path.is_file() and wrong.search(path.read_bytes())]
     assert found == []
-    assert install_extra("sql") == "install kafka-wire[sql] (in a checkout of kw: pip install '.[sql]')"
+    assert pip_command_for_extra("sql") == "install kafka-wire[sql] (in a checkout of kw: pip install '.[sql]')"
 
 
 def test_every_library_has_a_licence_that_its_metadata_does_not_contradict() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from decoders.capture.links import ARP, IP4, IP6
 from decoders.capture.raw_packets import CopyReader, PacketCopy
-from kwcli.sniff.kernel_filter.broker_ports import carries_ports
+from kwcli.sniff.kernel_filter.broker_ports import is_for_ports
 from kwcli.sniff.kernel_filter.conditions import assemble, pack_instructions
 from kwcli.sniff.kernel_filter.language import NotUnderstood, parse_expression
 from kwcli.sniff.kernel_filter.packet_layout import PacketLayout
@@ -225,7 +225,7 @@ def test_names_of_hosts_are_all_their_addresses() -> None:
 @pytest.mark.parametrize("ethernet", [True, False])
 def test_ports_of_brokers(ethernet: bool) -> None:
     """TCP of the ports in any form, and what the kernel cannot look into; nothing else."""
-    program = assemble(carries_ports([9092, 9093], PacketLayout(ethernet=ethernet)))
+    program = assemble(is_for_ports([9092, 9093], PacketLayout(ethernet=ethernet)))
     taken = 0
     for data in _random_packets(ethernet):
         at, tags = (14, 0) if ethernet else (0, 0)
@@ -259,7 +259,7 @@ def test_ports_of_brokers(ethernet: bool) -> None:
     ],
 )
 def test_tunnels_are_taken_whatever_is_in_them(name: str, frame: str) -> None:
-    program = assemble(carries_ports([9092], PacketLayout()))
+    program = assemble(is_for_ports([9092], PacketLayout()))
     if name == "MPLS":
         assert run(program, Packet(bytes(12) + b"\x88\x47" + bytes(60)))
         return
@@ -270,7 +270,7 @@ def test_tunnels_are_taken_whatever_is_in_them(name: str, frame: str) -> None:
 
 def test_many_ports_reach_over_long_jumps() -> None:
     ports = range(10_000, 10_000 + 3 * 300, 3)
-    program = assemble(carries_ports(ports, PacketLayout()))
+    program = assemble(is_for_ports(ports, PacketLayout()))
     assert all(max(line.if_true, line.if_false) <= 255 for line in program)
     assert len(pack_instructions(program)) == 8 * len(program)
     head = bytes(12) + b"\x08\0" + b"\x45\0\0\x64" + bytes(4) + b"\x40\x06" + bytes(2) + bytes(8)

@@ -19,7 +19,7 @@ import pytest
 import decoders
 from decoders.capture.files import CaptureReader
 from kwcli.run_environment import Environment, Exit
-from kwcli.sniff.live import KernelFilter, Live
+from kwcli.sniff.live import KernelFilter, LiveCapture
 from tests.cli.bpf_machine import libpcap
 from tests.cli.worlds import kw
 
@@ -191,7 +191,7 @@ def test_the_kernel_lets_through_what_was_asked_for(
     elif libpcap() is None:
         pytest.skip("needs libpcap")
     ports = [port] if bpf is None or "[" in bpf else []
-    capture = Live(interface, KernelFilter(ports, bpf and bpf.format(port)), Environment.of_process())
+    capture = LiveCapture(interface, KernelFilter(ports, bpf and bpf.format(port)), Environment.of_process())
     with socket.create_server(("127.0.0.1", 0)) as other:
         for number in range(20):
             socket.create_connection(other.getsockname()).close()

@@ -24,7 +24,7 @@ from kwcli.reading import capture_sources
 from kwcli.reading.capture_inputs import Captures
 from kwcli.reading.capture_sources import open_source
 from kwcli.reading.inflating import InputProblem
-from kwcli.reading.input_files import OpenFiles, Replaced
+from kwcli.reading.input_files import OpenFiles, ReplacedFile
 from kwcli.run_environment import Exit
 from tests.capture.frames import ACK, ethernet, ipv4, tcp
 from tests.capture.made import capture
@@ -176,7 +176,7 @@ def test_a_file_that_is_replaced_is_not_read_on(tmp_path: Path) -> None:
     assert other.descriptor is None
     other.read(0, 1)
     os.replace(names[2], names[0])
-    with pytest.raises(Replaced, match="was replaced by another file while it was read"):
+    with pytest.raises(ReplacedFile, match="was replaced by another file while it was read"):
         file.read(0, 1)
     file.close()
     other.close()

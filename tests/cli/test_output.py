@@ -15,8 +15,8 @@ from kwcli.output.renderers import open_renderer
 from kwcli.output.settings import choose_settings
 from kwcli.output.value_writers import VALUE_WRITERS
 from kwcli.run_environment import Exit
-from kwcli.sniff.closing_lines import ShownCounts, closing_lines, is_lossy, left_over
-from kwcli.sniff.row_output import WRITE_SIZE, Output
+from kwcli.sniff.closing_lines import ShownCounts, closing_lines, describe_passed_over, is_lossy
+from kwcli.sniff.row_output import WRITE_SIZE, RowOutput
 from kwcli.terminal.progress import Progress
 from kwcli.terminal_escaping import ERASE
 from tests.capture.pcap_writer import PcapWriter
@@ -95,7 +95,7 @@ def test_a_bar_fits_in_a_line_for_a_broken_one_cannot_be_taken_away(columns: int
 def test_rows_do_not_mix_with_the_bar() -> None:
     env = world(terminal=True)
     env.monotonic = clock = Clock()
-    output = Output(env, prompt=True)
+    output = RowOutput(env, prompt=True)
     output.start_progress(100)
     clock.now = 10.0
     output.show_progress(10, 1)
@@ -115,7 +115,7 @@ class Reluctant(io.BytesIO):
 def test_everything_is_written_in_pieces(stream: type[io.BytesIO]) -> None:
     env = world()
     env.stdout = out = stream()
-    output = Output(env, prompt=False)
+    output = RowOutput(env, prompt=False)
     output.write(b"0123456789")
     output.settle()
     assert out.getvalue() == b""  # no reader waits for it
@@ -194,8 +194,8 @@ def test_other_traffic_is_no_loss() -> None:
 
 
 def test_what_was_passed_over_is_said() -> None:
-    assert left_over({"packets": 9, "udp": 3, "stray": 0}) == []
-    told = left_over({"packets": 9, "unreadable": 2, "stray": 1, "after_close": 1400})
+    assert describe_passed_over({"packets": 9, "udp": 3, "stray": 0}) == []
+    told = describe_passed_over({"packets": 9, "unreadable": 2, "stray": 1, "after_close": 1400})
     assert told == ["2 unreadable packets", "1 stray segment", "1.4kB after the end of connections"]
     lines = closing_lines(summary(), ShownCounts(), packets=9, seconds=0, passed_over=told)
     assert lines == [f"0 exchanges, {', '.join(told)} · 9 packets · 0.00 s"]

@@ -17,10 +17,17 @@ import pytest
 
 from kwcli.net.tls_connect import log_keys
 from kwcli.output.settings import Settings
-from kwcli.overwriting import is_report, is_scrubbed
+from kwcli.overwriting import is_report_page, is_scrubbed_capture
 from kwcli.pipeline.store.files import OutputFolder
 from kwcli.playground.tls_certificates import make_certificates
-from kwcli.private_files import ScratchFolder, StagedFile, is_descriptor, open_private, sweep_staged, write_private
+from kwcli.private_files import (
+    ScratchFolder,
+    StagedFile,
+    is_descriptor,
+    open_private,
+    remove_abandoned_files,
+    write_private_file,
+)
 from kwcli.proxy.log.capture_file import CaptureFiles
 from kwcli.proxy.log.log_protocol import LogPlan
 from kwcli.run_environment import Exit
@@ -164,7 +171,7 @@ def test_the_marks_are_in_what_is_written(tmp_path: Path) -> None:
     a_page(page)
     a_scrubbed_capture(capture)
     for path, marks in ((page, [True, False]), (capture, [False, True])):
-        assert [is_own(io.BytesIO(path.read_bytes())) for is_own in (is_report, is_scrubbed)] == marks
+        assert [is_own(io.BytesIO(path.read_bytes())) for is_own in (is_report_page, is_scrubbed_capture)] == marks
     assert b"generator" in page.read_bytes()[:4096]
 
 
@@ -259,7 +266,7 @@ def test_a_descriptor_is_written_as_it_is(name: str, tmp_path: Path) -> None:
     link.symlink_to("/dev/stdout")
     out.write_text("older")
     out.chmod(0o644)
-    code = "import sys; from kwcli.private_files import write_private; write_private(sys.argv[1], b'new')"
+    code = "import sys; from kwcli.private_files import write_private_file; write_private_file(sys.argv[1], b'new')"
     with out.open("ab") as file:
         place = str(link) if name == "LINK" else name
         subprocess.run([sys.executable, "-c", code, place], stdout=file, check=True)
@@ -315,18 +322,18 @@ def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path: Path) 
     (tmp_path / "d.kw-01234567").mkdir()
     (tmp_path / "l.kw-01234567").symlink_to("a.1")
     kept += ["d.kw-01234567", "l.kw-01234567"]
-    write_private(str(tmp_path / "b"), b"whole")
+    write_private_file(str(tmp_path / "b"), b"whole")
     assert left.exists()  # its process is at work
     process.kill()
     process.communicate()
     assert left.exists()
-    write_private(str(tmp_path / "b"), b"whole")
+    write_private_file(str(tmp_path / "b"), b"whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*kept, "b"])
 
 
 def test_a_staged_file_of_this_process_stays(tmp_path: Path) -> None:
     staged = StagedFile(str(tmp_path / "a"))
-    sweep_staged(str(tmp_path))
+    remove_abandoned_files(str(tmp_path))
     staged.file.write(b"data")
     assert [path.name for path in tmp_path.iterdir()] == [Path(staged.path).name]
     staged.finish()

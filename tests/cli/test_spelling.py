@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decoders.apis import KEYS, api
-from kwcli.spelling import did_you_mean, edit_distance, nearest_words, quoted_list
+from kwcli.spelling import did_you_mean, edit_distance, nearest_words, quote_words
 
 NAMES = [api(key).name for key in KEYS]
 
@@ -48,7 +48,7 @@ def test_every_name_is_nearest_to_itself_and_to_its_misspelling() -> None:
 
 def test_the_phrase() -> None:
     assert did_you_mean("topic", ["brokers", "topics"]) == ' (did you mean "topics"?)'
-    assert [quoted_list(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+    assert [quote_words(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
         '"a"',
         '"a" or "b"',
         '"a", "b" or "c"',

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from decoders.wire.units import parse_moment
-from kwcli.filter_options import resolve_times, time_expression
+from kwcli.filter_options import build_time_expression, resolve_time_range
 from kwcli.run_environment import Exit, Failure
 from tests.captures.shipped import FOLDER
 from tests.cli.worlds import kw, world
@@ -51,21 +51,21 @@ def test_a_time_of_day_of_what_is_read_once(name: str, tmp_path: Path) -> None:
 )
 def test_expressions(words: tuple[str | None, str | None], expression: str) -> None:
     since, until = (None if word is None else parse_moment(word) for word in words)
-    found = time_expression(since, until, [str(TOUR)], world())
+    found = build_time_expression(since, until, [str(TOUR)], world())
     assert found == expression
 
 
 def test_a_live_capture_begins_now() -> None:
     env = world()
     env.now_ns = lambda: NOW_NS
-    assert resolve_times(parse_moment("21:00"), None, [], env) == (DAY_NS + 21 * 3600 * 10**9, None)
-    assert resolve_times(None, parse_moment("now"), [], env) == (None, NOW_NS)
+    assert resolve_time_range(parse_moment("21:00"), None, [], env) == (DAY_NS + 21 * 3600 * 10**9, None)
+    assert resolve_time_range(None, parse_moment("now"), [], env) == (None, NOW_NS)
 
 
 @pytest.mark.parametrize("words", [["-"], ["s3://bucket/a.pcap"]])
 def test_what_nobody_knows_before_it_is_read(words: list[str]) -> None:
     with pytest.raises(Failure, match="give date and time") as caught:
-        resolve_times(parse_moment("5m"), None, words, world())
+        resolve_time_range(parse_moment("5m"), None, words, world())
     assert caught.value.code == Exit.USAGE
 
 

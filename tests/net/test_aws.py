@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from decoders.limits import HTTP_ANSWER_MAX
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import Aws, ConnectionOptions, SaslSettings
 from kwcli.net.deadline import Deadline
@@ -144,7 +144,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     done = kw("call", "Metadata", "-b", "127.0.0.1:1", *words(SASL, IAM, ("sasl.aws.region", "r")))
     assert done.code == Exit.USAGE
     assert done.err.startswith("kw: AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python (")
-    assert done.err.endswith(f"): {install_extra('msk')}\n")
+    assert done.err.endswith(f"): {pip_command_for_extra('msk')}\n")
 
 
 def words(*pairs: tuple[str, str]) -> list[str]:
@@ -172,7 +172,7 @@ def test_what_the_library_raises(monkeypatch: pytest.MonkeyPatch, error: Excepti
 
 
 def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("aws_msk_iam_sasl_signer", reason=install_extra("msk"))
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason=pip_command_for_extra("msk"))
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
@@ -219,7 +219,7 @@ def test_a_real_token_is_signed_here(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 def test_credentials_from_a_service_that_answers_without_end(
     behave: Callable[[HostileServer, socket.socket], None], text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    pytest.importorskip("aws_msk_iam_sasl_signer", reason=install_extra("msk"))
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason=pip_command_for_extra("msk"))
     metadata: Any = importlib.import_module("botocore.utils").ContainerMetadataFetcher
     monkeypatch.setattr(metadata, "SLEEP_TIME", 0)
     if behave is servers.dripping_body:
@@ -239,7 +239,7 @@ def test_credentials_from_a_service_that_answers_without_end(
 
 
 def test_credentials_from_a_service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("aws_msk_iam_sasl_signer", reason=install_extra("msk"))
+    pytest.importorskip("aws_msk_iam_sasl_signer", reason=pip_command_for_extra("msk"))
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):

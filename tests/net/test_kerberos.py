@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.run_environment import Exit
 from tests.broker.cluster import Cluster
 from tests.broker.fixture import needs_brokers
@@ -56,7 +56,7 @@ def test_without_its_library_there_is_one_clear_line(monkeypatch: pytest.MonkeyP
     done = kw("call", "ApiVersions", "-b", "localhost:1", *LOGIN)
     assert done.code == Exit.USAGE
     assert done.err.startswith("kw: GSSAPI needs the Python package gssapi and the system's Kerberos library (")
-    assert done.err.endswith(f"): {install_extra('kerberos')}\n")
+    assert done.err.endswith(f"): {pip_command_for_extra('kerberos')}\n")
 
 
 @needs_brokers

@@ -15,7 +15,7 @@ from kwcli.net.config import client_properties
 from kwcli.net.config.build_config import client_config
 from kwcli.net.config.client_config import ConnectionOptions
 from kwcli.net.config.profiles import Profiles
-from kwcli.private_files import can_be_changed_by_others, lock
+from kwcli.private_files import can_be_changed_by_others, lock_file
 from kwcli.run_environment import Environment, Exit, Failure
 from tests.cli.worlds import Outcome, kw, world
 
@@ -313,6 +313,6 @@ def test_what_a_killed_kw_left_of_a_profile_is_swept(home: Path, tmp_path: Path)
     for each in (left, writing):
         each.write_text("sasl.password=half\n")
     with writing.open("rb+") as writer:
-        lock(writer.fileno())
+        lock_file(writer.fileno())
         assert run(home, "import", "prod", str(file)).code == Exit.DONE
         assert [left.exists(), writing.exists()] == [False, True]

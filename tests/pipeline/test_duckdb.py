@@ -22,7 +22,7 @@ import pytest
 
 from decoders.analysis.percentiles import bins_of, percentile
 from decoders.limits import SQL_MEMORY_MAX
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.duckdb_sql import TablesDatabase
 from kwcli.pipeline.query_output import columns_of
 from kwcli.pipeline.report.read_tables import Tables
@@ -359,7 +359,7 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("kwcli.pipeline.sql_command.find_spec", lambda name: None if name == "duckdb" else name)
     outcome = asked("select 1")
     assert outcome.code == Exit.FAILURE
-    assert outcome.err == f"kw: kw sql needs duckdb, which is not installed: {install_extra('sql')}\n"
+    assert outcome.err == f"kw: kw sql needs duckdb, which is not installed: {pip_command_for_extra('sql')}\n"
     assert kw("sql", TOUR).code == Exit.DONE
 
 

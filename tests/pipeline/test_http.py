@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.read import captures
 from kwcli.pipeline.read.captures import find_captures
 from kwcli.run_environment import Exit
@@ -61,7 +61,7 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture(params=[Ranges, Plain])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """The address of a server of a folder, and the folder, which has two captures and another file."""
-    pytest.importorskip("aiohttp", reason=install_extra("http"))
+    pytest.importorskip("aiohttp", reason=pip_command_for_extra("http"))
     folder = tmp_path / "www"
     (folder / "day").mkdir(parents=True)
     shutil.copy(RAW, folder / "a.pcap")

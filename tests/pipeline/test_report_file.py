@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.run_environment import Exit
 from tests.cli.worlds import kw
 from tests.pipeline.test_run import TOUR, run
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def tables(tmp_path: Path) -> Path:
-    pytest.importorskip("pyarrow", reason=install_extra("report"))
+    pytest.importorskip("pyarrow", reason=pip_command_for_extra("report"))
     run(TOUR, "--out", tmp_path / "tables")
     return tmp_path / "tables"
 

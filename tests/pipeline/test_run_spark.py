@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline import choose_engine
 from kwcli.pipeline.tables.columns import TABLES
 from kwcli.run_environment import Exit
@@ -156,7 +156,7 @@ def test_without_java_one_line_says_what_to_install(tmp_path: Path, no_java: str
     assert outcome.code == Exit.FAILURE
     assert outcome.err == (
         f"kw: Spark needs Java 17 or newer (JAVA_HOME={no_java} is Java 11): set JAVA_HOME, or "
-        f"{install_extra('spark')}, which brings one\n"
+        f"{pip_command_for_extra('spark')}, which brings one\n"
     )
     assert not (tmp_path / "out" / "exchanges").exists()
 

@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 import pytest
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.plan import plan_splits
 from kwcli.pipeline.read.captures import SourceFile, _RemoteFile, find_captures, open_ranges
 from kwcli.pipeline.read.split_reader import SplitReader
@@ -197,7 +197,7 @@ def test_a_missing_package_names_the_extra(url: str, extra: str, monkeypatch: py
     with pytest.raises(Failure) as caught:
         find_captures([url])
     scheme = url.partition(":")[0]
-    assert caught.value.text == f"{url}: {scheme}:// needs an extra: {install_extra(extra)}"
+    assert caught.value.text == f"{url}: {scheme}:// needs an extra: {pip_command_for_extra(extra)}"
 
 
 def test_without_hadoop_one_line_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

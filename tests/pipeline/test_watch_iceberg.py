@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from pyiceberg.table import StaticTable
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.store import batch_store, iceberg_log_writer
 from kwcli.pipeline.store.commits import newest_commit
 from kwcli.pipeline.store.compaction import compact_tables
@@ -160,6 +160,6 @@ def test_a_table_that_was_moved_gets_new_metadata(tmp_path: Path) -> None:
 def test_without_the_package_one_line_names_the_extra(name: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     there: dict[str, Any] = {package: None}
     monkeypatch.setattr(batch_store, "find_spec", lambda asked: there.get(asked, True))
-    with pytest.raises(Failure, match=re.escape(f"{package}, which is not installed: {install_extra(name)}")):
+    with pytest.raises(Failure, match=re.escape(f"{package}, which is not installed: {pip_command_for_extra(name)}")):
         batch_store.require_format(name)
     batch_store.require_format("parquet")

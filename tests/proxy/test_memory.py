@@ -13,13 +13,13 @@ from kwcli import malloc_trim
 _BURST = """
 import sys
 from pathlib import Path
-from kwcli.malloc_trim import trim, tune
+from kwcli.malloc_trim import return_free_memory, set_malloc_thresholds
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 if sys.argv[1] == "tuned":
-    tune()
+    set_malloc_thresholds()
 before, kept = resident(), []
 for size in (1 << 20, 4 << 20, 8 << 20):
     blocks = []
@@ -32,7 +32,7 @@ kept.append(b"y" * 2000)
 most = resident()
 del pieces
 if sys.argv[1] == "tuned":
-    trim()
+    return_free_memory()
 print(most - before, resident() - before)
 """
 
@@ -48,9 +48,9 @@ def test_what_a_burst_took_is_given_back() -> None:
 def test_what_has_not_grown_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = [100, 60, 62, 66, 61, 50, 55, 50]  # MiB, in the form requested: once, or before and after
     trims: list[int] = []
-    monkeypatch.setattr(malloc_trim, "resident", lambda: sizes.pop(0) << 20)
-    monkeypatch.setattr(malloc_trim, "trim", lambda: trims.append(len(sizes)))
+    monkeypatch.setattr(malloc_trim, "resident_bytes", lambda: sizes.pop(0) << 20)
+    monkeypatch.setattr(malloc_trim, "return_free_memory", lambda: trims.append(len(sizes)))
     trimmer = malloc_trim.Trimmer()
-    assert [trimmer.trim() for _ in range(5)] == [True, False, True, False, True]
+    assert [trimmer.trim_if_grown() for _ in range(5)] == [True, False, True, False, True]
     assert trims == [7, 4, 1]
     assert not sizes

@@ -30,7 +30,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from decoders import read_exchanges
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_HEAD_MAX, MIB
 from decoders.wire.units import parse_time
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.playground.tls_certificates import make_certificates
 from kwcli.run_environment import Exit
 from tests.captures.shipped import FOLDER
@@ -529,7 +529,7 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "kwcli.telemetry.otlp", None)
     outcome = kw("sniff", TOUR, "--otlp", "http://localhost:4318")
     assert outcome.code == Exit.FAILURE
-    assert outcome.err == f"kw: --otlp needs OpenTelemetry, which is not installed: {install_extra('otel')}\n"
+    assert outcome.err == f"kw: --otlp needs OpenTelemetry, which is not installed: {pip_command_for_extra('otel')}\n"
 
 
 def test_no_record_value_and_no_secret_is_in_a_span(collector: Collector) -> None:

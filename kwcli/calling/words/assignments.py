@@ -192,9 +192,9 @@ def _parse_assignment(text: str, api: Api, side: Side) -> Assignment:
 
 def _hint_at_meaning(text: str, api: Api) -> str:
     """A hint at what a word without `=` may have been meant for."""
-    from kwcli.other_tools_hints import as_address
+    from kwcli.other_tools_hints import find_address
 
-    address = as_address(text)
+    address = find_address(text)
     if address is not None:
         return f": -b {address} says where the cluster is"
     if text.removeprefix("v").isdecimal() and int(text.removeprefix("v")) in api.versions:

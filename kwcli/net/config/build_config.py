@@ -391,7 +391,7 @@ def _register_secrets(env: Environment, sources: Sequence[SettingSource], server
     from kwcli.net.config.client_properties import find_public_texts, find_secret_texts
 
     told = [servers, *find_public_texts(pairs)]
-    env.keep_secret(value for value in find_secret_texts(pairs) if not any(value in text for text in told))
+    env.hide_from_now_on(value for value in find_secret_texts(pairs) if not any(value in text for text in told))
 
 
 def _choose_servers(chosen: ChosenSettings, servers: str | None, controllers: str | None) -> tuple[Value, str, bool]:

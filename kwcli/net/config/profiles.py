@@ -15,7 +15,7 @@ from kwcli.net.config.client_properties import PUBLIC_OPTIONS, Pair, is_hidden_v
 from kwcli.net.config.merge_settings import SettingSource, choose_settings
 from kwcli.net.config.unknown_properties import redact_name
 from kwcli.own_folders import own_folder
-from kwcli.private_files import can_be_changed_by_others, make_folder, write_private
+from kwcli.private_files import can_be_changed_by_others, make_private_folder, write_private_file
 from kwcli.run_environment import Environment, Exit, Failure
 
 if TYPE_CHECKING:
@@ -157,8 +157,8 @@ class Profiles:
 
     def _write_file(self, path: str, text: str) -> None:
         try:
-            make_folder(os.path.dirname(path))
-            write_private(path, text.encode())
+            make_private_folder(os.path.dirname(path))
+            write_private_file(path, text.encode())
         except OSError as error:
             raise Failure(f"{path} cannot be written: {_reason(error)}") from None
 

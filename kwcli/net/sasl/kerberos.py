@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.net.config.client_config import SaslSettings
 from kwcli.net.sasl.mechanism import SaslRefused
 from kwcli.run_environment import Exit, Failure
@@ -34,7 +34,7 @@ class Gssapi:
         except ImportError as error:
             raise Failure(
                 f"GSSAPI needs the Python package gssapi and the system's Kerberos library ({error}): "
-                + install_extra("kerberos"),
+                + pip_command_for_extra("kerberos"),
                 Exit.USAGE,
             ) from None
         self.done = False

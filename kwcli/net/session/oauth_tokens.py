@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, quote_plus, unquote, urlencode, urlsplit
 from decoders.limits import HTTP_ANSWER_MAX, HTTP_ANSWER_S
 from decoders.named_tuple import NamedTuple
 from decoders.wire.readable_text import format_size
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.net.config.client_config import Aws, OAuth, SaslSettings, TlsSettings
 from kwcli.net.config.client_properties import redact_url
 from kwcli.net.deadline import Deadline, run_in_time
@@ -140,7 +140,8 @@ def make_token_signed_by_aws(aws: Aws, deadline: Deadline, now_s: Callable[[], f
         signer: Any = importlib.import_module("aws_msk_iam_sasl_signer.MSKAuthTokenProvider")
     except ImportError as error:
         raise Failure(
-            f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}): {install_extra('msk')}",
+            f"AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python ({error}):"
+            f" {pip_command_for_extra('msk')}",
             Exit.USAGE,
         ) from None
     _bound_answers_to_aws()

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from decoders.limits import REMOTE_HELD_MAX
 from decoders.named_tuple import NamedTuple
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.output.short_texts import count_of
 from kwcli.pipeline.read.splits import Problem, problem_of
-from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, error_reason, is_request_log
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, CaptureSource, begins_as_request_log, describe_os_error
 from kwcli.reading.inflating import COMPRESSED, InputProblem
-from kwcli.reading.input_files import OpenFiles, is_named_capture, list_paths
+from kwcli.reading.input_files import OpenFiles, has_capture_name, list_paths
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _scheme_of(word: str) -> str | None:
 def _list_local_files(word: str, path: str) -> Iterator[tuple[FoundFile | Problem, bool]]:
     for found in list_paths(word, path):
         if found.error is not None:
-            yield Problem(found.path, None, error_reason(found.error)), found.listed
+            yield Problem(found.path, None, describe_os_error(found.error)), found.listed
         else:
             yield _stat_file(found.path), found.listed
 
@@ -151,7 +151,7 @@ def _stat_file(path: str) -> FoundFile | Problem:
     try:
         about = os.stat(path)
     except (OSError, ValueError) as error:
-        return Problem(path, None, error_reason(error))
+        return Problem(path, None, describe_os_error(error))
     if not stat.S_ISREG(about.st_mode):
         return Problem(path, None, "not a regular file: it can be read only once")
     return FoundFile(os.path.realpath(path), path, about.st_size, str(about.st_mtime_ns), (about.st_dev, about.st_ino))
@@ -165,7 +165,7 @@ class _LocalFile:
         try:
             self._file = _FILES.open(path)
         except (OSError, ValueError) as error:
-            raise InputProblem(f"{name}: {error_reason(error)}") from None
+            raise InputProblem(f"{name}: {describe_os_error(error)}") from None
 
     def read(self, at: int, size: int) -> bytes:
         parts = []
@@ -176,7 +176,7 @@ class _LocalFile:
                 place += len(data)
                 size -= len(data)
         except OSError as error:
-            raise InputProblem(f"{self._name}: {error_reason(error)} at byte {at:,}") from None
+            raise InputProblem(f"{self._name}: {describe_os_error(error)} at byte {at:,}") from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
@@ -203,10 +203,10 @@ def _store_errors_as_failures(name: str, scheme: str) -> Iterator[None]:
         raise
     except ImportError:
         extra = SCHEMES[scheme] or "spark"
-        raise Failure(f"{name}: {scheme}:// needs an extra: {install_extra(extra)}") from None
+        raise Failure(f"{name}: {scheme}:// needs an extra: {pip_command_for_extra(extra)}") from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            raise InputProblem(f"{name}: {error_reason(error)}") from None
+            raise InputProblem(f"{name}: {describe_os_error(error)}") from None
         if isinstance(error, FileNotFoundError):
             raise InputProblem(f"{name}: no such file") from None
         text = " ".join(str(error).split())
@@ -377,7 +377,7 @@ def find_captures(words: Iterable[str], points: Iterable[tuple[str, str]] = ()) 
                 continue
             try:
                 kind = _kind_of(place)
-                if listed and (not place.size or not is_named_capture(place.name)) and not (kind.capture or kind.log):
+                if listed and (not place.size or not has_capture_name(place.name)) and not (kind.capture or kind.log):
                     passed.add(place.identity)
                 else:
                     _add_source_file(found, place, point, kind)
@@ -437,7 +437,7 @@ def _kind_of(place: FoundFile) -> _Kind:
         if magic in CAPTURE_MAGICS:
             return _Kind(capture=True)
         head = read_beginning(file, place.name)
-        return _Kind(head[:4] in CAPTURE_MAGICS, is_request_log(head), COMPRESSED.match(magic) is not None)
+        return _Kind(head[:4] in CAPTURE_MAGICS, begins_as_request_log(head), COMPRESSED.match(magic) is not None)
 
 
 def read_beginning(file: RangeFile, name: str) -> bytes:

@@ -18,8 +18,8 @@ from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.pipeline.read.row_batches import BATCH_WEIGHT, RowFilter, columns_for
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, problem_of
-from kwcli.reading.capture_inputs import line_problems
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_inputs import list_line_problems
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.reading.inflating import PIECE_SIZE, InputProblem
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class RequestLogDecoder:
         if len(self._columns):
             self._writer.write(self._columns.batch())
         self.problems += [
-            Problem(piece.name, None, text.removeprefix(f"{piece.name}: ")) for text in line_problems(piece.name, lines)
+            Problem(piece.name, None, text.removeprefix(f"{piece.name}: "))
+            for text in list_line_problems(piece.name, lines)
         ]
 
     def _read_piece(self, piece: FileRange, file: RangeFile) -> Iterator[bytes]:
@@ -93,7 +94,7 @@ class RequestLogDecoder:
         columns, row_filter = self._columns, self._row_filter
         for row in rows:
             if row.kind == "exchange":
-                row.extra = {**(row.extra or {}), "file": utf8_text(path)}
+                row.extra = {**(row.extra or {}), "file": escape_non_utf8(path)}
                 row.request_packet = _FILE
                 if row_filter.wants(row):
                     columns.add(row)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 
 from decoders.capture.merge import file_of
 from decoders.messages.body_json import Options
-from kwcli.filter_options import make_filter
+from kwcli.filter_options import build_filter
 from kwcli.pipeline.tables.connections import ConnectionColumns
 from kwcli.pipeline.tables.rows import ExchangeColumns
 from kwcli.pipeline.tables.topic_partitions import TableNeeds
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,7 @@ class RowFilter:
     """Chooses the rows of a run; `needs` is what its engine has to read of bodies. Failure for a wrong filter."""
 
     def __init__(self, spec: JobSpec) -> None:
-        self._filter = make_filter(spec.filter, {})
+        self._filter = build_filter(spec.filter, {})
         self._since_ns = spec.since_ns
         self._until_ns = spec.until_ns
         self._files = spec.files if "file" in self._filter.names else ()
@@ -56,7 +56,7 @@ class RowFilter:
             return self._filter.everything
         if self._files and row.record is None:  # a row of records has its file's name already
             packet = row.request_packet or row.response_packet or 0
-            row.extra = {**(row.extra or {}), "file": utf8_text(self._files[file_of(packet)])}
+            row.extra = {**(row.extra or {}), "file": escape_non_utf8(self._files[file_of(packet)])}
         return self._filter.matches(row)
 
     def wants_connection(self, ended: Ended) -> bool:

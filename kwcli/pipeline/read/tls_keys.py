@@ -13,7 +13,7 @@ from decoders.capture.files import CaptureReader
 from decoders.tls.key_log import KeyLog
 from kwcli.pipeline.read.captures import as_capture_source, open_ranges
 from kwcli.reading.inflating import InputProblem
-from kwcli.reading.key_logs import KeyLogFiles, search_captures
+from kwcli.reading.key_logs import KeyLogFiles, add_secrets_of_captures
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def read_keys(key_logs: tuple[str, ...], captures: tuple[str, ...], files: tuple
     keys = key_log_files.keys
     if keys.read_first is not None:
         keys.read_first = partial(_read_all, key_log_files, keys.read_first)
-    keys.look_further = partial(search_captures, keys, files)
+    keys.look_further = partial(add_secrets_of_captures, keys, files)
     for path in captures:
         reader = CaptureReader()
         reader.on_secrets = keys.add_text

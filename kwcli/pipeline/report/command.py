@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from decoders.protocol_facts.releases import RELEASES
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.report import NO_PAGE, PageFile
 from kwcli.report.run import count_breaking, findings_code, write_report
 from kwcli.run_environment import Exit, Failure
@@ -36,7 +36,7 @@ def run_report(
     release = RELEASES[-1] if target is None else find_release(target)
     page.check()
     if find_spec("pyarrow") is None or find_spec("numpy") is None:
-        raise Failure(f"reading tables needs pyarrow: {install_extra('report')}")
+        raise Failure(f"reading tables needs pyarrow: {pip_command_for_extra('report')}")
     found = _make_report(env, folder, release, master, wanted=not settings.quiet)
     breaking = count_breaking(found) if target is not None else 0
     code = findings_code(env, Exit.DONE, breaking, release, quiet=settings.quiet)

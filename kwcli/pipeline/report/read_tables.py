@@ -20,7 +20,7 @@ from kwcli.pipeline.tables.versions import (
     missing_columns,
     read_file_version,
 )
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Tables:
 
     def __init__(self, place: str) -> None:
         root, manifest = find_tables(place)
-        if utf8_text(root) != root:
+        if escape_non_utf8(root) != root:
             raise Failure(f"{place}: nothing reads Parquet from a folder whose name is not UTF-8: rename it")
         files = OutputFolder(root)
         self.place = place

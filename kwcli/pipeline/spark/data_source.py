@@ -27,7 +27,7 @@ from kwcli.pipeline.read.captures import find_captures
 from kwcli.pipeline.read.split_reader import SplitReader
 from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.tables.rows import split_address
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class _SegmentReader(DataSourceReader):
         assert isinstance(partition, _Part)
         split, source_options = partition.split, self._source_options
         with failures_at(partial(place_of, split)):
-            names = {piece.file: utf8_text(piece.path) for piece in split.pieces}
+            names = {piece.file: escape_non_utf8(piece.path) for piece in split.pieces}
             rows: list[Segment] = []
             size = 0
             reading = SplitReader(split)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 from kwcli.run_environment import Failure
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def failures_at(place: Callable[[], str]) -> Iterator[None]:
             text = problem.text
         else:
             text = f"{place()}: defect: {type(problem).__name__}: {' '.join(str(problem).split()):.300}"
-        if utf8_text(f"{text}{problem}") != f"{text}{problem}":  # Spark takes no traceback that is not UTF-8
-            raise Failure(utf8_text(text)) from None
+        if escape_non_utf8(f"{text}{problem}") != f"{text}{problem}":  # Spark takes no traceback that is not UTF-8
+            raise Failure(escape_non_utf8(text)) from None
         if isinstance(problem, Failure):
             raise
         raise Failure(text.removesuffix(": ")) from problem

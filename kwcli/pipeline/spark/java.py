@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.run_environment import Failure
 
 __all__ = ["find_java", "make_java_home"]
@@ -52,7 +52,8 @@ def find_java(variables: Mapping[str, str]) -> Path:
         seen.append(f"{name} is " + ("no Java" if version is None else f"Java {version}"))
     found = "; ".join(seen) or "found none"
     raise Failure(
-        f"Spark needs Java {OLDEST} or newer ({found}): set JAVA_HOME, or {install_extra('spark')}, which brings one"
+        f"Spark needs Java {OLDEST} or newer ({found}): set JAVA_HOME,"
+        f" or {pip_command_for_extra('spark')}, which brings one"
     )
 
 

@@ -23,7 +23,7 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, Final
 
 from kwcli import VERSION
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.own_folders import own_folder
 from kwcli.pipeline.spark.failures import find_reason
 from kwcli.pipeline.spark.java import find_java, make_java_home
@@ -136,7 +136,7 @@ def session(
     """
     variables = os.environ if variables is None else variables
     if find_spec("pyspark") is None:
-        raise Failure(f"Spark is not installed: {install_extra('spark')}")
+        raise Failure(f"Spark is not installed: {pip_command_for_extra('spark')}")
     from pyspark.sql import SparkSession
 
     _await_stops()

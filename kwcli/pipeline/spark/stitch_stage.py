@@ -30,7 +30,7 @@ from kwcli.pipeline.spark.failures import failures_at, place_of
 from kwcli.pipeline.spark.garbage_collection import collect_garbage_seldom
 from kwcli.pipeline.spark.stage_schemas import STITCHED, pack_rows
 from kwcli.pipeline.tables.rows import split_address
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
     from decoders.splits.parts import RowCorrection
@@ -245,7 +245,7 @@ class PartitionStitcher:
         if not self._lost:
             piece = self._splits[self._split].pieces[-1]
             text = f"{' → '.join(endpoints(key))}: its state up to byte {piece.end:,} is lost: {problem.text}"
-            self._coordination.add_lost_connection(self._at, Problem(piece.name, None, utf8_text(text)))
+            self._coordination.add_lost_connection(self._at, Problem(piece.name, None, escape_non_utf8(text)))
         self._lost = True
         self._stitcher = self._new_stitcher(*self._at)
 

@@ -29,7 +29,7 @@ import orjson
 
 from decoders.named_tuple import NamedTuple
 from kwcli import VERSION
-from kwcli.extras import install_extra
+from kwcli.extras import pip_command_for_extra
 from kwcli.pipeline.store.commits import COMMIT_LOCK, COMMITS, newest_commit, roll_forward
 from kwcli.pipeline.store.files import PARTIAL, Lock, OutputFolder, local_root
 from kwcli.pipeline.store.manifest import Manifest, WrittenTable, as_json_values
@@ -355,7 +355,9 @@ def _written_tables(sizes: Mapping[str, Sequence[Any]], names: Iterable[str]) ->
 def require_format(name: str) -> None:
     """Failure where the package that writes the logs of this format is not installed."""
     if name in _LOGS and find_spec(_LOGS[name][0]) is None:
-        raise Failure(f"tables of {name.title()} need {_LOGS[name][0]}, which is not installed: {install_extra(name)}")
+        raise Failure(
+            f"tables of {name.title()} need {_LOGS[name][0]}, which is not installed: {pip_command_for_extra(name)}"
+        )
 
 
 @contextmanager

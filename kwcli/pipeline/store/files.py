@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import BinaryIO, Final
 
-from kwcli.private_files import make_folder, open_private
+from kwcli.private_files import make_private_folder, open_private
 from kwcli.run_environment import Failure
 
 _LOOK_S: Final = 0.02
@@ -147,7 +147,7 @@ class OutputFolder:
 
     def make_folder(self, path: str) -> None:
         """Make a folder and the folders above it, for their owner only; it may be there already."""
-        make_folder(self.path(path))
+        make_private_folder(self.path(path))
 
     def open_new(self, path: str) -> BinaryIO:
         """A new file, synced when it is closed; its folder is made."""

@@ -35,7 +35,7 @@ from decoders.wire.primitives import uuid_text
 from kwcli.pipeline.tables.attribute_columns import COLUMN_PARTS, NOTED, SERVER, column_values
 from kwcli.pipeline.tables.schemas import OWN, PARTITION, ROWS, TYPES
 from kwcli.pipeline.tables.topic_partitions import NAMES, Partition, SingleTopic, partitions_of
-from kwcli.reading.capture_sources import utf8_text
+from kwcli.reading.capture_sources import escape_non_utf8
 
 if TYPE_CHECKING:
     from decoders.exchanges.body_reader import ApiReader
@@ -169,7 +169,7 @@ def _ms(ns: pa.Array) -> pa.Array:
 
 def _packets(arrays: Arrays, files: Sequence[str]) -> None:
     """Split the packet numbers into the numbers in their files and the columns with the files' names."""
-    names = pa.array([*map(utf8_text, files), ""], pa.string())
+    names = pa.array([*map(escape_non_utf8, files), ""], pa.string())
     numbers, places = {}, {}
     for name in PACKETS:
         packet = arrays[name]

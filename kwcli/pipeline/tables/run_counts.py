@@ -12,7 +12,7 @@ import pyarrow as pa
 from decoders.exchanges.exchange import ClientIdentity, foreign_name
 from decoders.exchanges.pairer import is_alone
 from decoders.limits import CLIENTS_COUNTED_MAX
-from kwcli.sniff.closing_lines import LOSSY, missing
+from kwcli.sniff.closing_lines import LOSSY, count_gaps_by_reason
 
 __all__ = ["RunCounts"]
 
@@ -70,7 +70,7 @@ class RunCounts:
         return (
             self.gaps > 0
             or any(self.statuses[status] for status in LOSSY)
-            or bool(missing(self.runs) or self.requests_only)
+            or bool(count_gaps_by_reason(self.runs) or self.requests_only)
         )
 
     def add(self, rows: pa.RecordBatch) -> None:

@@ -44,9 +44,9 @@ from kwcli.pipeline.read.captures import (
 from kwcli.pipeline.read.split_reader import GrowingState
 from kwcli.pipeline.read.splits import FileRange, Problem, Split
 from kwcli.pipeline.read.tls_keys import captures_with_secrets
-from kwcli.reading.capture_sources import CAPTURE_MAGICS, is_request_log
+from kwcli.reading.capture_sources import CAPTURE_MAGICS, begins_as_request_log
 from kwcli.reading.inflating import COMPRESSED, InputProblem
-from kwcli.reading.input_files import is_named_capture
+from kwcli.reading.input_files import has_capture_name
 from kwcli.run_environment import Failure
 from kwcli.sniff.following import first_packet_ns
 
@@ -270,7 +270,7 @@ class WatchedFiles:
                     file = self._new_file(point, found, head, opened)
                     if file is None:
                         self._passed.add(passed)
-                        if not listed or is_named_capture(found.name):
+                        if not listed or has_capture_name(found.name):
                             problems.append(Problem(found.name, None, "not a capture: passed over"))
                         return None
                     file.seen_s = now_s
@@ -303,7 +303,7 @@ class WatchedFiles:
     def _new_file(self, point: str, found: FoundFile, head: bytes, opened: Any) -> TrackedFile | None:
         """A file that was not seen before; None where it is neither a capture nor a request log."""
         inflate = COMPRESSED.match(head[:4]) is not None
-        if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and is_request_log(
+        if not any(magic.startswith(head[:4]) for magic in CAPTURE_MAGICS) and begins_as_request_log(
             read_beginning(opened, found.name)
         ):
             digest = hashlib.sha256(head).hexdigest()
@@ -327,7 +327,7 @@ class WatchedFiles:
 
     def _new_compressed_file(self, point: str, found: FoundFile, head: bytes) -> TrackedFile | None:
         """A compressed file that is too short yet to know what it is; None where its name is not a capture's."""
-        if not is_named_capture(found.name):
+        if not has_capture_name(found.name):
             return None
         digest = hashlib.sha256(head).hexdigest()
         return TrackedFile(point, found.path, found.name, _place_on_disk(found), digest, len(head), inflate=True)

@@ -58,7 +58,7 @@ from kwcli.pipeline.watch.findings import WatchFindings
 from kwcli.pipeline.watch.metrics import WatchProgress, format_metrics
 from kwcli.reading.key_logs import check_key_logs
 from kwcli.run_environment import Exit, Failure
-from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, left_over
+from kwcli.sniff.closing_lines import DROPPED_KEYS_LINE, KEYS_DROPPED, describe_passed_over
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -311,7 +311,7 @@ class Watch:
         )
         self.batch, self._states, self._kept = batch, states, True
         self._captures.batch_size = min(self._captures.batch_size * 2, self._watch_options.batch_size)
-        self._trimmer.trim()
+        self._trimmer.trim_if_grown()
         self._committed_s, self._took_s = self._env.monotonic(), self._env.monotonic() - begun
         self._report_problems(report.problems, counted=False)
         self._store.files.remove(staging.folder)
@@ -442,7 +442,7 @@ class Watch:
             "last_ns": tally.last_ns,
             "problems": self._problems,
             "damaged": self._damaged,
-            "lossy": tally.lossy or bool(self._problems) or bool(left_over(self._counts)),
+            "lossy": tally.lossy or bool(self._problems) or bool(describe_passed_over(self._counts)),
             "faults": [],
         }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.options import gather_options, with_options
+from kwcli.options import add_options, pass_options_as_one
 from kwcli.run_environment import Exit, Failure
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class FaultOptions(NamedTuple):
 
 def fault_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about faults to a command, which gets them as `faults`."""
-    return with_options(
-        gather_options("faults", FaultOptions, FaultOptions._fields)(command),
+    return add_options(
+        pass_options_as_one("faults", FaultOptions, FaultOptions._fields)(command),
         click.option(
             "--fault",
             multiple=True,

@@ -19,11 +19,11 @@ from contextlib import suppress
 from typing import Final
 
 from decoders.messages.body_json import Options
-from kwcli.malloc_trim import TRIM_S, Trimmer, tune
+from kwcli.malloc_trim import TRIM_S, Trimmer, set_malloc_thresholds
 from kwcli.proxy.log.log_protocol import DEFECT, LogPlan, MessageKind, Parser
 from kwcli.proxy.log.log_queue import Reporter
 from kwcli.proxy.log.log_writer import Recorder
-from kwcli.run_environment import SELDOM_COLLECTIONS, Complaints, Environment, Failure
+from kwcli.run_environment import SELDOM_COLLECTIONS, Environment, Failure, SecretHidingStderr
 
 __all__ = ["main"]
 
@@ -38,11 +38,11 @@ def main(descriptor: int) -> None:
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-    tune()
+    set_malloc_thresholds()
     gc.freeze()
     gc.set_threshold(*SELDOM_COLLECTIONS)
     env = Environment.of_process()
-    sys.stderr = Complaints(env)
+    sys.stderr = SecretHidingStderr(env)
     code = 0
     try:
         with socket.socket(fileno=descriptor) as sock:
@@ -101,7 +101,7 @@ def _pieces(sock: socket.socket) -> Iterator[bytes]:
         try:
             data = sock.recv(READ)
         except BlockingIOError:
-            trimmer.trim()
+            trimmer.trim_if_grown()
             continue
         except ConnectionResetError:  # the proxy has ended, and did not read all that it was told
             return
@@ -110,5 +110,5 @@ def _pieces(sock: socket.socket) -> Iterator[bytes]:
         yield data
         now = time.monotonic()
         if now >= due:
-            trimmer.trim()
+            trimmer.trim_if_grown()
             due = now + TRIM_S

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from decoders.named_tuple import NamedTuple
-from kwcli.option_types import Amount, Duration
+from kwcli.option_types import ByteSize, Duration
 from kwcli.options import (
     Clash,
     ContentOptions,
     FilterOptions,
     OutputOptions,
+    add_options,
     content_options,
     filter_options,
-    gather_options,
     output_options,
-    with_options,
+    pass_options_as_one,
 )
 from kwcli.run_environment import Environment, Exit, Failure
 
@@ -89,8 +89,8 @@ def log_options(
 
     `upstream`: the command talks to brokers, so -w may keep those bytes too; `quiet` is the help text of -q.
     """
-    shown = with_options(
-        gather_options("log", LogOptions, LogOptions._fields)(command),
+    shown = add_options(
+        pass_options_as_one("log", LogOptions, LogOptions._fields)(command),
         click.option("--no-log", is_flag=True, help="Print no exchanges."),
         click.option("--events", is_flag=True, help="Add rows for connection events and messages (-o ndjson)."),
         click.option(
@@ -102,7 +102,7 @@ def log_options(
         ),
         *([_RECORD] if upstream else []),
         click.option(
-            "--rotate-size", type=Amount(), metavar="SIZE", help="Begin a new file after SIZE bytes, say 100MB."
+            "--rotate-size", type=ByteSize(), metavar="SIZE", help="Begin a new file after SIZE bytes, say 100MB."
         ),
         click.option(
             "--rotate-interval", type=Duration(), metavar="TIME", help="Begin a new file after this time, say 60m."

@@ -20,9 +20,9 @@ from decoders.messages.exchange_json import SCHEMA
 from decoders.schema.json_form import row_json
 from kwcli.output.renderers import Wanted, asks_history, needs, open_renderer
 from kwcli.output.short_texts import count_of, find_zone
-from kwcli.run_environment import unwritten
+from kwcli.run_environment import describe_write_error
 from kwcli.sniff.closing_lines import ShownCounts, closing_lines
-from kwcli.sniff.row_output import Output
+from kwcli.sniff.row_output import RowOutput
 
 if TYPE_CHECKING:
     from decoders.exchanges.exchange import Login, Settled
@@ -52,7 +52,7 @@ class LogRows:
         self.pairer = Pairer(needs=Wanted(needs(plan.settings), self._selection.needs))
         if self._selection.asks_history or asks_history(plan.settings):
             self.pairer.remember()
-        self._output = Output(env, prompt=True)
+        self._output = RowOutput(env, prompt=True)
         self._renderer = open_renderer(plan.settings, self._output.write)
         # By connection and correlation id; a deque where several requests with one id wait for their exchanges.
         self._upstream: dict[int, dict[int, float | deque[float]]] = {}
@@ -196,7 +196,7 @@ class LogRows:
             self.listening = False
         except OSError as error:
             self.listening, self.failed = False, True
-            self._env.report(f"kw: {unwritten(error, 'standard output') or error}; no more rows are written")
+            self._env.report(f"kw: {describe_write_error(error, 'standard output') or error}; no more rows are written")
 
 
 def _merge_decisions(decisions: list[dict[str, Any]]) -> dict[str, Any]:

@@ -19,17 +19,17 @@ from kwcli.sniff.kernel_filter.packet_layout import (
     UDP,
     VLAN_TYPES,
     PacketLayout,
-    equals,
     is_between,
     is_first_fragment,
+    load_equals,
 )
 
-__all__ = ["carries_ports"]
+__all__ = ["is_for_ports"]
 
 TAGS_MAX: Final = 2
 
 
-def carries_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
+def is_for_ports(ports: Iterable[int], layout: PacketLayout) -> Condition:
     """The packets that may hold traffic from or to these TCP ports, with any number of tags up to two."""
     ranges = _port_ranges(sorted(set(ports)))
     if not layout.ethernet:
@@ -64,24 +64,24 @@ def _network_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) 
 
 def _ip4_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network
-    tunnels = [equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
+    tunnels = [load_equals(at + 9, 1, protocol) for protocol in IP_TUNNELS]
     source, target = (Load(place, 2, at) for place in (0, 2))
     return any_of(
         negate(is_first_fragment(layout)),
-        all_of(equals(at + 9, 1, TCP), _has_port(ranges, source, target)),
+        all_of(load_equals(at + 9, 1, TCP), _has_port(ranges, source, target)),
         *tunnels,
-        all_of(equals(at + 9, 1, UDP), _is_tunnel(target)),
+        all_of(load_equals(at + 9, 1, UDP), _is_tunnel(target)),
     )
 
 
 def _ip6_condition(ranges: Sequence[tuple[int, int]], layout: PacketLayout) -> Condition:
     at = layout.network
-    opaque = [equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
+    opaque = [load_equals(at + 6, 1, protocol) for protocol in chain(EXTENSION_HEADERS, IP_TUNNELS)]
     source, target = (Load(at + 40 + place, 2) for place in (0, 2))
     return any_of(
-        all_of(equals(at + 6, 1, TCP), _has_port(ranges, source, target)),
+        all_of(load_equals(at + 6, 1, TCP), _has_port(ranges, source, target)),
         *opaque,
-        all_of(equals(at + 6, 1, UDP), _is_tunnel(target)),
+        all_of(load_equals(at + 6, 1, UDP), _is_tunnel(target)),
     )
 
 

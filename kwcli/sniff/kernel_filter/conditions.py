@@ -19,11 +19,11 @@ __all__ = [
     "ACCEPTED",
     "ALWAYS",
     "NEVER",
+    "Combination",
     "Condition",
     "Instruction",
     "Load",
     "Negation",
-    "Several",
     "Test",
     "all_of",
     "any_of",
@@ -85,7 +85,7 @@ class Test(NamedTuple):
     value: int
 
 
-class Several(NamedTuple):
+class Combination(NamedTuple):
     """`every` True: all conditions hold; False: at least one holds. They are asked in order, as far as needed."""
 
     every: bool
@@ -98,19 +98,19 @@ class Negation(NamedTuple):
     part: Any
 
 
-Condition = Test | Several | Negation
-ALWAYS: Final = Several(True, ())
-NEVER: Final = Several(False, ())
+Condition = Test | Combination | Negation
+ALWAYS: Final = Combination(True, ())
+NEVER: Final = Combination(False, ())
 
 
 def all_of(*parts: Condition) -> Condition:
     """The condition that all of these hold."""
-    return parts[0] if len(parts) == 1 else Several(True, parts)
+    return parts[0] if len(parts) == 1 else Combination(True, parts)
 
 
 def any_of(*parts: Condition) -> Condition:
     """The condition that at least one of these holds."""
-    return parts[0] if len(parts) == 1 else Several(False, parts)
+    return parts[0] if len(parts) == 1 else Combination(False, parts)
 
 
 def negate(part: Condition) -> Condition:

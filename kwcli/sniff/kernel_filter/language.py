@@ -37,8 +37,8 @@ from kwcli.sniff.kernel_filter.packet_layout import (
     of_protocol6,
     with_address,
     with_port,
-    with_removed_tag,
-    with_tag,
+    with_removed_vlan_tag,
+    with_vlan_tag,
 )
 
 __all__ = ["KNOWN", "NotUnderstood", "parse_expression"]
@@ -111,118 +111,120 @@ class _ConditionParser:
         self._words = _Words()  # of the ID before
 
     def parse(self) -> Condition:
-        found = self._terms(self._term)
+        found = self._parse_terms(self._parse_term)
         if self._at < len(self._tokens):
-            raise NotUnderstood(self._next())
+            raise NotUnderstood(self._take_word())
         return found
 
-    def _terms(self, operand: Callable[[], Condition]) -> Condition:
+    def _parse_terms(self, operand: Callable[[], Condition]) -> Condition:
         """Operands with `and` and `or` between them, from left to right."""
         found = operand()
-        while self._peek() in ("and", "or"):
-            join = all_of if self._next() == "and" else any_of
+        while self._peek_word() in ("and", "or"):
+            join = all_of if self._take_word() == "and" else any_of
             found = join(found, operand())
         return found
 
-    def _term(self) -> Condition:
-        word = self._peek()
+    def _parse_term(self) -> Condition:
+        word = self._peek_word()
         if word == "not":
-            self._next()
-            return negate(self._term())
+            self._take_word()
+            return negate(self._parse_term())
         if word == "(":
-            return self._bracket(self._term)
+            return self._parse_bracket(self._parse_term)
         if word == "vlan":
-            return self._vlan()
-        return self._primitive()
+            return self._parse_vlan()
+        return self._parse_primitive()
 
-    def _bracket(self, operand: Callable[[], Condition]) -> Condition:
-        self._next()
-        found = self._terms(operand)
-        if self._peek() != ")":
-            raise NotUnderstood("a bracket that is not closed" if not self._peek() else self._next(), certain=True)
-        self._next()
+    def _parse_bracket(self, operand: Callable[[], Condition]) -> Condition:
+        self._take_word()
+        found = self._parse_terms(operand)
+        if self._peek_word() != ")":
+            raise NotUnderstood(
+                "a bracket that is not closed" if not self._peek_word() else self._take_word(), certain=True
+            )
+        self._take_word()
         return found
 
-    def _vlan(self) -> Condition:
-        self._next()
+    def _parse_vlan(self) -> Condition:
+        self._take_word()
         number = None
-        if _is_number(self._peek()):
-            number = _number_of(self._next())
+        if _is_number_word(self._peek_word()):
+            number = _parse_number(self._take_word())
             if number > _VLAN_MAX:
                 raise NotUnderstood(f"{number} is no VLAN: they end at {_VLAN_MAX}", certain=True)
         if self._removed:
             self._removed = False
-            return with_removed_tag(number)
-        found = with_tag(self._layout, number)
+            return with_removed_vlan_tag(number)
+        found = with_vlan_tag(self._layout, number)
         self._layout = self._layout._replace(tags=self._layout.tags + 1)
         return found
 
-    def _primitive(self) -> Condition:
+    def _parse_primitive(self) -> Condition:
         """`tcp`, or the words before an ID and the ID, or the ID alone with the words before it."""
-        protocol = self._next() if self._peek() in _ALONE else ""
-        side = self._side()
-        kind = self._next() if self._peek() in _KINDS else ""
-        if protocol and not side and not kind and self._peek() in ("", "and", "or", ")"):
+        protocol = self._take_word() if self._peek_word() in _ALONE else ""
+        side = self._parse_side()
+        kind = self._take_word() if self._peek_word() in _KINDS else ""
+        if protocol and not side and not kind and self._peek_word() in ("", "and", "or", ")"):
             self._words = _Words()
             return _ALONE[protocol](self._layout)
         if protocol or side or kind:
             self._words = _Words(protocol, side, kind)
-        return self._ids()
+        return self._parse_ids()
 
-    def _side(self) -> str:
+    def _parse_side(self) -> str:
         """`src`, `dst`, or both of them with `or` or `and` between."""
-        if self._peek() not in (SOURCE, TARGET):
+        if self._peek_word() not in (SOURCE, TARGET):
             return ""
-        side = self._next()
+        side = self._take_word()
         other = TARGET if side == SOURCE else SOURCE
-        if self._peek() in ("and", "or") and self._peek(1) == other:
-            join = self._next()
-            self._next()
+        if self._peek_word() in ("and", "or") and self._peek_word(1) == other:
+            join = self._take_word()
+            self._take_word()
             return BOTH if join == "and" else EITHER
         return side
 
-    def _ids(self) -> Condition:
+    def _parse_ids(self) -> Condition:
         """One ID, or several in brackets."""
-        if self._peek() == "not":
-            self._next()
-            return negate(self._ids())
-        if self._peek() == "(":
-            return self._bracket(self._ids)
-        if not self._peek():
+        if self._peek_word() == "not":
+            self._take_word()
+            return negate(self._parse_ids())
+        if self._peek_word() == "(":
+            return self._parse_bracket(self._parse_ids)
+        if not self._peek_word():
             raise NotUnderstood("it ends where a word should follow", certain=True)
-        return self._id(self._next())
+        return self._parse_id(self._take_word())
 
-    def _id(self, word: str) -> Condition:
+    def _parse_id(self, word: str) -> Condition:
         words = self._words
         if words == _Words():
             raise NotUnderstood(word)
         if words.kind in ("port", "portrange"):
-            return self._ports(word, words)
+            return self._port_condition(word, words)
         if words.protocol not in ("", "ip", "ip6"):
             raise NotUnderstood(word)
         if words.kind == "net":
-            networks: Sequence[IPv4Network | IPv6Network] = [self._network(word)]
+            networks: Sequence[IPv4Network | IPv6Network] = [self._parse_network(word)]
         else:
-            networks = self._hosts(word)
+            networks = self._resolve_hosts(word)
         versions = {"ip": 4, "ip6": 6}
         wanted = [each for each in networks if each.version == versions.get(words.protocol, each.version)]
         side = words.side or EITHER
         arp = not words.protocol
         return any_of(*(with_address(self._layout, each, side, arp=arp) for each in wanted)) if wanted else NEVER
 
-    def _ports(self, word: str, words: _Words) -> Condition:
+    def _port_condition(self, word: str, words: _Words) -> Condition:
         protocols = _TRANSPORTS.get(words.protocol)
         first, dash, last = word.partition("-")
-        if protocols is None or not _is_number(first) or bool(dash) != (words.kind == "portrange"):
+        if protocols is None or not _is_number_word(first) or bool(dash) != (words.kind == "portrange"):
             raise NotUnderstood(word)
-        if dash and not _is_number(last):
+        if dash and not _is_number_word(last):
             raise NotUnderstood(word)
-        ends = sorted((_number_of(first), _number_of(last or first)))
+        ends = sorted((_parse_number(first), _parse_number(last or first)))
         if ends[1] > 0xFFFF:
             raise NotUnderstood(f"{ends[1]} is no port: they end at 65535", certain=True)
         return with_port(self._layout, protocols, ends[0], ends[1], words.side or EITHER)
 
-    def _hosts(self, word: str) -> Sequence[IPv4Network | IPv6Network]:
+    def _resolve_hosts(self, word: str) -> Sequence[IPv4Network | IPv6Network]:
         """The addresses of a host: an address as it is, of a name all that it has."""
         if "/" in word:
             raise NotUnderstood(word)
@@ -233,13 +235,13 @@ class _ConditionParser:
                 raise NotUnderstood(word) from None
         return self._resolve(word)
 
-    def _network(self, word: str) -> IPv4Network | IPv6Network:
+    def _parse_network(self, word: str) -> IPv4Network | IPv6Network:
         """`10.0.0.0/8`, `10`, `192.168`, `10.0.0.0 mask 255.0.0.0`, `2001:db8::/32`."""
         address, slash, prefix = word.partition("/")
-        if self._peek() == "mask":
-            self._next()
-            slash, prefix = "/", str(_prefix_of(self._next(), word))
-        if slash and not _is_number(prefix):
+        if self._peek_word() == "mask":
+            self._take_word()
+            slash, prefix = "/", str(_prefix_length_of_mask(self._take_word(), word))
+        if slash and not _is_number_word(prefix):
             raise NotUnderstood(word)
         try:
             if ":" in address:
@@ -254,16 +256,16 @@ class _ConditionParser:
         except ValueError:
             raise NotUnderstood(f"{word} has bits beyond its network's", certain=True) from None
 
-    def _peek(self, ahead: int = 0) -> str:
+    def _peek_word(self, ahead: int = 0) -> str:
         return self._tokens[self._at + ahead] if self._at + ahead < len(self._tokens) else ""
 
-    def _next(self) -> str:
-        word = self._peek()
+    def _take_word(self) -> str:
+        word = self._peek_word()
         self._at += 1
         return word
 
 
-def _prefix_of(mask: str, word: str) -> int:
+def _prefix_length_of_mask(mask: str, word: str) -> int:
     """The length of the prefix that a mask is. Raises NotUnderstood: libpcap takes masks with holes."""
     try:
         bits = int(IPv4Address(mask))
@@ -275,10 +277,10 @@ def _prefix_of(mask: str, word: str) -> int:
     return size
 
 
-def _is_number(word: str) -> bool:
+def _is_number_word(word: str) -> bool:
     return word.isascii() and word.isdecimal()
 
 
-def _number_of(word: str) -> int:
+def _parse_number(word: str) -> int:
     """A number of digits; of very many digits the first ones, which are beyond every limit too."""
     return int(word[:9]) if len(word.lstrip("0")) > 9 else int(word.lstrip("0") or "0")

@@ -58,12 +58,12 @@ class PacketLayout(NamedTuple):
     def has_type(self, number: int) -> Condition:
         """Whether the packet has this EtherType; a bare IP packet says by its version what it is."""
         if self.ethernet:
-            return equals(self.network - 2, 2, number)
+            return load_equals(self.network - 2, 2, number)
         version = {IP4: 0x40, IP6: 0x60}.get(number)
         return NEVER if version is None else Test(Load(0, 1, mask=0xF0), JUMP_EQUAL, version)
 
 
-def equals(at: int, size: int, value: int) -> Condition:
+def load_equals(at: int, size: int, value: int) -> Condition:
     """Whether the number of `size` bytes at `at` is this one."""
     return Test(Load(at, size), JUMP_EQUAL, value)
 
@@ -74,13 +74,13 @@ def of_protocol(layout: PacketLayout, number: int) -> Condition:
 
 
 def of_protocol4(layout: PacketLayout, number: int) -> Condition:
-    return all_of(layout.has_type(IP4), equals(layout.network + 9, 1, number))
+    return all_of(layout.has_type(IP4), load_equals(layout.network + 9, 1, number))
 
 
 def of_protocol6(layout: PacketLayout, number: int) -> Condition:
     at = layout.network
-    behind = all_of(equals(at + 6, 1, FRAGMENT), equals(at + 40, 1, number))
-    return all_of(layout.has_type(IP6), any_of(equals(at + 6, 1, number), behind))
+    behind = all_of(load_equals(at + 6, 1, FRAGMENT), load_equals(at + 40, 1, number))
+    return all_of(layout.has_type(IP6), any_of(load_equals(at + 6, 1, number), behind))
 
 
 def with_port(layout: PacketLayout, protocols: Iterable[int], first: int, last: int, side: str) -> Condition:
@@ -92,9 +92,9 @@ def _with_port4(layout: PacketLayout, protocols: Iterable[int], first: int, last
     at = layout.network
     return all_of(
         layout.has_type(IP4),
-        any_of(*(equals(at + 9, 1, protocol) for protocol in protocols)),
+        any_of(*(load_equals(at + 9, 1, protocol) for protocol in protocols)),
         is_first_fragment(layout),
-        on_side(side, *(is_between(Load(place, 2, at), first, last) for place in (0, 2))),
+        condition_for_side(side, *(is_between(Load(place, 2, at), first, last) for place in (0, 2))),
     )
 
 
@@ -102,8 +102,8 @@ def _with_port6(layout: PacketLayout, protocols: Iterable[int], first: int, last
     at = layout.network
     return all_of(
         layout.has_type(IP6),
-        any_of(*(equals(at + 6, 1, protocol) for protocol in protocols)),
-        on_side(side, *(is_between(Load(at + 40 + place, 2), first, last) for place in (0, 2))),
+        any_of(*(load_equals(at + 6, 1, protocol) for protocol in protocols)),
+        condition_for_side(side, *(is_between(Load(at + 40 + place, 2), first, last) for place in (0, 2))),
     )
 
 
@@ -118,7 +118,7 @@ def is_between(load: Load, first: int, last: int) -> Condition:
     return all_of(Test(load, JUMP_AT_LEAST, first), negate(Test(load, JUMP_ABOVE, last)))
 
 
-def on_side(side: str, source: Condition, target: Condition) -> Condition:
+def condition_for_side(side: str, source: Condition, target: Condition) -> Condition:
     """The condition of one side, of either, or of both."""
     if side in (SOURCE, TARGET):
         return source if side == SOURCE else target
@@ -129,13 +129,13 @@ def with_address(layout: PacketLayout, network: IPv4Network | IPv6Network, side:
     """An address of a network on a side of IPv4 or IPv6; with `arp`, in ARP and RARP as well."""
     at = layout.network
     if isinstance(network, IPv6Network):
-        sides = on_side(side, *(_in_network6(place, network) for place in (at + 8, at + 24)))
+        sides = condition_for_side(side, *(_in_network6(place, network) for place in (at + 8, at + 24)))
         return all_of(layout.has_type(IP6), sides)
-    in_ip = on_side(side, *(_in_network4(place, network) for place in (at + 12, at + 16)))
+    in_ip = condition_for_side(side, *(_in_network4(place, network) for place in (at + 12, at + 16)))
     found = all_of(layout.has_type(IP4), in_ip)
     if not arp or not layout.ethernet:
         return found
-    in_arp = on_side(side, *(_in_network4(place, network) for place in (at + 14, at + 24)))
+    in_arp = condition_for_side(side, *(_in_network4(place, network) for place in (at + 14, at + 24)))
     return any_of(found, *(all_of(layout.has_type(kind), in_arp) for kind in (ARP, RARP)))
 
 
@@ -154,7 +154,7 @@ def _in_network6(at: int, network: IPv6Network) -> Condition:
     return all_of(*words)
 
 
-def with_tag(layout: PacketLayout, number: int | None) -> Condition:
+def with_vlan_tag(layout: PacketLayout, number: int | None) -> Condition:
     """A VLAN tag in the packet behind those that the layout has, of this VLAN or of any."""
     if not layout.ethernet:
         return NEVER
@@ -164,7 +164,7 @@ def with_tag(layout: PacketLayout, number: int | None) -> Condition:
     return all_of(tagged, Test(Load(layout.network, 2, mask=TAG_ID_BITS), JUMP_EQUAL, number))
 
 
-def with_removed_tag(number: int | None) -> Condition:
+def with_removed_vlan_tag(number: int | None) -> Condition:
     """A VLAN tag that the kernel took out of the packet, of this VLAN or of any."""
     present = negate(Test(Load(TAG_PRESENT, 1), JUMP_EQUAL, 0))
     if number is None:
